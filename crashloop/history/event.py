@@ -1,0 +1,104 @@
+"""One line of a history: something that happened, when, by which clock, and who says so.
+
+Theory of operation. The recorder appends events in the order in which they reach it, one history file a
+scenario, and seals the file with an `end` event. Nothing is corrected on the way: contradictions between
+channels are for the checkers. *Ground truth* are the runtime's events and the container's own journal; the
+API's statuses, the kubelet's log and metrics are *statements of the system under test*, judged against it.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+HISTORY_FORMAT = "crashloop.history/1"
+"""Written into each `begin` event. A reader refuses a newer number."""
+
+
+class Clock(StrEnum):
+    """What `Event.t_ns` counts."""
+
+    UTC = "utc"
+    """Nanoseconds since the Unix epoch, CLOCK_REALTIME of the host that stamped the event."""
+    BOOT = "boot"
+    """Nanoseconds since the host booted, CLOCK_BOOTTIME (/proc/uptime); immune to clock steps."""
+
+
+class Channel(StrEnum):
+    """Who says so."""
+
+    RUNTIME = "runtime"
+    """The container runtime's event stream: ground truth."""
+    JOURNAL = "journal"
+    """The container's own journal, read from its log: ground truth."""
+    API = "api"
+    """Pod objects as the watch delivered them: statements of the system under test."""
+    KUBELET = "kubelet"
+    """The kubelet process: its log, its exit, its answers: statements of the system under test."""
+    RECORDER = "recorder"
+    """What we did and what happened to us: interventions, watch gaps, host stalls."""
+
+
+class Kind(StrEnum):
+    """What happened. The channels that use a kind and its `data` stand beside it."""
+
+    BEGIN = "begin"
+    """RECORDER. data: format, scenario (its plan entry), node, kubernetes_version, profile."""
+    END = "end"
+    """RECORDER; last line of a sealed history. data: reason (complete, deadline, interrupted, refused), detail."""
+    CLOCK = "clock"
+    """RECORDER. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns."""
+    STALL = "stall"
+    """RECORDER. The 100 ms heartbeat came late. t_ns is when it was due. data: stalled_ns."""
+    PRESSURE = "pressure"
+    """RECORDER. Once a second. data: some_us, the host's total CPU stall (/proc/pressure/cpu `some`), or null; interval_ns."""
+    GAP = "gap"
+    """RECORDER. Events of a channel may be lost. t_ns is the end. data: channel, from_ns, reason."""
+    INTERVENTION = "intervention"
+    """RECORDER. data: action, arguments, outcome (ok, or the error), index (of the plan's interventions; null for a poke)."""
+    NODE = "node"
+    """KUBELET. data: kubelet_pid, kubelet_started_ns, configz (effective KubeletConfiguration), gates, matches_profile."""
+    CREATED = "created"
+    """API: the pod was accepted (t_ns our clock; data: pod). RUNTIME: a container was created (data: container_id, image)."""
+    STARTED = "started"
+    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line)."""
+    EXITED = "exited"
+    """RUNTIME: data: container_id, exit_code, published_ns. JOURNAL: a life ends now (data: exit_code, line)."""
+    REMOVED = "removed"
+    """RUNTIME: data: container_id."""
+    SANDBOX = "sandbox"
+    """RUNTIME: the pod's sandbox was created or went. data: container_id, phase (created, started, exited, removed)."""
+    STATUS = "status"
+    """API: data: resource_version, status (PodStatus as sent)."""
+    DELETED = "deleted"
+    """API: the pod object is gone. data: resource_version."""
+    LOG = "log"
+    """KUBELET: a line of the kubelet's log about this pod that carries a back-off. data: line, delay_s."""
+    PROCESS_STARTED = "process-started"
+    """KUBELET, startup scenarios: data: pid, argv."""
+    PROCESS_EXITED = "process-exited"
+    """KUBELET, startup scenarios: data: exit_code (negative: a signal), stderr (its last lines)."""
+    PROCESS_HEALTHY = "process-healthy"
+    """KUBELET, startup scenarios: /healthz answered ok. data: configz."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of history.jsonl."""
+
+    seq: int
+    """Position in the file, from 0, without holes."""
+    t_ns: int
+    """When, in nanoseconds of `clock`."""
+    clock: Clock = Clock.UTC
+    resolution_ns: int = 1
+    """Step of the stamp: 1 for the runtime, 10 ms for /proc/uptime, 1 s for times in API objects."""
+    received_ns: int
+    """When the recorder had it in hand, UTC nanoseconds of the recorder's clock."""
+    channel: Channel
+    kind: Kind
+    node: str | None = None
+    pod_uid: str | None = None
+    container: str | None = None
+    instance: int | None = None
+    """Ordinal of the container's instance as the channel itself counts: 0 for the first start."""
+    data: dict[str, Any] = {}

@@ -1,0 +1,138 @@
+"""The run directory: what a run leaves behind, where, and in which format.
+
+The listing below is public and versioned; `docs/run-directory.md` describes it and `docs/schema/` holds the JSON Schemas.
+Evidence is append-only: a run never writes into the directory of another.
+"""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.spec.plan import PLAN_FORMAT, Plan
+
+RUN_FORMAT = "crashloop.run/1"
+
+T = TypeVar("T")
+
+
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """run.json: what was asked for, written before anything starts."""
+
+    format: str = RUN_FORMAT
+    suite: str
+    started: datetime
+    crashloop_version: str
+    settings: dict[str, Any] = {}
+    """Settings as resolved (options, environment, defaults)."""
+
+
+class RecorderState(msgspec.Struct, frozen=True, kw_only=True):
+    """recorder.json: what the recorder is doing, and how it ended."""
+
+    state: Literal["starting", "recording", "done", "failed", "interrupted"]
+    pid: int
+    error: str | None = None
+    """For failed: the message, as a person should read it."""
+    error_kind: Literal["usage", "prerequisite", "cluster", "internal"] | None = None
+
+
+class _Versioned(msgspec.Struct):
+    format: str
+
+
+class RunDir:
+    """Paths of one run, and the few ways to write them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.run_json = root / "run.json"
+        self.plan_json = root / "plan.json"
+        self.cluster_json = root / "cluster.json"
+        """ClusterInfo, once the cluster is up."""
+        self.environment_json = root / "environment.json"
+        """Host facts, binaries and their versions."""
+        self.recorder_log = root / "recorder.log"
+        self.recorder_json = root / "recorder.json"
+        """RecorderState; still `recording` after a run means that the recorder was killed."""
+        self.history_dir = root / "history"
+        self.logs_dir = root / "logs"
+        """<node>/ and control-plane/: logs and configurations, copied before the cluster goes."""
+        self.results_json = root / "results.json"
+        self.report_html = root / "report.html"
+        self.junit_xml = root / "junit.xml"
+        self.summary_md = root / "summary.md"
+
+    def history(self, scenario: str) -> Path:
+        """history/<scenario>.jsonl: append-only; complete once its last line is an `end` event."""
+        return self.history_dir / f"{scenario}.jsonl"
+
+    @classmethod
+    def create(cls, root: Path, info: RunInfo) -> Self:
+        """Make a new run directory. Raises UsageError if it already holds a run."""
+        run = cls(root)
+        try:
+            run.history_dir.mkdir(parents=True)
+            with run.run_json.open("xb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(info)))
+        except FileExistsError:
+            raise UsageError(
+                f"run directory {root}: it holds a run already, and evidence is never overwritten.\n"
+                "Name another with --run-dir, or leave the option out."
+            ) from None
+        except OSError as error:
+            raise UsageError(f"run directory {root}: cannot be written ({error}).") from error
+        return run
+
+    @classmethod
+    def open(cls, root: Path) -> Self:
+        """Open the directory of an earlier run. Raises UsageError if it is none, is damaged, or is of a newer format."""
+        run = cls(root)
+        _read(run.run_json, RunInfo, RUN_FORMAT)
+        return run
+
+    def info(self) -> RunInfo:
+        return _read(self.run_json, RunInfo, RUN_FORMAT)
+
+    def plan(self) -> Plan:
+        return _read(self.plan_json, Plan, PLAN_FORMAT)
+
+    def write(self, path: Path, value: Any) -> None:
+        """Write a JSON file of the run directory whole or not at all."""
+        text = msgspec.json.format(msgspec.json.encode(value))
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_bytes(text + b"\n")
+        partial.replace(path)
+
+
+def new_run_path(runs: Path, suite: str, now: datetime) -> Path:
+    """`<runs>/<UTC time>-<suite>`, with a number behind it if that is taken."""
+    stem = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{suite}"
+    path, attempt = runs / stem, 1
+    while path.exists():
+        attempt += 1
+        path = runs / f"{stem}-{attempt}"
+    return path
+
+
+def _read(path: Path, kind: type[T], supported: str) -> T:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"run directory {path.parent}: {path.name} cannot be read ({error.strerror}).\n"
+            "Expected the directory of a run, such as runs/latest."
+        ) from error
+    try:
+        written = msgspec.json.decode(raw, type=_Versioned).format
+        if written != supported:
+            raise UsageError(
+                f"run directory {path.parent}: {path.name} has format {written!r}; this version reads {supported!r}.\n"
+                "Use the crashloop that wrote it, or a newer one."
+            )
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"run directory {path.parent}: {path.name} is damaged ({error}).") from error

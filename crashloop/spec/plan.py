@@ -1,0 +1,106 @@
+"""The plan of a run: which scenarios run on which nodes, in which waves. A pure function of what was selected."""
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import PodScenario, Scenario
+
+PLAN_FORMAT = "crashloop.plan/1"
+
+
+class Budgets(msgspec.Struct, frozen=True, kw_only=True):
+    """What the host can carry at once; `crashloop doctor` measures it."""
+
+    container_starts_per_s: float = 3.0
+    live_nodes: int = 12
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """A requirement that is to be judged on a scenario."""
+
+    requirement: str
+    scenario: str
+
+
+class PlannedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node and the profile its kubelet runs with."""
+
+    name: str
+    profile: str
+
+
+class Wave(msgspec.Struct, frozen=True, kw_only=True):
+    """Scenarios that run side by side. `placements` maps scenario to node; its order is the order of launch."""
+
+    nodes: tuple[PlannedNode, ...]
+    placements: dict[str, str]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """plan.json."""
+
+    format: str = PLAN_FORMAT
+    suite: str
+    provider: str
+    kubernetes_version: str
+    scope: str
+    budgets: Budgets = Budgets()
+    profiles: tuple[KubeletProfile, ...]
+    scenarios: tuple[Scenario, ...]
+    judgements: tuple[Judgement, ...]
+    waves: tuple[Wave, ...]
+
+    def scenario(self, name: str) -> Scenario:
+        """The scenario of that name. Raises KeyError."""
+        for scenario in self.scenarios:
+            if scenario.name == name:
+                return scenario
+        raise KeyError(name)
+
+    def profile(self, name: str) -> KubeletProfile:
+        """The profile of that name. Raises KeyError."""
+        for profile in self.profiles:
+            if profile.name == name:
+                return profile
+        raise KeyError(name)
+
+
+def plan_waves(scenarios: tuple[Scenario, ...], budgets: Budgets) -> tuple[Wave, ...]:
+    """Place every scenario: one node a profile and wave, a further one for each scenario that disturbs its node.
+
+    Long scenarios are launched first, so the run lasts little longer than its longest scenario.
+    What exceeds the budget of live nodes goes into a further wave.
+    """
+    longest_first = sorted(scenarios, key=lambda scenario: (-_watch_s(scenario), scenario.name))
+    waves: list[tuple[dict[str, str], dict[str, str]]] = []
+    for scenario in longest_first:
+        own = isinstance(scenario, PodScenario) and scenario.disturbs_node
+        node = f"{scenario.profile}-{scenario.name}" if own else scenario.profile
+        for nodes, placements in waves:
+            if node in nodes or len(nodes) < budgets.live_nodes:
+                nodes[node] = scenario.profile
+                placements[scenario.name] = node
+                break
+        else:
+            waves.append(({node: scenario.profile}, {scenario.name: node}))
+    return tuple(
+        Wave(
+            nodes=tuple(PlannedNode(name=name, profile=profile) for name, profile in nodes.items()),
+            placements=placements,
+        )
+        for nodes, placements in waves
+    )
+
+
+def _watch_s(scenario: Scenario) -> float:
+    return scenario.until.at_most_s if isinstance(scenario, PodScenario) else 0.0
+
+
+def unique_scenarios(scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
+    """Each scenario once. Raises UsageError if two different ones share a name."""
+    by_name: dict[str, Scenario] = {}
+    for scenario in scenarios:
+        if by_name.setdefault(scenario.name, scenario) != scenario:
+            raise UsageError(f"scenario {scenario.name!r} is declared twice with different content.")
+    return tuple(by_name.values())

@@ -1,0 +1,49 @@
+"""Waiting for a named condition: the only module that sleeps.
+
+A wait says what it waits for and for how long, keeps the last thing seen for its message, and gives up early
+when the condition can no longer come true.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from crashloop.errors import ClusterError
+
+T = TypeVar("T")
+
+
+class WaitTimeout(ClusterError):
+    """The condition did not come true in time."""
+
+
+class Hopeless(ClusterError):
+    """The condition can no longer come true. Raised by a probe; passed through."""
+
+
+def wait_until(
+    description: str,
+    probe: Callable[[], T | None],
+    *,
+    timeout_s: float,
+    every_s: float = 0.1,
+    last_seen: Callable[[], str] = lambda: "",
+) -> T:
+    """Call `probe` until it returns something other than None or False, and return that.
+
+    Raises WaitTimeout with the description and what was last seen; an exception of the probe passes through.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        found = probe()
+        if found is not None and found is not False:
+            return found
+        if time.monotonic() >= deadline:
+            seen = last_seen()
+            raise WaitTimeout(f"waited {timeout_s:g} s for: {description}." + (f"\nLast seen: {seen}" if seen else ""))
+        time.sleep(min(every_s, max(deadline - time.monotonic(), 0.0)))
+
+
+def pause(seconds: float) -> None:
+    """Let a stated interval pass, for work that is done at a fixed rate."""
+    time.sleep(max(seconds, 0.0))

@@ -1,0 +1,143 @@
+"""The types that everything is built on survive their JSON form, and refuse what makes no sense."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.rundir import RunDir, RunInfo, new_run_path
+from crashloop.spec.plan import Budgets, Judgement, Plan, plan_waves, unique_scenarios
+from crashloop.spec.policy import restart_in, restart_not_in
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
+from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
+
+CRASHING = PodScenario(
+    name="crashing",
+    profile="stock",
+    pod=Pod(containers=(Container(program=exits_with(1, times=3)),)),
+    until=Until(restarts={"app": 3}),
+)
+DISTURBED = msgspec.structs.replace(
+    CRASHING,
+    name="disturbed",
+    interventions=(Intervention(trigger=Trigger(after_s=1), action=InterventionKind.RESTART_KUBELET),),
+)
+
+
+def verdict(outcome: Outcome, deviation: str | None = None) -> Verdict:
+    return Verdict(requirement="CAP-3", scenario="s", profile="p", outcome=outcome, deviation=deviation)
+
+
+def test_a_plan_survives_its_json_form() -> None:
+    plan = Plan(
+        suite="conformance",
+        provider="local",
+        kubernetes_version="1.37.1",
+        scope="quick",
+        profiles=(KubeletProfile(name="stock", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}),),
+        scenarios=(CRASHING, DISTURBED),
+        judgements=(Judgement(requirement="CAP-3", scenario="crashing"),),
+        waves=plan_waves((CRASHING, DISTURBED), Budgets()),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
+
+
+def test_a_scenario_that_disturbs_its_node_gets_one_of_its_own() -> None:
+    (wave,) = plan_waves((CRASHING, DISTURBED), Budgets())
+    assert wave.placements == {"crashing": "stock", "disturbed": "stock-disturbed"}
+
+
+def test_nodes_beyond_the_budget_go_into_a_further_wave() -> None:
+    scenarios = tuple(msgspec.structs.replace(CRASHING, name=f"s-{n}", profile=f"p-{n}") for n in range(5))
+    assert [len(wave.nodes) for wave in plan_waves(scenarios, Budgets(live_nodes=2))] == [2, 2, 1]
+
+
+def test_two_different_scenarios_cannot_share_a_name() -> None:
+    other = msgspec.structs.replace(CRASHING, profile="max-1s")
+    assert unique_scenarios((CRASHING, CRASHING)) == (CRASHING,)
+    with pytest.raises(UsageError, match="'crashing' is declared twice"):
+        unique_scenarios((CRASHING, other))
+
+
+def test_rules_match_by_operator() -> None:
+    assert restart_in(42, 43).matches(43)
+    assert not restart_in().matches(0)
+    assert restart_not_in(42).matches(0)
+    assert restart_not_in().matches(42)
+
+
+def test_a_program_counts_its_exits_and_then_holds() -> None:
+    assert exits_with(1, times=4).exits == 4
+    assert [life.exit_code for life in runs((1, 1), (2, 0)).each_life()] == [1, 0]
+    assert HOLDS.exits == 0
+    with pytest.raises(ValueError, match="exit_code"):
+        exits_with(256)
+
+
+@pytest.mark.parametrize("text", ["1.37.1", "v1.37.1", "v1.37.1-rc.0+abc"], ids=["plain", "prefixed", "suffixed"])
+def test_versions_are_read_in_every_usual_form(text: str) -> None:
+    assert KubernetesVersion.parse(text) == (1, 37, 1)
+
+
+def test_a_version_that_is_none_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="'latest'"):
+        KubernetesVersion.parse("latest")
+
+
+def test_the_worst_outcome_stands_for_all() -> None:
+    assert worst([Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.ERROR]) is Outcome.ERROR
+    assert worst([Outcome.ERROR, Outcome.FAIL]) is Outcome.FAIL
+    assert worst([]) is Outcome.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([], ExitCode.USAGE),
+        ([verdict(Outcome.PASS), verdict(Outcome.SKIPPED)], ExitCode.OK),
+        ([verdict(Outcome.FAIL, deviation="known")], ExitCode.OK),
+        ([verdict(Outcome.FAIL, deviation="known"), verdict(Outcome.FAIL)], ExitCode.FAIL),
+        ([verdict(Outcome.INCONCLUSIVE), verdict(Outcome.PASS)], ExitCode.INCONCLUSIVE),
+        ([verdict(Outcome.INCONCLUSIVE), verdict(Outcome.ERROR)], ExitCode.ERROR),
+    ],
+    ids=["none", "passes", "known-deviation", "fail", "inconclusive", "error"],
+)
+def test_the_exit_code_follows_the_worst_verdict(verdicts: list[Verdict], code: int) -> None:
+    assert exit_code(verdicts) == code
+
+
+INFO = RunInfo(suite="conformance", started=datetime(2026, 1, 1, tzinfo=UTC), crashloop_version="0")
+
+
+def test_a_run_directory_is_never_taken_twice(tmp_path: Path) -> None:
+    RunDir.create(tmp_path / "run", INFO)
+    with pytest.raises(UsageError, match="never overwritten"):
+        RunDir.create(tmp_path / "run", INFO)
+    assert RunDir.open(tmp_path / "run").info() == INFO
+
+
+def test_a_run_directory_of_a_newer_format_is_refused(tmp_path: Path) -> None:
+    run = RunDir.create(tmp_path / "run", INFO)
+    run.write(run.run_json, {"format": "crashloop.run/2"})
+    with pytest.raises(UsageError, match=r"'crashloop.run/2'; this version reads 'crashloop.run/1'"):
+        RunDir.open(run.root)
+
+
+def test_a_damaged_run_directory_is_named(tmp_path: Path) -> None:
+    run = RunDir.create(tmp_path / "run", INFO)
+    run.run_json.write_text('{"format": "crashloop.run/1", "suite"')
+    with pytest.raises(UsageError, match=r"run\.json is damaged"):
+        RunDir.open(run.root)
+
+
+def test_run_directories_sort_by_time(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 21, 16, 0, tzinfo=UTC)
+    first = new_run_path(tmp_path, "conformance", now)
+    assert first.name == "20261121T160000Z-conformance"
+    first.mkdir()
+    assert new_run_path(tmp_path, "conformance", now).name == "20261121T160000Z-conformance-2"
