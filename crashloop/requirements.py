@@ -1,0 +1,125 @@
+"""The requirement catalogue: crashloop/catalogue/<topic>.yaml, one file a topic, in the order in which people read it."""
+
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from crashloop.cluster.provider import Capability
+from crashloop.spec.requirement import Level, Requirement, RequirementKind, Scope, State, applies
+from crashloop.spec.version import KubernetesVersion
+
+__all__ = [
+    "CATALOGUE",
+    "CatalogueError",
+    "Level",
+    "Requirement",
+    "RequirementKind",
+    "Scope",
+    "State",
+    "Topic",
+    "applies",
+    "load_requirements",
+    "load_topics",
+]
+
+CATALOGUE = Path(__file__).parent / "catalogue"
+
+_ID = re.compile(r"[A-Z]+-?[1-9][0-9]*")
+_WORD = re.compile(r"\b(MUST|SHOULD)\b")
+
+
+class CatalogueError(Exception):
+    """An entry of the catalogue is wrong: a fault of this suite, not of its user."""
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One file of the catalogue."""
+
+    topic: str
+    """What the ids begin with: CAP."""
+    title: str
+    order: int
+    """Position among the topics."""
+    requirements: tuple[Requirement, ...]
+
+
+@cache
+def load_requirements(folder: Path = CATALOGUE) -> dict[str, Requirement]:
+    """Every requirement by id, in reading order. Raises CatalogueError, naming the file and the row."""
+    return {requirement.id: requirement for topic in load_topics(folder) for requirement in topic.requirements}
+
+
+def load_topics(folder: Path = CATALOGUE) -> tuple[Topic, ...]:
+    """Every topic, in reading order. Raises CatalogueError, naming the file and the row."""
+    topics = tuple(sorted((_read(path) for path in folder.glob("*.yaml")), key=lambda topic: topic.order))
+    if not topics:
+        raise CatalogueError(f"{folder}: no topic files (*.yaml).")
+    ids = Counter(requirement.id for topic in topics for requirement in topic.requirements)
+    twice = [name for name, count in ids.items() if count > 1]
+    if twice:
+        raise CatalogueError(f"{folder}: {', '.join(twice)} stands there more than once; an id is given once.")
+    return topics
+
+
+def _read(path: Path) -> Topic:
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise CatalogueError(f"{path.name}: not YAML: {error}") from error
+    rows = raw.get("requirements") if isinstance(raw, dict) else None
+    if not isinstance(rows, list):
+        raise CatalogueError(f"{path.name}: expected topic, title, order and a list of requirements.")
+    requirements = tuple(_row(path, index, row) for index, row in enumerate(rows, start=1))
+    try:
+        topic = msgspec.convert({**raw, "requirements": ()}, Topic)
+    except msgspec.ValidationError as error:
+        raise CatalogueError(f"{path.name}: {error}.") from error
+    for requirement in requirements:
+        if requirement.topic != topic.topic:
+            raise CatalogueError(f"{path.name}: {requirement.id}: expected an id of the topic {topic.topic}.")
+    return msgspec.structs.replace(topic, requirements=requirements)
+
+
+def _row(path: Path, index: int, row: Any) -> Requirement:
+    named = row.get("id", f"row {index}") if isinstance(row, dict) else f"row {index}"
+    try:
+        requirement = msgspec.convert(row, Requirement)
+        fault = next(iter(_faults(requirement)), None)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise CatalogueError(f"{path.name}: {named}: {error}.") from error
+    if fault is not None:
+        raise CatalogueError(f"{path.name}: {named}: {fault}.")
+    return requirement
+
+
+def _faults(requirement: Requirement) -> list[str]:
+    """What the types cannot say."""
+    faults = []
+    if not _ID.fullmatch(requirement.id):
+        faults.append(f"id {requirement.id!r}: expected capital letters, a dash and a number")
+    if _WORD.findall(requirement.sentence) != [requirement.level.value]:
+        faults.append(f"sentence: expected {requirement.level} exactly once and no other such word")
+    if not requirement.sentence.endswith("."):
+        faults.append("sentence: expected a full stop at the end")
+    if not requirement.source or not requirement.evidence:
+        faults.append("source and evidence cannot be empty")
+    if bool(requirement.reason) == (requirement.state is State.JUDGED):
+        faults.append(f"state {requirement.state}: a reason is given if and only if the state is not judged")
+    if requirement.state is State.JUDGED and not requirement.checkers:
+        faults.append("state judged: expected at least one checker")
+    unknown = sorted(set(requirement.needs) - {capability.value for capability in Capability})
+    if unknown:
+        faults.append(f"needs {', '.join(unknown)}: expected capabilities of crashloop.cluster.provider")
+    for release in filter(None, (requirement.since, requirement.until)):
+        if not re.fullmatch(r"\d+\.\d+", release):
+            faults.append(f"release {release!r}: expected major and minor, quoted, such as '1.37'")
+    if not faults and requirement.until is not None:
+        last = KubernetesVersion.parse(requirement.until)
+        if last.release < KubernetesVersion.parse(requirement.since).release:
+            faults.append(f"until {requirement.until} is before since {requirement.since}")
+    return faults

@@ -1,0 +1,109 @@
+"""A requirement: one MUST or SHOULD sentence about Kubernetes, where it holds and what its judgement needs."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from crashloop.spec.version import KubernetesVersion
+
+OLDEST_RELEASE = "1.33"
+"""The oldest Kubernetes release this suite knows; `since` of a requirement that names none."""
+
+
+class Level(StrEnum):
+    """How strong the promise is (RFC 2119). Only a MUST is judged; a SHOULD is measured and reported."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class RequirementKind(StrEnum):
+    """Which kind of suite judges it."""
+
+    CONFORMANCE = "conformance"
+    FAULT = "fault"
+    """Something is stopped, broken or rolled back on purpose."""
+    STRESS = "stress"
+    SLO = "slo"
+    STARTUP = "startup"
+    """The kubelet is started with a configuration."""
+    MODEL = "model"
+    """Arithmetic about designs that no kubelet offers; judged on the model alone."""
+
+
+class Scope(StrEnum):
+    """The smallest scope whose runs can hold the least evidence; a wider scope includes the narrower."""
+
+    QUICK = "quick"
+    """Evidence within 90 s of watching."""
+    FULL = "full"
+    """Evidence within 20 min."""
+    SOAK = "soak"
+
+
+class State(StrEnum):
+    """Whether a test of this suite judges the requirement today."""
+
+    JUDGED = "judged"
+    PLANNED = "planned"
+    """Can be tested; no test does yet."""
+    UNTESTABLE = "untestable"
+    """Cannot be tested as it is written; `reason` says why."""
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the catalogue."""
+
+    id: str
+    """Topic and number: CAP-3."""
+    level: Level = Level.MUST
+    sentence: str
+    """The promise, in our words, with exactly one MUST or SHOULD of its own."""
+    source: str
+    """Where Kubernetes makes it: KEP and section, page of the documentation, or file of the source at a tag."""
+    since: str = OLDEST_RELEASE
+    """First release it holds for."""
+    until: str | None = None
+    """Last release it holds for; None: no end is known."""
+    gates: tuple[str, ...] = ()
+    """Feature gates that must be on in the node's kubelet."""
+    kind: RequirementKind
+    scope: Scope
+    checkers: tuple[str, ...] = ()
+    """Checkers that judge it, by their names in crashloop.checks."""
+    parameters: dict[str, Any] = {}
+    """What the checkers are told, such as the least evidence in numbers: {min_delays: 4}."""
+    needs: tuple[str, ...] = ()
+    """Capabilities that the provider must have (crashloop.cluster.provider.Capability)."""
+    evidence: str
+    """The least evidence for a PASS, in one line."""
+    state: State = State.JUDGED
+    reason: str = ""
+    """Why it is not judged; empty for a judged requirement."""
+    note: str = ""
+    """Where the texts contradict each other: which reading is judged. Shown in the report."""
+
+    @property
+    def topic(self) -> str:
+        """The part of the id before the number: CAP."""
+        return self.id.rstrip("0123456789").rstrip("-")
+
+
+def applies(requirement: Requirement, version: KubernetesVersion, gates: Mapping[str, bool]) -> str | None:
+    """None if the requirement holds for a node, else the reason for a SKIPPED.
+
+    `version` is the kubelet's, `gates` the effective gates of the node by upstream name; a gate that is not
+    among them is one that this kubelet does not have.
+    """
+    if version.release < KubernetesVersion.parse(requirement.since).release:
+        return f"needs Kubernetes {requirement.since} or newer; this kubelet is v{version}."
+    if requirement.until is not None and version.release > KubernetesVersion.parse(requirement.until).release:
+        return f"holds up to Kubernetes {requirement.until}; this kubelet is v{version}."
+    for gate in requirement.gates:
+        if gate not in gates:
+            return f"needs gate {gate}; kubelet v{version} does not have it."
+        if not gates[gate]:
+            return f"needs gate {gate}; it is off on this node (kubelet v{version})."
+    return None
