@@ -23,6 +23,15 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, order=True):
     scenario: str
 
 
+class Skip(msgspec.Struct, frozen=True, kw_only=True):
+    """A judgement that was selected but cannot be made here; `reason` names the missing capability, gate or version."""
+
+    requirement: str
+    scenario: str
+    profile: str
+    reason: str
+
+
 class PlannedNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node and the profile its kubelet runs with."""
 
@@ -49,6 +58,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[KubeletProfile, ...]
     scenarios: tuple[Scenario, ...]
     judgements: tuple[Judgement, ...]
+    skipped: tuple[Skip, ...] = ()
     waves: tuple[Wave, ...]
 
     def scenario(self, name: str) -> Scenario:
