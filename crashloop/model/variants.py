@@ -1,0 +1,178 @@
+"""Deviation variants: where the kubelet is known to differ from what is documented, each under a name.
+
+Theory of operation. Without a variant the model says what the KEPs and the documentation promise. A variant, passed by
+name in `deviations`, exchanges one rule of the model for what the kubelet's source does instead. A history that fits
+only a variant is a deviation that is known, not a surprise. deviations.yaml refers to these names; every function of
+the model that takes `deviations` accepts the whole set and heeds those that concern it.
+"""
+
+import msgspec
+
+from crashloop.spec.version import KubernetesVersion
+
+Release = tuple[int, int]
+
+DOCUMENTED: frozenset[str] = frozenset()
+"""No variant: what the KEPs and the documentation promise."""
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule of the model as the kubelet of some releases has it."""
+
+    name: str
+    sentence: str
+    """What the kubelet does, and what was promised."""
+    source: str
+    since: Release
+    """First release, of those the model knows, that behaves so."""
+    fixed_in: Release | None = None
+    """First release that does as documented again; None while none does."""
+
+    def holds_in(self, version: KubernetesVersion) -> bool:
+        return self.since <= version.release and (self.fixed_in is None or version.release < self.fixed_in)
+
+
+GATE_OFF_REFUSES_START = "gate-off-refuses-start"
+REDUCED_DECAY_KEEPS_300S = "reduced-decay-keeps-300s"
+RESTART_RULES_OFF_REFUSES_START = "restart-rules-off-alone-refuses-start"
+COUNTER_COLLECTED = "counter-collected-while-waiting"
+CHANGED_CONTAINER_FORGETS = "changed-container-forgets-counter"
+FAILED_STARTS_COUNT = "failed-start-attempts-double-the-delay"
+TWO_FREE_AFTER_KILLS = "two-free-restarts-after-kills"
+CLEAN_EXIT_AFTER_KILL_STOPS = "clean-exit-after-probe-kill-stops"
+RULES_MATCH_KILLS = "rules-match-probe-kills"
+RULE_HIDES_LATER_RULES = "ignored-restart-all-rule-hides-later-rules"
+RESTART_ALL_WITHOUT_BACKOFF = "restart-all-without-backoff"
+RESTART_ALL_STAYS_RUNNING = "restart-all-stays-running"
+RESTART_ALL_HIDES_EXIT_CODE = "restart-all-hides-exit-code"
+RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
+RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant(
+        name=GATE_OFF_REFUSES_START,
+        sentence="With KubeletCrashLoopBackOffMax off and maxContainerRestartPeriod set the kubelet does not start; "
+        "it was to log a warning and use its defaults.",
+        source="KEP-5593, Conflict resolution; pkg/kubelet/apis/config/validation/validation.go@v1.37.1",
+        since=(1, 33),
+    ),
+    Variant(
+        name=REDUCED_DECAY_KEEPS_300S,
+        sentence="With both gates on and no period set the maximum stays 300 s, because the period was defaulted to it; "
+        "ReduceDefaultCrashLoopBackOffDecay was to lower it to 60 s.",
+        source="KEP-4603, Design; pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1",
+        since=(1, 33),
+    ),
+    Variant(
+        name=RESTART_RULES_OFF_REFUSES_START,
+        sentence="ContainerRestartRules switched off by itself keeps the kubelet from starting, because "
+        "RestartAllContainersOnContainerExits is on by default and depends on it; it was to be a rollback.",
+        source="KEP-5307, Rollout, Upgrade and Rollback; pkg/features/kube_features.go@v1.37.1",
+        since=(1, 36),
+    ),
+    Variant(
+        name=COUNTER_COLLECTED,
+        sentence="The counter is collected 600 s after the last start attempt even while the container waits, so a run of "
+        "more than 600 s less the delay cuts the wait short and resets the curve; 10 minutes of running were to do that.",
+        source="KEP-5593, Summary; pkg/kubelet/kubelet_pods.go@v1.37.1 HandlePodCleanups, "
+        "client-go util/flowcontrol/backoff.go@v0.37.1 GC",
+        since=(1, 33),
+    ),
+    Variant(
+        name=CHANGED_CONTAINER_FORGETS,
+        sentence="A changed image, or changed resources, give the container a new counter; users were not to be able to "
+        "start the curve over on a live pod.",
+        source="KEP-4603, Alternatives (late recovery); pkg/kubelet/kuberuntime/helpers.go@v1.37.1 GetBackoffKey",
+        since=(1, 33),
+    ),
+    Variant(
+        name=FAILED_STARTS_COUNT,
+        sentence="Every start attempt doubles the delay, also one that fails before the container runs; "
+        "only restarts were to.",
+        source="KEP-5593, Summary; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
+        since=(1, 33),
+    ),
+    Variant(
+        name=TWO_FREE_AFTER_KILLS,
+        sentence="After a kill by the kubelet the delay is measured from the exit before: two restarts are free, then a "
+        "restart is immediate whenever the killed instance outlived the delay; each was to wait 10, 20, 40 s.",
+        source="kubernetes/kubernetes#22240, #99697; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 SyncPod",
+        since=(1, 33),
+    ),
+    Variant(
+        name=CLEAN_EXIT_AFTER_KILL_STOPS,
+        sentence="A container under OnFailure that exits 0 when a probe has it killed is not restarted once a delay is due; "
+        "a failed probe was to restart it.",
+        source="kubernetes/kubernetes#109537; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
+        since=(1, 33),
+    ),
+    Variant(
+        name=RULES_MATCH_KILLS,
+        sentence="Restart rules match the exit code of a container that a probe had killed: beside a running container it is "
+        "restarted, alone in a Never pod it leaves the pod Running for good; rules were for exits of its own.",
+        source="KEP-5307, Design Details; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
+        since=(1, 34),
+    ),
+    Variant(
+        name=RULE_HIDES_LATER_RULES,
+        sentence="With RestartAllContainersOnContainerExits off a matching RestartAllContainers rule ends the search, "
+        "and later rules are not tried; it was to be ignored.",
+        source="KEP-5532, Version Skew Strategy; pkg/api/v1/pod/util.go@v1.37.1 ContainerShouldRestart",
+        since=(1, 34),
+    ),
+    Variant(
+        name=RESTART_ALL_WITHOUT_BACKOFF,
+        sentence="Restarts by RestartAllContainers are never delayed, because the exited instances are removed first; "
+        "the exponential back-off was to apply.",
+        source="KEP-5532, Risks and Mitigations; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
+        since=(1, 35),
+    ),
+    Variant(
+        name=RESTART_ALL_STAYS_RUNNING,
+        sentence="While all containers restart the pod's phase is Running, and Pending only while an init container runs; "
+        "it was to be Pending throughout.",
+        source="KEP-5532, Design Details; pkg/kubelet/kubelet_pods.go@v1.37.1 getPhase",
+        since=(1, 35),
+    ),
+    Variant(
+        name=RESTART_ALL_HIDES_EXIT_CODE,
+        sentence="After RestartAllContainers every container's last state says exit code 137, without times; "
+        "the previous exit was to be visible.",
+        source="KEP-5307, Monitoring; KEP-5532, Design Details; pkg/kubelet/kubelet_pods.go@v1.37.1",
+        since=(1, 35),
+    ),
+    Variant(
+        name=RESTART_ALL_STALLS,
+        sentence="When nothing else was running, the pod starts again only at the next resync, 60 to 90 s later; "
+        "it was to restart at once.",
+        source="kubernetes/kubernetes#136966; KEP-5532, Goals",
+        since=(1, 35),
+        fixed_in=(1, 36),
+    ),
+    Variant(
+        name=RESTART_ALL_OFF_REJECTS_POD,
+        sentence="A kubelet with RestartAllContainersOnContainerExits off rejects pods with such a rule, running ones too "
+        "when it restarts; the action was to be ignored.",
+        source="KEP-5532, Upgrade / Downgrade Strategy; pkg/kubelet/kubelet.go@v1.37.1 HandlePodAdditions",
+        since=(1, 36),
+    ),
+)
+
+_BY_NAME = {each.name: each for each in VARIANTS}
+
+
+def variant(name: str) -> Variant:
+    """The variant of that name. Raises KeyError."""
+    return _BY_NAME[name]
+
+
+def as_shipped(version: KubernetesVersion) -> frozenset[str]:
+    """Names of all variants that hold in that release: what its kubelet does, as far as known."""
+    return frozenset(each.name for each in VARIANTS if each.holds_in(version))
+
+
+def require_known(deviations: frozenset[str]) -> None:
+    """Raises ValueError if a name is not in the registry."""
+    unknown = sorted(deviations - _BY_NAME.keys())
+    if unknown:
+        raise ValueError(f"unknown deviation variants {unknown}, expected some of {sorted(_BY_NAME)}")
