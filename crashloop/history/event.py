@@ -45,35 +45,55 @@ class Kind(StrEnum):
     BEGIN = "begin"
     """RECORDER. data: format, scenario (its plan entry), node, kubernetes_version, profile."""
     END = "end"
-    """RECORDER; last line of a sealed history. data: reason (complete, deadline, interrupted, refused), detail."""
+    """RECORDER; last line of a sealed history. data: reason (complete, deadline, interrupted, refused), detail (a sentence).
+
+    refused: the API server did not accept the pod; data also: code (HTTP status), causes (list of {field, reason, message}).
+    """
     CLOCK = "clock"
-    """RECORDER. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns."""
+    """RECORDER; at begin and end and every 10 s. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns;
+    step_ns if UTC has moved against boot time by more than 50 ms since the last reading."""
     STALL = "stall"
     """RECORDER. The 100 ms heartbeat came late. t_ns is when it was due. data: stalled_ns."""
     PRESSURE = "pressure"
-    """RECORDER. Once a second. data: some_us, the host's total CPU stall (/proc/pressure/cpu `some`), or null; interval_ns."""
+    """RECORDER. Once a second. data: interval_ns, and some_us: by how much the host's CPU stall (`total` of the line `some`
+    of /proc/pressure/cpu) grew in the `interval_ns` before t_ns; null where the kernel does not count it."""
     GAP = "gap"
-    """RECORDER. Events of a channel may be lost. t_ns is the end. data: channel, from_ns, reason."""
+    """RECORDER. t_ns is the end. data: channel, from_ns, reason, lost (true: events of the channel may be missing; false: they
+    came late, but all of them)."""
     INTERVENTION = "intervention"
-    """RECORDER. data: action, arguments, outcome (ok, or the error), index (of the plan's interventions; null for a poke)."""
+    """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, or the error), index (of the plan's
+    interventions; null for a poke of the annotated mode), ended_ns.
+
+    Of the pokes, one a second, only the first, those that failed and the last are written; the last has also
+    count (of those that succeeded) and longest_ns (between two that succeeded).
+    """
     NODE = "node"
-    """KUBELET. data: kubelet_pid, kubelet_started_ns, configz (effective KubeletConfiguration), gates, matches_profile."""
+    """KUBELET; at begin and whenever the kubelet has been restarted. data: configz (effective KubeletConfiguration),
+    gates (its featureGates), matches_profile, kubelet_pid and kubelet_started_ns (by its log); null where unreadable."""
     CREATED = "created"
-    """API: the pod was accepted (t_ns our clock; data: pod). RUNTIME: a container was created (data: container_id, image)."""
+    """API: the pod was accepted (t_ns our clock; data: pod, as the API server returned it).
+    RUNTIME: a container was created (data: container_id, image; listed: true if it was found only after a gap)."""
     STARTED = "started"
-    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line)."""
+    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line, as written)."""
     EXITED = "exited"
-    """RUNTIME: data: container_id, exit_code, published_ns. JOURNAL: a life ends now (data: exit_code, line)."""
+    """RUNTIME: t_ns is when the process ended; data: container_id, exit_code, published_ns (of the event itself; may be earlier
+    than that of `started` in a very short life). JOURNAL: a life ends now (data: exit_code, line, as written)."""
     REMOVED = "removed"
     """RUNTIME: data: container_id."""
+    OOM = "oom"
+    """RUNTIME: the kernel killed a process of the container for memory. data: container_id."""
+    EXEC_EXITED = "exec-exited"
+    """RUNTIME: a process that was executed in the container, such as an exec probe, ended. data: container_id, exec_id,
+    exit_code, published_ns."""
     SANDBOX = "sandbox"
     """RUNTIME: the pod's sandbox was created or went. data: container_id, phase (created, started, exited, removed)."""
     STATUS = "status"
-    """API: data: resource_version, status (PodStatus as sent)."""
+    """API: data: resource_version, status (PodStatus as sent). t_ns is our clock on receipt."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
     LOG = "log"
-    """KUBELET: a line of the kubelet's log about this pod that carries a back-off. data: line, delay_s."""
+    """KUBELET: a line of the kubelet's log about this container that carries a back-off. t_ns is the line's own time,
+    in steps of 1 us. data: line, delay_s."""
     PROCESS_STARTED = "process-started"
     """KUBELET, startup scenarios: data: pid, argv."""
     PROCESS_EXITED = "process-exited"
