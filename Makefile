@@ -1,0 +1,65 @@
+# One entry for people and for CI: every target sets up what it needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_ARGS ?=
+
+.PHONY: help setup python tools binaries conformance conformance-full test lint selftest provider quick bench down clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+setup: python tools binaries ## Prepare everything: .venv, tools, binaries
+
+python: $(VENV)/.complete
+
+$(VENV)/.complete: requirements.lock pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python3 is older than 3.11")'
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { apt-get -qq update && apt-get -qq install -y python3-venv; }
+	python3 -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+tools: ## Plain tools from the distribution, if they are missing (Debian and Ubuntu)
+	@missing=""; \
+	command -v nsenter >/dev/null || missing="$$missing util-linux"; \
+	command -v mount >/dev/null || missing="$$missing mount"; \
+	command -v dpkg >/dev/null || exit 0; \
+	[ -z "$$missing" ] || { apt-get -qq update && apt-get -qq install -y $$missing; }
+
+browser: ## A Chromium for the tests of the report
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
+
+binaries: python tools
+	$(BIN)/crashloop setup
+
+conformance: setup ## Judge the quick scope on real kubelets (minutes)
+	$(BIN)/crashloop run --scope quick $(PYTEST_ARGS)
+
+conformance-full: setup ## Judge the full scope (about 20 minutes)
+	$(BIN)/crashloop run --scope full $(PYTEST_ARGS)
+
+test: lint selftest provider quick ## Prove the suite itself right
+
+lint: python ## Format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+selftest: python browser ## Self-tests, without a cluster
+	$(BIN)/pytest suites/selftest -n 2 -q
+
+provider: setup ## The kit that every provider passes, on a real cluster
+	$(BIN)/pytest suites/provider -q
+
+quick: setup ## One live quick run
+	$(BIN)/crashloop run --scope quick -q
+
+bench: setup ## Measure what the README states
+	for script in bench/*.py; do $(BIN)/python $$script; done
+
+down: python ## Remove whatever any run left
+	$(BIN)/crashloop down --all

@@ -1,0 +1,133 @@
+"""Scenarios that several requirements share, and the words to build them with."""
+
+from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.scenario import (
+    Container,
+    ContainerKind,
+    Mode,
+    Pod,
+    PodScenario,
+    StartupScenario,
+    Until,
+)
+
+ALWAYS, ON_FAILURE, NEVER = RestartPolicy
+
+QUICK_WATCH_S = 90.0
+"""The longest that a scenario of the quick scope is watched."""
+
+QUIET_S = 66.0
+"""How long "it does not restart" is watched: twice the largest delay due (2 s) plus 30 s, and the container's own life."""
+
+
+def crashing(
+    profile: str,
+    *,
+    restarts: int,
+    run_s: float = 1.0,
+    exit_code: int = 1,
+    mode: Mode = Mode.NATURAL,
+    name: str = "crashing",
+    at_most_s: float = QUICK_WATCH_S,
+) -> PodScenario:
+    """One container that keeps exiting in the same way, until it has restarted that often."""
+    return PodScenario(
+        name=f"{name}-{profile}",
+        profile=profile,
+        pod=Pod(containers=(Container(program=exits_with(exit_code, after_s=run_s, times=restarts)),)),
+        until=Until(restarts={"app": restarts}, at_most_s=at_most_s),
+        mode=mode,
+    )
+
+
+def restarting(name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int]) -> PodScenario:
+    """A pod on a node with a maximum of 2 s whose containers are due to restart that often."""
+    return PodScenario(
+        name=name,
+        profile="max-2s",
+        pod=Pod(containers=containers, restart_policy=pod),
+        until=Until(restarts=restarts, at_most_s=QUICK_WATCH_S),
+    )
+
+
+def ending(
+    name: str, *containers: Container, pod: RestartPolicy, exits: dict[str, int], phase: str | None
+) -> PodScenario:
+    """A pod on a node with a maximum of 2 s whose containers are due to stop; watched long enough to see that they do."""
+    return PodScenario(
+        name=name,
+        profile="max-2s",
+        pod=Pod(containers=containers, restart_policy=pod),
+        until=Until(exits=exits, phase=phase, at_least_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+    )
+
+
+def app(
+    program: Program,
+    *,
+    name: str = "app",
+    policy: RestartPolicy | None = None,
+    rules: tuple[RestartRule, ...] = (),
+) -> Container:
+    """A regular container."""
+    return Container(name=name, program=program, restart_policy=policy, rules=rules)
+
+
+def init(
+    program: Program, *, name: str = "setup", policy: RestartPolicy | None = None, rules: tuple[RestartRule, ...] = ()
+) -> Container:
+    """An init container; with the policy Always, a sidecar."""
+    return Container(name=name, kind=ContainerKind.INIT, program=program, restart_policy=policy, rules=rules)
+
+
+def starting(candidate: str) -> StartupScenario:
+    """A second kubelet that is started with the candidate's configuration inside the stock node."""
+    return StartupScenario(name=f"start-{candidate}", profile="stock", candidate=candidate)
+
+
+# The curve of each node: the same pod, different kubelets.
+STOCK = crashing("stock", restarts=3)
+MAX_1S = crashing("max-1s", restarts=12, run_s=0.0)
+MAX_2S = crashing("max-2s", restarts=10)
+MAX_10S = crashing("max-10s", restarts=4, mode=Mode.ANNOTATED)
+MAX_11S = crashing("max-11s", restarts=4, mode=Mode.ANNOTATED)
+REDUCED_DECAY = crashing("reduced-decay", restarts=6, mode=Mode.ANNOTATED)
+REDUCED_DECAY_MAX_4S = crashing("reduced-decay-max-4s", restarts=6)
+MAX_GATE_OFF = crashing("max-gate-off", restarts=3, mode=Mode.ANNOTATED)
+EVERY_CURVE = (STOCK, MAX_1S, MAX_2S, MAX_10S, MAX_11S, REDUCED_DECAY, REDUCED_DECAY_MAX_4S, MAX_GATE_OFF)
+
+SUCCEEDING = crashing("max-2s", restarts=6, exit_code=0, name="succeeding")
+LONG_LIVES = crashing("max-2s", restarts=4, run_s=5.0, name="outliving-the-delay")
+TWO_CONTAINERS = PodScenario(
+    name="two-containers-reduced-decay",
+    profile="reduced-decay",
+    pod=Pod(
+        containers=(
+            app(exits_with(1, times=5), name="hasty"),
+            app(exits_with(1, after_s=5.0, times=3), name="steady"),
+        )
+    ),
+    until=Until(restarts={"hasty": 5, "steady": 3}),
+)
+SIDECAR = restarting(
+    "crashing-sidecar",
+    init(exits_with(1, times=4), name="sidecar", policy=ALWAYS),
+    app(HOLDS),
+    pod=ALWAYS,
+    restarts={"sidecar": 4},
+)
+INIT = restarting(
+    "crashing-init",
+    init(runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
+    app(HOLDS),
+    pod=ALWAYS,
+    restarts={"setup": 4},
+)
+
+# Pod-level policies.
+FAILS_THEN_SUCCEEDS = ending(
+    "on-failure-until-success", app(runs((1, 1), (1, 1), (1, 0))), pod=ON_FAILURE, exits={"app": 3}, phase="Succeeded"
+)
+NEVER_FAILS = ending("never-exit-1", app(runs((1, 1))), pod=NEVER, exits={"app": 1}, phase="Failed")
+NEVER_SUCCEEDS = ending("never-exit-0", app(runs((1, 0))), pod=NEVER, exits={"app": 1}, phase="Succeeded")

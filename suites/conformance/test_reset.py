@@ -1,0 +1,35 @@
+"""When the delay starts over: after a run of ten minutes, and only then.
+
+KEP-5593, "Refactor and flat rate to recovery threshold".
+"""
+
+from crashloop.spec.program import runs
+from crashloop.spec.scenario import Mode, Pod, PodScenario, Until
+from crashloop.verdict import Verdict
+from fixtures.requirements import confirm, requirement
+from suites.conformance.scenarios import app
+
+TO_THE_CAP = ((1, 1), (1, 1), (1, 1))
+
+
+def long_run(seconds: float) -> PodScenario:
+    """At the cap of 20 s, a life of that length and two short ones, so that the delays after it show the counter."""
+    return PodScenario(
+        name=f"runs-{seconds:g}s-max-20s",
+        profile="max-20s",
+        pod=Pod(containers=(app(runs(*TO_THE_CAP, (seconds, 1), (1, 1))),)),
+        until=Until(restarts={"app": 5}, at_most_s=seconds + 180),
+        mode=Mode.ANNOTATED,
+    )
+
+
+@requirement("RESET-1", long_run(610), scope="full")
+def test_a_run_of_more_than_ten_minutes_resets_the_delay(verdict: Verdict) -> None:
+    """After a run of more than ten minutes the delays MUST start over."""
+    confirm(verdict)
+
+
+@requirement("RESET-4", long_run(560), long_run(590), scope="full")
+def test_a_run_of_less_than_ten_minutes_does_not_reset_the_delay(verdict: Verdict) -> None:
+    """After a run of less than ten minutes the delays MUST go on where they were."""
+    confirm(verdict)
