@@ -1,0 +1,53 @@
+"""The two clocks of a history, UTC and boot time, brought together through readings of both at once."""
+
+from bisect import bisect_left
+from itertools import pairwise
+
+import msgspec
+
+READING_JITTER_NS = 10_000_000
+"""Two readings of one offset may differ by so much: the recorder can be interrupted between its two clock reads."""
+MAX_SLEW = 0.001
+"""A clock that is disciplined (NTP) runs off by at most 500 ppm; twice that is not yet called a step."""
+
+
+class ClockStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The wall clock jumped by `step_ns` at some time from `from_ns` to `to_ns` (UTC; seen on history line `line`)."""
+
+    line: int
+    from_ns: int
+    to_ns: int
+    step_ns: int
+
+
+class Clocks:
+    """Readings of UTC and boot time, in the order of boot time."""
+
+    def __init__(self, readings: list[tuple[int, int, int]]) -> None:
+        """Take readings as (line, UTC ns, boot ns)."""
+        in_order = sorted(readings, key=lambda reading: reading[2])
+        self._boot_ns = [boot_ns for _, _, boot_ns in in_order]
+        self._offset_ns = [utc_ns - boot_ns for _, utc_ns, boot_ns in in_order]
+        self.steps = _steps(in_order)
+
+    def utc_ns(self, boot_ns: int) -> int | None:
+        """The UTC time of a moment of boot time, by the nearest reading; None without any."""
+        if not self._boot_ns:
+            return None
+        after = bisect_left(self._boot_ns, boot_ns)
+        candidates = [index for index in (after - 1, after) if 0 <= index < len(self._boot_ns)]
+        nearest = min(candidates, key=lambda index: abs(self._boot_ns[index] - boot_ns))
+        return boot_ns + self._offset_ns[nearest]
+
+    def step_within_ns(self, from_ns: int, to_ns: int) -> int:
+        """How far the wall clock jumped in that time, all jumps added up without their sign; 0 if it did not."""
+        return sum(abs(step.step_ns) for step in self.steps if step.from_ns <= to_ns and step.to_ns >= from_ns)
+
+
+def _steps(readings: list[tuple[int, int, int]]) -> tuple[ClockStep, ...]:
+    found = []
+    for (_, utc_before, boot_before), (line, utc_after, boot_after) in pairwise(readings):
+        step_ns = (utc_after - boot_after) - (utc_before - boot_before)
+        if abs(step_ns) > READING_JITTER_NS + MAX_SLEW * (boot_after - boot_before):
+            found.append(ClockStep(line=line, from_ns=utc_before, to_ns=utc_after, step_ns=step_ns))
+    return tuple(found)

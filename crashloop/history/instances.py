@@ -1,0 +1,196 @@
+"""The instances of one container, put together from the two ground truths.
+
+Theory of operation. The runtime names an instance by container id; the order in which it created them is their order,
+and an exit belongs to its id even if it is stamped before the start. The container's own journal numbers its lives.
+Both lists are walked side by side: an instance and a life are the same one if their starts are closer to each other
+than to their neighbours and no further apart than `SAME_MOMENT_NS`. What one channel lacks the other fills in; what
+the two say differently is kept as a `Contradiction`, never settled.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from crashloop.history.facts import Fact
+
+SAME_MOMENT_NS = 2_000_000_000
+"""Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
+
+
+class RuntimeInstance(msgspec.Struct, kw_only=True):
+    """What the runtime's events say about one container id."""
+
+    container_id: str
+    created: Fact | None = None
+    started: Fact | None = None
+    exited: Fact | None = None
+    exit_code: int | None = None
+    removed: Fact | None = None
+
+    @property
+    def order_ns(self) -> int:
+        """The time by which instances are ordered."""
+        return next(
+            (fact.own_ns for fact in (self.created, self.started, self.exited, self.removed) if fact is not None), 0
+        )
+
+
+class Life(msgspec.Struct, kw_only=True):
+    """What the journal says about one life."""
+
+    number: int
+    started: Fact | None = None
+    exited: Fact | None = None
+    exit_code: int | None = None
+
+
+class Instance(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a container, from creation to exit. `ordinal` 0 is the first start, n the start by restart n."""
+
+    ordinal: int
+    container_id: str | None = None
+    created: Fact | None = None
+    """The runtime's creation of the container: the kubelet's decision to start it."""
+    started: Fact | None = None
+    exited: Fact | None = None
+    exit_code: int | None = None
+    """By the runtime if it saw the exit, else by the journal."""
+    removed: Fact | None = None
+    life: int | None = None
+    """The number that the journal gives it."""
+    journal_started: Fact | None = None
+    journal_exited: Fact | None = None
+
+    @property
+    def start(self) -> Fact | None:
+        return self.started or self.journal_started
+
+    @property
+    def exit(self) -> Fact | None:
+        return self.exited or self.journal_exited
+
+    @property
+    def has_run(self) -> bool:
+        """Whether its process ran at all; an instance that was only created did not."""
+        return self.start is not None or self.exit is not None
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The history lines on which it appears."""
+        facts = (self.created, self.started, self.journal_started, self.journal_exited, self.exited)
+        return tuple(sorted(fact.line for fact in facts if fact is not None))
+
+
+class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
+    """Two statements of ground truth that cannot both hold."""
+
+    container: str
+    lines: tuple[int, ...]
+    problem: str
+
+
+def merge(
+    container: str, runtime: Iterable[RuntimeInstance], lives: Iterable[Life]
+) -> tuple[tuple[Instance, ...], tuple[Contradiction, ...]]:
+    """The instances of a container in order, and what the channels contradict each other about."""
+    seen = sorted(runtime, key=lambda each: each.order_ns)
+    told = sorted(lives, key=lambda each: each.number)
+    pairs = _pair(seen, told)
+    instances = tuple(_instance(ordinal, *pair) for ordinal, pair in enumerate(pairs))
+    return instances, tuple(_contradictions(container, instances, pairs))
+
+
+_Pair = tuple[RuntimeInstance | None, Life | None]
+
+
+def _far_apart(one: Fact | None, other: Fact | None) -> bool:
+    if one is None or other is None or one.utc_ns is None or other.utc_ns is None:
+        return False
+    return abs(one.utc_ns - other.utc_ns) > SAME_MOMENT_NS
+
+
+def _pair(seen: Sequence[RuntimeInstance], told: Sequence[Life]) -> list[_Pair]:
+    pairs: list[_Pair] = []
+    i = j = 0
+    while i < len(seen) and j < len(told):
+        apart = _apart_ns(seen[i], told[j])
+        if apart is None or (
+            abs(apart) <= SAME_MOMENT_NS
+            and not _nearer(seen, i + 1, told[j], apart)
+            and not _nearer_life(seen[i], told, j + 1, apart)
+        ):
+            pairs.append((seen[i], told[j]))
+            i, j = i + 1, j + 1
+        elif apart > 0 and not _nearer(seen, i + 1, told[j], apart):
+            pairs.append((None, told[j]))
+            j += 1
+        else:
+            pairs.append((seen[i], None))
+            i += 1
+    pairs += [(instance, None) for instance in seen[i:]]
+    pairs += [(None, life) for life in told[j:]]
+    return pairs
+
+
+def _apart_ns(instance: RuntimeInstance, life: Life) -> int | None:
+    """How much later the runtime says it started than the journal; None if times cannot be compared."""
+    runtime = instance.started or instance.created
+    journal = life.started or life.exited
+    if runtime is None or runtime.utc_ns is None or journal is None or journal.utc_ns is None:
+        return None
+    return runtime.utc_ns - journal.utc_ns
+
+
+def _nearer(seen: Sequence[RuntimeInstance], index: int, life: Life, apart: int) -> bool:
+    other = _apart_ns(seen[index], life) if index < len(seen) else None
+    return other is not None and abs(other) < abs(apart)
+
+
+def _nearer_life(instance: RuntimeInstance, told: Sequence[Life], index: int, apart: int) -> bool:
+    other = _apart_ns(instance, told[index]) if index < len(told) else None
+    return other is not None and abs(other) < abs(apart)
+
+
+def _instance(ordinal: int, runtime: RuntimeInstance | None, life: Life | None) -> Instance:
+    runtime_code = runtime.exit_code if runtime else None
+    return Instance(
+        ordinal=ordinal,
+        container_id=runtime.container_id if runtime else None,
+        created=runtime.created if runtime else None,
+        started=runtime.started if runtime else None,
+        exited=runtime.exited if runtime else None,
+        exit_code=runtime_code if runtime_code is not None else (life.exit_code if life else None),
+        removed=runtime.removed if runtime else None,
+        life=life.number if life else None,
+        journal_started=life.started if life else None,
+        journal_exited=life.exited if life else None,
+    )
+
+
+def _contradictions(container: str, instances: Sequence[Instance], pairs: Sequence[_Pair]) -> Iterable[Contradiction]:
+    started_before = 0
+    for instance, (runtime, life) in zip(instances, pairs, strict=True):
+        if life is not None:
+            if life.number != started_before:
+                yield Contradiction(
+                    container=container,
+                    lines=instance.lines,
+                    problem=f"the journal numbers a life {life.number} before which {started_before} were seen to start",
+                )
+                started_before = life.number
+            if runtime and runtime.exit_code is not None and life.exit_code not in (None, runtime.exit_code):
+                yield Contradiction(
+                    container=container,
+                    lines=instance.lines,
+                    problem=f"instance {instance.ordinal} exited with {runtime.exit_code} by the runtime "
+                    f"and with {life.exit_code} by the journal",
+                )
+            if _far_apart(runtime.exited if runtime else None, life.exited):
+                yield Contradiction(
+                    container=container,
+                    lines=instance.lines,
+                    problem=f"runtime and journal place the exit of instance {instance.ordinal} "
+                    f"more than {SAME_MOMENT_NS / 1e9:g} s apart",
+                )
+        if instance.has_run:
+            started_before += 1

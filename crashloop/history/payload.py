@@ -1,0 +1,153 @@
+"""The `data` of events, typed. A field that is missing or of the wrong type is damage of the file."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from crashloop.spec.scenario import PodScenario, StartupScenario
+
+
+class Begin(msgspec.Struct, frozen=True, kw_only=True):
+    """`begin`."""
+
+    format: str
+    scenario: PodScenario | StartupScenario
+    node: str | None = None
+    kubernetes_version: str
+    profile: Any = None
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True):
+    """`end`."""
+
+    reason: str
+    """complete, deadline, interrupted or refused."""
+    detail: str | None = None
+
+
+class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
+    """`clock`."""
+
+    boot_ns: int
+
+
+class Stall(msgspec.Struct, frozen=True, kw_only=True):
+    """`stall`."""
+
+    stalled_ns: int
+
+
+class Pressure(msgspec.Struct, frozen=True, kw_only=True):
+    """`pressure`."""
+
+    some_us: int | None = None
+    interval_ns: int | None = None
+
+
+class GapData(msgspec.Struct, frozen=True, kw_only=True):
+    """`gap`."""
+
+    channel: str
+    from_ns: int
+    reason: str = ""
+
+
+class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
+    """`intervention`."""
+
+    action: str
+    outcome: str
+    index: int | None = None
+    arguments: dict[str, Any] = {}
+
+
+class NodeData(msgspec.Struct, frozen=True, kw_only=True):
+    """`node`."""
+
+    kubelet_pid: int | None = None
+    kubelet_started_ns: int | None = None
+    configz: dict[str, Any] | None = None
+    gates: dict[str, bool] | None = None
+    matches_profile: bool | None = None
+
+
+class RuntimeData(msgspec.Struct, frozen=True, kw_only=True):
+    """`created`, `started`, `exited`, `removed` of the runtime, and `sandbox`."""
+
+    container_id: str
+    exit_code: int | None = None
+    phase: str | None = None
+
+
+class JournalData(msgspec.Struct, frozen=True, kw_only=True):
+    """`started` and `exited` of the journal."""
+
+    exit_code: int | None = None
+
+
+class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
+    """`process-started`, `process-exited`, `process-healthy`."""
+
+    pid: int | None = None
+    exit_code: int | None = None
+    stderr: str = ""
+    configz: dict[str, Any] | None = None
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`state.running`."""
+
+    started_at: datetime | None = None
+
+
+class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`state.terminated`."""
+
+    exit_code: int
+    reason: str = ""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    container_id: str = msgspec.field(default="", name="containerID")
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """`state.waiting`."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A container state; none set means waiting."""
+
+    waiting: Waiting | None = None
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One entry of `containerStatuses`."""
+
+    name: str
+    restart_count: int = 0
+    ready: bool = False
+    container_id: str = msgspec.field(default="", name="containerID")
+    state: State = State()
+    last_state: State = State()
+
+
+class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """PodStatus, as far as it is judged."""
+
+    phase: str = ""
+    init_container_statuses: tuple[ContainerStatusData, ...] | None = None
+    container_statuses: tuple[ContainerStatusData, ...] | None = None
+    ephemeral_container_statuses: tuple[ContainerStatusData, ...] | None = None
+
+
+class StatusData(msgspec.Struct, frozen=True, kw_only=True):
+    """`status`."""
+
+    resource_version: str | None = None
+    status: PodStatusData = PodStatusData()

@@ -1,0 +1,162 @@
+"""A recording: everything that one history file says, reduced. This is what checkers read."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from crashloop.history.clock import Clocks
+from crashloop.history.event import Channel
+from crashloop.history.facts import Fact
+from crashloop.history.host import Host
+from crashloop.history.instances import Contradiction, Instance
+from crashloop.history.jsonl import Damage
+from crashloop.history.payload import Begin, End, InterventionData, NodeData, ProcessData
+from crashloop.history.statuses import StatusReport
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """Events of a channel may be lost from `from_ns` to `to_ns` (UTC)."""
+
+    line: int
+    channel: str
+    from_ns: int
+    to_ns: int
+    reason: str
+
+    def overlaps(self, from_ns: int, to_ns: int) -> bool:
+        return self.from_ns <= to_ns and self.to_ns >= from_ns
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """An intervention that the recorder carried out, or tried to."""
+
+    line: int
+    t_ns: int
+    data: InterventionData
+
+    @property
+    def ok(self) -> bool:
+        return self.data.outcome == "ok"
+
+
+class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the kubelet answered about itself."""
+
+    line: int
+    t_ns: int
+    node: str | None
+    data: NodeData
+
+
+class SandboxEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The pod's sandbox came or went."""
+
+    fact: Fact
+    sandbox_id: str
+    phase: str
+
+
+class ProcessEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A kubelet that a startup scenario tries: started, exited or healthy."""
+
+    line: int
+    t_ns: int
+    data: ProcessData
+
+
+class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
+    """A back-off in the kubelet's log: shown, never judged."""
+
+    line: int
+    t_ns: int
+    container: str | None
+    delay_s: float | None
+
+
+class PodHistory(msgspec.Struct, kw_only=True):
+    """One pod of a recording. A recreated pod has a uid of its own and starts anew."""
+
+    uid: str
+    created: Fact | None = None
+    containers: dict[str, tuple[Instance, ...]] = {}
+    statuses: tuple[StatusReport, ...] = ()
+    sandboxes: tuple[SandboxEvent, ...] = ()
+    deleted: Fact | None = None
+    logged: tuple[LoggedDelay, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    channels: frozenset[Channel] = frozenset()
+    """Channels that said anything about this pod."""
+
+    def instances(self, container: str) -> tuple[Instance, ...]:
+        """The instances of a container in order of start; empty if it never appeared."""
+        return self.containers.get(container, ())
+
+
+class Recording(msgspec.Struct, kw_only=True):
+    """One history file."""
+
+    begin: Begin | None = None
+    begin_ns: int = 0
+    end: End | None = None
+    end_ns: int = 0
+    """When the recording ended: its end event, or the last thing in it."""
+    end_line: int = 0
+    damage: tuple[Damage, ...] = ()
+    pods: tuple[PodHistory, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    interventions: tuple[Done, ...] = ()
+    """Those of the plan, not the pokes."""
+    pokes_ns: tuple[int, ...] = ()
+    """When an annotation was patched to make the kubelet look (mode annotated), successful ones only."""
+    nodes: tuple[NodeReport, ...] = ()
+    started: tuple[ProcessEvent, ...] = ()
+    exited: tuple[ProcessEvent, ...] = ()
+    healthy: tuple[ProcessEvent, ...] = ()
+    clocks: Clocks
+    host: Host
+    events: int = 0
+
+    @property
+    def cut_off(self) -> Damage | None:
+        """Where the recording stopped unsealed; None if it was sealed."""
+        return next((damage for damage in self.damage if damage.cut_off), None)
+
+    @property
+    def broken(self) -> tuple[Damage, ...]:
+        """Damage that casts doubt on what stands in the file."""
+        return tuple(damage for damage in self.damage if not damage.cut_off)
+
+    def gaps_of(self, channel: Channel, from_ns: int, to_ns: int) -> Iterator[Gap]:
+        """Gaps of a channel that overlap the interval."""
+        return (gap for gap in self.gaps if gap.channel == channel and gap.overlaps(from_ns, to_ns))
+
+
+def blind_spot(
+    recording: Recording, pod: PodHistory, instances: Iterable[Instance], from_ns: int, to_ns: int
+) -> str | None:
+    """Why a start of the container in that interval could have gone unseen by every ground truth; None if it could not.
+
+    A later life in the journal proves the earlier ones: it numbers them without holes.
+    """
+    told_later = any(
+        each.journal_started is not None
+        and each.journal_started.utc_ns is not None
+        and each.journal_started.utc_ns > to_ns
+        for each in instances
+    )
+    runtime = _why_blind(recording, pod, Channel.RUNTIME, from_ns, to_ns)
+    if runtime is None or told_later:
+        return None
+    journal = _why_blind(recording, pod, Channel.JOURNAL, from_ns, to_ns)
+    return None if journal is None else f"{runtime}, {journal}"
+
+
+def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int) -> str | None:
+    if channel not in pod.channels:
+        return f"no {channel} evidence"
+    gap = next(recording.gaps_of(channel, from_ns, to_ns), None)
+    if gap is None:
+        return None
+    lost_s = (gap.to_ns - gap.from_ns) / 1e9
+    reason = f": {gap.reason}" if gap.reason else ""
+    return f"{channel} lost for {lost_s:.0f} s (history line {gap.line}{reason})"

@@ -1,0 +1,82 @@
+"""Pod statuses as the watch delivered them, reduced to what is judged."""
+
+from datetime import datetime
+
+import msgspec
+
+from crashloop.history.payload import ContainerStatusData, PodStatusData, State
+
+
+class ContainerState(msgspec.Struct, frozen=True, gc=False):
+    """A container state. Reported times are whole seconds, in UTC nanoseconds."""
+
+    kind: str = "waiting"
+    """waiting, running or terminated."""
+    reason: str = ""
+    message: str = ""
+    exit_code: int | None = None
+    started_ns: int | None = None
+    finished_ns: int | None = None
+
+
+class ContainerReport(msgspec.Struct, frozen=True):
+    """What one status says about one container."""
+
+    restart_count: int
+    container_id: str
+    ready: bool
+    state: ContainerState
+    last_state: ContainerState | None
+    """None if no earlier instance is reported."""
+
+
+class StatusReport(msgspec.Struct, frozen=True):
+    """One pod status: a statement of the system under test."""
+
+    line: int
+    t_ns: int
+    """When the recorder had it, UTC."""
+    phase: str
+    containers: dict[str, ContainerReport]
+
+
+def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusReport:
+    """The statement in a PodStatus, of init, regular and ephemeral containers alike."""
+    each = (
+        *(status.init_container_statuses or ()),
+        *(status.container_statuses or ()),
+        *(status.ephemeral_container_statuses or ()),
+    )
+    return StatusReport(line, received_ns, status.phase, {one.name: _container(one) for one in each})
+
+
+def _container(status: ContainerStatusData) -> ContainerReport:
+    last = status.last_state
+    return ContainerReport(
+        status.restart_count,
+        status.container_id.rpartition("://")[2],
+        status.ready,
+        _state(status.state),
+        None if last == _NO_STATE else _state(last),
+    )
+
+
+_NO_STATE = State()
+_WAITING = ContainerState()
+
+
+def _state(state: State) -> ContainerState:
+    if state.terminated is not None:
+        ended = state.terminated
+        return ContainerState(
+            "terminated", ended.reason, "", ended.exit_code, _ns(ended.started_at), _ns(ended.finished_at)
+        )
+    if state.running is not None:
+        return ContainerState("running", started_ns=_ns(state.running.started_at))
+    if state.waiting is not None:
+        return ContainerState("waiting", state.waiting.reason, state.waiting.message)
+    return _WAITING
+
+
+def _ns(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp()) * 1_000_000_000
