@@ -1,0 +1,184 @@
+"""The curve a kubelet configuration stands for, or why the kubelet refuses it.
+
+Theory of operation. A kubelet reads its configuration in four steps, and the first that fails ends its start:
+1. decode: the period is a Go duration string or absent;
+2. gates: every gate that is set exists, is not locked the other way, and has what it depends on;
+3. validation: a period is allowed only with KubeletCrashLoopBackOffMax, and then 1 s to 300 s;
+4. selection: initial delay and maximum from the two gates and the period.
+Unknown fields are dropped. Texts are upstream's, to be shown, never judged.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from crashloop.model.duration import NotADuration, parse_duration_ns, printed_seconds, whole_milliseconds
+from crashloop.model.gates import DEPENDENCIES, GateState, effective_gates, gate_state, kubelet_version
+from crashloop.model.variants import (
+    DOCUMENTED,
+    GATE_OFF_REFUSES_START,
+    REDUCED_DECAY_KEEPS_300S,
+    RESTART_RULES_OFF_REFUSES_START,
+    require_known,
+)
+from crashloop.spec.profile import (
+    MAX_PERIOD_GATE,
+    REDUCED_DECAY_GATE,
+    RESTART_ALL_GATE,
+    RESTART_RULES_GATE,
+    UNSET,
+    KubeletProfile,
+)
+from crashloop.spec.version import KubernetesVersion
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """Delays double from `initial_s` up to `maximum_s`. Seconds; 0 < initial_s <= maximum_s."""
+
+    initial_s: float
+    maximum_s: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.initial_s <= self.maximum_s:
+            raise ValueError(f"{self}: expected 0 < initial_s <= maximum_s")
+
+    def after(self, delay_s: float) -> float:
+        """The delay that follows `delay_s`."""
+        return min(2 * delay_s, self.maximum_s)
+
+    def delay_s(self, restart: int) -> float:
+        """Delay before a restart, counted from 1, if nothing resets the curve. The first one is free.
+
+        KEP-5593, "Relationship with k/k#123602": the schedule begins 0 s, 10 s, 20 s; acknowledged in
+        kubernetes/kubernetes#133472.
+        """
+        if restart < 1:
+            raise ValueError(f"restart {restart}: restarts are counted from 1")
+        return 0.0 if restart == 1 else min(self.initial_s * 2.0 ** min(restart - 2, 64), self.maximum_s)
+
+
+DEFAULT_CURVE = Curve(10.0, 300.0)  # initialCrashLoopBackOff, MaxCrashLoopBackOff, pkg/kubelet/kubelet.go@v1.37.1
+REDUCED_CURVE = Curve(1.0, 60.0)  # KEP-4603, Design: 1 s and 1 minute; reduced... in the same file
+
+
+class RefusalKind(StrEnum):
+    """Why a kubelet does not start with a configuration."""
+
+    NOT_A_DURATION = "not-a-duration"
+    UNKNOWN_GATE = "unknown-gate"
+    LOCKED_GATE = "locked-gate"
+    GATE_DEPENDENCY = "gate-dependency"
+    GATE_OFF = "gate-off"
+    OUT_OF_RANGE = "out-of-range"
+    UNSET = "unset"
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The kubelet does not start. `text` is what upstream prints: shown, never judged."""
+
+    kind: RefusalKind
+    text: str
+
+
+def effective_curve(
+    profile: KubeletProfile, version: KubernetesVersion, *, deviations: frozenset[str] = DOCUMENTED
+) -> Curve | Refusal:
+    """The curve of a node with that profile, or the refusal. `version` is the cluster's; a profile may have its own."""
+    require_known(deviations)
+    raw = profile.max_container_restart_period
+    try:
+        period_ns = UNSET if raw is UNSET else parse_duration_ns(raw)
+    except NotADuration as error:
+        return Refusal(kind=RefusalKind.NOT_A_DURATION, text=str(error))
+    gates = effective_gates(profile, version)
+    refusal = _gate_refusal(profile, kubelet_version(profile, version), gates, deviations)
+    if refusal is not None:
+        return refusal
+    if period_ns is not UNSET and not gates[MAX_PERIOD_GATE] and GATE_OFF_REFUSES_START not in deviations:
+        # "kubelet will log a warning but will not honor" -- KEP-5593, Conflict resolution
+        period_ns = UNSET
+    defaulted = period_ns is UNSET and gates[MAX_PERIOD_GATE]
+    if defaulted:
+        period_ns = _default_period_ns(gates, deviations)
+    return validate_period(period_ns, gates) or select_curve(period_ns, gates)
+
+
+def validate_period(period_ns: int | None, gates: dict[str, bool]) -> Refusal | None:
+    """Step 3. pkg/kubelet/apis/config/validation/validation.go@v1.37.1: whole milliseconds count, so 300.0009s passes."""
+    if not gates[MAX_PERIOD_GATE]:
+        if period_ns is UNSET:
+            return None
+        return Refusal(
+            kind=RefusalKind.GATE_OFF,
+            text=f"invalid configuration: FeatureGate {MAX_PERIOD_GATE} not enabled, "
+            "CrashLoopBackOff.MaxContainerRestartPeriod must not be set",
+        )
+    if period_ns is UNSET:
+        # Reached by a gate that a flag switches on after the file was defaulted.
+        return Refusal(
+            kind=RefusalKind.UNSET,
+            text=f"invalid configuration: FeatureGate {MAX_PERIOD_GATE} is enabled, "
+            "CrashLoopBackOff.MaxContainerRestartPeriod must be set",
+        )
+    if 1000 <= whole_milliseconds(period_ns) <= 300000:
+        return None
+    return Refusal(
+        kind=RefusalKind.OUT_OF_RANGE,
+        text="invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod "
+        f"(got: {printed_seconds(period_ns)} seconds) must be set between 1s and 300s",
+    )
+
+
+def select_curve(period_ns: int | None, gates: dict[str, bool]) -> Curve:
+    """Step 4. pkg/kubelet/kubelet.go@v1.37.1 newCrashLoopBackOff: a period below the initial delay lowers that too."""
+    curve = REDUCED_CURVE if gates[REDUCED_DECAY_GATE] else DEFAULT_CURVE
+    if period_ns is UNSET or not gates[MAX_PERIOD_GATE]:
+        return curve
+    maximum_s = period_ns / 10**9
+    return Curve(min(curve.initial_s, maximum_s), maximum_s)
+
+
+def _default_period_ns(gates: dict[str, bool], deviations: frozenset[str]) -> int:
+    # pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1 fills in 300 s whatever the other gate says;
+    # "1s initial delay, 60s maximum" -- KEP-4603
+    reduced = gates[REDUCED_DECAY_GATE] and REDUCED_DECAY_KEEPS_300S not in deviations
+    return round((REDUCED_CURVE if reduced else DEFAULT_CURVE).maximum_s * 10**9)
+
+
+def _gate_refusal(
+    profile: KubeletProfile, version: KubernetesVersion, gates: dict[str, bool], deviations: frozenset[str]
+) -> Refusal | None:
+    """Step 2. Defaulting panics on these: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1."""
+    for gate, enabled in profile.feature_gates.items():
+        state = gate_state(gate, version)
+        if state is GateState.ABSENT:
+            return _panic(RefusalKind.UNKNOWN_GATE, f"unrecognized feature gate: {gate}")
+        if state is GateState.LOCKED and not enabled:
+            return _panic(
+                RefusalKind.LOCKED_GATE, f"cannot set feature gate {gate} to false, feature is locked to true"
+            )
+    for gate, needed in DEPENDENCIES.items():
+        missing = [each for each in needed if not gates.get(each, False)]
+        if gates.get(gate, False) and missing and not _rolls_back(profile, gate, missing, deviations):
+            return _panic(
+                RefusalKind.GATE_DEPENDENCY,
+                f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",
+            )
+    return None
+
+
+def _rolls_back(profile: KubeletProfile, gate: str, missing: list[str], deviations: frozenset[str]) -> bool:
+    # KEP-5307, Rollback: disabling the one gate is enough. The kubelet also wants the gate off that depends on it.
+    return (
+        gate == RESTART_ALL_GATE
+        and missing == [RESTART_RULES_GATE]
+        and gate not in profile.feature_gates
+        and RESTART_RULES_OFF_REFUSES_START not in deviations
+    )
+
+
+def _panic(kind: RefusalKind, error: str) -> Refusal:
+    return Refusal(
+        kind=kind,
+        text="failed to merge global and in-flight KubeletConfiguration while setting defaults, error: " + error,
+    )

@@ -1,0 +1,67 @@
+"""Go's duration strings, as a KubeletConfiguration has them, and how Go prints what it rejects.
+
+Source: package time of Go, ParseDuration; k8s.io/apimachinery pkg/apis/meta/v1/duration.go UnmarshalJSON.
+"""
+
+import re
+from typing import Any
+
+_UNITS_NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_TERM = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]*)")
+_LARGEST_NS = 2**63 - 1
+_JSON_NAMES = {bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+
+
+class NotADuration(ValueError):
+    """The text that Go prints for a value that is no duration."""
+
+
+def parse_duration_ns(value: Any) -> int:
+    """Nanoseconds of a value as read from YAML; `"1m30s"` is 90 s. Raises NotADuration, a bare number included."""
+    if not isinstance(value, str):
+        name = _JSON_NAMES.get(type(value), type(value).__name__)
+        raise NotADuration(f"json: cannot unmarshal {name} into Go value of type string")
+    sign, rest = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
+    if rest == "0":
+        return 0
+    if not rest:
+        raise NotADuration(f'time: invalid duration "{value}"')
+    total_ns, position = 0, 0
+    while position < len(rest):
+        term = _TERM.match(rest, position)
+        if term is None or not (term["whole"] or term["fraction"]):
+            raise NotADuration(f'time: invalid duration "{value}"')
+        if not term["unit"]:
+            raise NotADuration(f'time: missing unit in duration "{value}"')
+        if term["unit"] not in _UNITS_NS:
+            raise NotADuration(f'time: unknown unit "{term["unit"]}" in duration "{value}"')
+        total_ns += _term_ns(term)
+        position = term.end()
+    if total_ns > _LARGEST_NS:
+        raise NotADuration(f'time: invalid duration "{value}"')
+    return sign * total_ns
+
+
+def _term_ns(term: re.Match[str]) -> int:
+    unit_ns, fraction = _UNITS_NS[term["unit"]], term["fraction"] or ""
+    fraction_ns: int = int(fraction or 0) * unit_ns // 10 ** len(fraction)
+    return int(term["whole"] or 0) * unit_ns + fraction_ns
+
+
+def whole_milliseconds(duration_ns: int) -> int:
+    """`Duration.Milliseconds()`: rounded towards zero."""
+    return duration_ns // 10**6 if duration_ns >= 0 else -(-duration_ns // 10**6)
+
+
+def printed_seconds(duration_ns: int) -> str:
+    """`%v` of `Duration.Seconds()`: `301`, `0.5`, `300.9`."""
+    return repr(duration_ns / 10**9).removesuffix(".0")

@@ -1,0 +1,106 @@
+"""Which feature gates a release has, and which are in force on a node.
+
+Theory of operation. The table has one row a gate that bears on restarts, one column a release. The gates in force are
+the defaults of the node's release, overlaid with what its profile sets. A gate without a row is none of the model's
+business: it is passed through as set and never called unknown.
+Source of the table: pkg/features/kube_features.go at v1.33.13, v1.34.8, v1.35.4, v1.36.3 and v1.37.1.
+"""
+
+from enum import StrEnum
+
+from crashloop.errors import UsageError
+from crashloop.spec.profile import (
+    MAX_PERIOD_GATE,
+    REDUCED_DECAY_GATE,
+    RESTART_ALL_GATE,
+    RESTART_RULES_GATE,
+    KubeletProfile,
+)
+from crashloop.spec.version import KubernetesVersion
+
+NODE_DECLARED_FEATURES_GATE = "NodeDeclaredFeatures"
+
+
+class GateState(StrEnum):
+    """What a release makes of a gate."""
+
+    ABSENT = "absent"
+    """Not there yet, or removed: naming it is an error."""
+    OFF = "off"
+    ON = "on"
+    LOCKED = "locked on"
+    """Generally available: setting it to false is an error."""
+
+
+_NONE, _OFF, _ON, _LOCK = GateState.ABSENT, GateState.OFF, GateState.ON, GateState.LOCKED
+
+RELEASES = ((1, 33), (1, 34), (1, 35), (1, 36), (1, 37))
+
+# fmt: off
+GATES: dict[str, tuple[GateState, ...]] = {
+    #                                           1.33   1.34   1.35   1.36   1.37
+    MAX_PERIOD_GATE:                           (_OFF,  _OFF,  _ON,   _ON,   _ON),
+    REDUCED_DECAY_GATE:                        (_OFF,  _OFF,  _OFF,  _OFF,  _OFF),
+    RESTART_RULES_GATE:                        (_NONE, _OFF,  _ON,   _ON,   _ON),
+    RESTART_ALL_GATE:                          (_NONE, _NONE, _OFF,  _ON,   _ON),
+    NODE_DECLARED_FEATURES_GATE:               (_NONE, _NONE, _OFF,  _ON,   _LOCK),
+    "PLEGOnDemandRelist":                      (_NONE, _NONE, _NONE, _ON,   _LOCK),
+    "SidecarContainers":                       (_LOCK, _LOCK, _LOCK, _LOCK, _NONE),
+    "InPlacePodVerticalScaling":               (_ON,   _ON,   _LOCK, _LOCK, _LOCK),
+    "InPlacePodVerticalScalingInitContainers": (_NONE, _NONE, _NONE, _ON,   _LOCK),
+    # Spelling of KEP-4603; no release has it.
+    "ReduceDefaultCrashLoopBackoffDecay":      (_NONE, _NONE, _NONE, _NONE, _NONE),
+}
+# fmt: on
+
+DEPENDENCIES: dict[str, tuple[str, ...]] = {
+    RESTART_ALL_GATE: (RESTART_RULES_GATE, NODE_DECLARED_FEATURES_GATE),
+    "InPlacePodVerticalScalingInitContainers": ("InPlacePodVerticalScaling", NODE_DECLARED_FEATURES_GATE),
+}
+"""Gates that a gate cannot be on without."""
+
+
+def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
+    """State of a gate in a release, None for a gate without a row. A release newer than the table counts as its last.
+
+    Raises UsageError for a release older than the table.
+    """
+    if version.release < RELEASES[0]:
+        raise UsageError(
+            f"Kubernetes {version}: the model begins with release {RELEASES[0][0]}.{RELEASES[0][1]}.\n"
+            "Use a newer version."
+        )
+    row = GATES.get(gate)
+    if row is None:
+        return None
+    return row[RELEASES.index(min(version.release, RELEASES[-1]))]
+
+
+def knows_gate(gate: str, version: KubernetesVersion) -> bool:
+    """Whether a kubelet of that release accepts the gate's name; true for gates without a row."""
+    return gate_state(gate, version) is not GateState.ABSENT
+
+
+def kubelet_version(profile: KubeletProfile, version: KubernetesVersion) -> KubernetesVersion:
+    """Version of the node's kubelet: the profile's own where it has one, else the cluster's."""
+    return version if profile.kubernetes_version is None else KubernetesVersion.parse(profile.kubernetes_version)
+
+
+def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict[str, bool]:
+    """Gates in force on a node, by name: the release's defaults with the profile's own on top. Absent gates are left out.
+
+    What the kubelet refuses (unknown or locked gates, broken dependencies) is for `config.effective_curve` to say.
+    """
+    release = kubelet_version(profile, version)
+    states = {gate: gate_state(gate, release) for gate in GATES}
+    defaults = {
+        gate: state in (GateState.ON, GateState.LOCKED)
+        for gate, state in states.items()
+        if state is not GateState.ABSENT
+    }
+    chosen = {
+        gate: enabled
+        for gate, enabled in profile.feature_gates.items()
+        if gate_state(gate, release) not in (GateState.ABSENT, GateState.LOCKED)
+    }
+    return defaults | chosen

@@ -1,0 +1,82 @@
+"""How much later than due a restart may come.
+
+Theory of operation. The delay is a lower bound; the kubelet starts the container at the first sync of the pod after it.
+From 1.35 on, each sync of a waiting pod asks for the next one after 1.0 to 1.5 times the time that remains, of which
+60 s count at most; up to 1.34 it always asks for one after 10 to 15 s. A queue that is looked at once a second adds up
+to 1 s to each. Whatever else syncs the pod (a sibling, a probe, a patch) shortens the wait for the next sync, but may
+also come at the least lucky moment. All bounds end at the runtime's container create; what follows is the host's.
+Source: pkg/kubelet/pod_workers.go@v1.37.1 completeWork; kubernetes/kubernetes#133066 for the change in 1.35.
+"""
+
+from crashloop.spec.scenario import Mode
+from crashloop.spec.version import KubernetesVersion
+
+DETECTION_S = 2.0
+"""Exit to the first sync that knows of it: one relist a second (pkg/kubelet/kubelet.go@v1.37.1), and its own time."""
+
+_FIRST_PROPAGATED = (1, 35)
+_RESYNC_S = 60.0  # syncFrequency: of the remaining time no more is asked for at once
+_JITTER = 0.5
+_TICK_S = 1.0
+_POLL_S = 10.0  # backOffPeriod up to 1.34
+_POKE_S = 2.0  # one patch a second, and one relist until the pod's cached state is newer than the last sync
+
+
+def polls(version: KubernetesVersion) -> bool:
+    """Whether the kubelet looks every 10 to 15 s instead of when the delay is due."""
+    return version.release < _FIRST_PROPAGATED
+
+
+def latest_s(
+    due_s: float,
+    version: KubernetesVersion,
+    *,
+    mode: Mode,
+    other_sync_sources: bool = False,
+    detection_s: float = DETECTION_S,
+) -> float:
+    """Upper bound of exit -> container create, in seconds, for a restart due `due_s` after the exit.
+
+    `other_sync_sources`: other containers, probes or updates make the kubelet sync the pod as well.
+    """
+    if due_s <= 0:
+        return detection_s
+    return max(detection_s, due_s + lateness_s(due_s, version, mode, other_sync_sources, detection_s))
+
+
+def lateness_s(
+    due_s: float, version: KubernetesVersion, mode: Mode, other_sync_sources: bool, detection_s: float = DETECTION_S
+) -> float:
+    """The part of `latest_s` beyond a delay greater than 0."""
+    if mode is Mode.ANNOTATED:
+        return _POKE_S
+    if polls(version):
+        return _POLL_S * (1 + _JITTER) + _TICK_S
+    if other_sync_sources:
+        return min(_JITTER * due_s, _JITTER * _RESYNC_S) + _TICK_S
+    return _worst_requeue_s(due_s - detection_s, due_s) + _TICK_S
+
+
+def soonest_s(due_s: float, version: KubernetesVersion, *, mode: Mode, other_sync_sources: bool = False) -> float:
+    """Earliest that this release's requeueing lets a restart come: the delay itself, or the poll where that is longer.
+
+    What to expect, for planning; only the delay is promised.
+    """
+    if due_s > 0 and polls(version) and mode is Mode.NATURAL and not other_sync_sources:
+        return max(due_s, _POLL_S)
+    return due_s
+
+
+def _worst_requeue_s(shortest_s: float, longest_s: float) -> float:
+    """Worst lateness over all remaining times from `shortest_s` to `longest_s`, by requeueing alone.
+
+    Up to 60 s remaining, the sync comes up to half of it late. Beyond that it comes after 60 to 90 s: late by what that
+    exceeds the remaining time, or it finds the rest, and the same question is asked of the rest. (A tick may delay it.)
+    """
+    if longest_s <= _RESYNC_S:
+        return max(_JITTER * longest_s, 0.0)
+    if shortest_s <= _RESYNC_S:
+        return _JITTER * _RESYNC_S
+    latest_requeue_s = _RESYNC_S * (1 + _JITTER)
+    found_later = _worst_requeue_s(shortest_s - latest_requeue_s - _TICK_S, longest_s - _RESYNC_S)
+    return max(latest_requeue_s - shortest_s, found_later)
