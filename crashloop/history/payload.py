@@ -24,6 +24,10 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """complete, deadline, interrupted or refused."""
     detail: str | None = None
+    code: int | None = None
+    """refused: HTTP status of the API server."""
+    causes: tuple[dict[str, Any], ...] = ()
+    """refused: what the API server objects to, each with field, reason and message."""
 
 
 class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +55,8 @@ class GapData(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     from_ns: int
     reason: str = ""
+    lost: bool = True
+    """Whether events may be missing; if not, they only came late."""
 
 
 class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +65,12 @@ class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     outcome: str
     index: int | None = None
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] | None = None
+    ended_ns: int | None = None
+    count: int | None = None
+    """Last poke: how many succeeded."""
+    longest_ns: int | None = None
+    """Last poke: the longest time between two that succeeded."""
 
 
 class NodeData(msgspec.Struct, frozen=True, kw_only=True):

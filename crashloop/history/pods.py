@@ -41,6 +41,8 @@ class PodReducer:
             (Channel.RUNTIME, Kind.STARTED): self._container,
             (Channel.RUNTIME, Kind.EXITED): self._container,
             (Channel.RUNTIME, Kind.REMOVED): self._container,
+            (Channel.RUNTIME, Kind.OOM): self._shown,
+            (Channel.RUNTIME, Kind.EXEC_EXITED): self._shown,
             (Channel.JOURNAL, Kind.STARTED): self._life,
             (Channel.JOURNAL, Kind.EXITED): self._life,
             (Channel.KUBELET, Kind.LOG): self._log,
@@ -84,6 +86,9 @@ class PodReducer:
 
     def _status(self, line: int, event: Event) -> None:
         self._statuses.append(report_of(line, event.received_ns, _data(event, payload.StatusData).status))
+
+    def _shown(self, line: int, event: Event) -> None:
+        """Evidence for people; nothing is judged by it."""
 
     def _log(self, line: int, event: Event) -> None:
         delay = event.data.get("delay_s")

@@ -22,6 +22,8 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     from_ns: int
     to_ns: int
     reason: str
+    lost: bool = True
+    """Whether events may be missing; if not, they only came late."""
 
     def overlaps(self, from_ns: int, to_ns: int) -> bool:
         return self.from_ns <= to_ns and self.to_ns >= from_ns
@@ -37,6 +39,17 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         return self.data.outcome == "ok"
+
+
+class Pokes(msgspec.Struct, frozen=True, kw_only=True):
+    """The patches of an annotation, one a second, by which the mode annotated makes the kubelet look."""
+
+    first_ns: int
+    last_ns: int | None = None
+    """None if the last of them was not written: the recording broke off."""
+    longest_ns: int | None = None
+    """The longest time between two that succeeded."""
+    failed_ns: tuple[int, ...] = ()
 
 
 class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,8 +119,7 @@ class Recording(msgspec.Struct, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     interventions: tuple[Done, ...] = ()
     """Those of the plan, not the pokes."""
-    pokes_ns: tuple[int, ...] = ()
-    """When an annotation was patched to make the kubelet look (mode annotated), successful ones only."""
+    pokes: Pokes | None = None
     nodes: tuple[NodeReport, ...] = ()
     started: tuple[ProcessEvent, ...] = ()
     exited: tuple[ProcessEvent, ...] = ()
@@ -127,8 +139,8 @@ class Recording(msgspec.Struct, kw_only=True):
         return tuple(damage for damage in self.damage if not damage.cut_off)
 
     def gaps_of(self, channel: Channel, from_ns: int, to_ns: int) -> Iterator[Gap]:
-        """Gaps of a channel that overlap the interval."""
-        return (gap for gap in self.gaps if gap.channel == channel and gap.overlaps(from_ns, to_ns))
+        """Gaps of a channel in which events of the interval may be lost."""
+        return (gap for gap in self.gaps if gap.lost and gap.channel == channel and gap.overlaps(from_ns, to_ns))
 
 
 def blind_spot(

@@ -11,7 +11,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.host import Host
 from crashloop.history.jsonl import Damage, read_events
 from crashloop.history.pods import PodReducer
-from crashloop.history.recording import Done, Gap, NodeReport, ProcessEvent, Recording
+from crashloop.history.recording import Done, Gap, NodeReport, Pokes, ProcessEvent, Recording
 from crashloop.spec.scenario import InterventionKind
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class _Reducer:
         self._readings: list[tuple[int, int, int]] = []
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
-        self._pokes_ns: list[int] = []
+        self._pokes: list[Done] = []
         self._nodes: list[NodeReport] = []
         self._processes: dict[Kind, list[ProcessEvent]] = {
             Kind.PROCESS_STARTED: [],
@@ -62,7 +62,7 @@ class _Reducer:
         recording.clocks = Clocks(self._readings)
         recording.gaps = tuple(self._gaps)
         recording.interventions = tuple(self._done)
-        recording.pokes_ns = tuple(self._pokes_ns)
+        recording.pokes = _pokes(self._pokes)
         recording.nodes = tuple(self._nodes)
         recording.started = tuple(self._processes[Kind.PROCESS_STARTED])
         recording.exited = tuple(self._processes[Kind.PROCESS_EXITED])
@@ -90,7 +90,14 @@ class _Reducer:
             case Kind.GAP:
                 gap = _data(event, payload.GapData)
                 self._gaps.append(
-                    Gap(line=line, channel=gap.channel, from_ns=gap.from_ns, to_ns=event.t_ns, reason=gap.reason)
+                    Gap(
+                        line=line,
+                        channel=gap.channel,
+                        from_ns=gap.from_ns,
+                        to_ns=event.t_ns,
+                        reason=gap.reason,
+                        lost=gap.lost,
+                    )
                 )
             case Kind.INTERVENTION:
                 self._intervention(Done(line=line, t_ns=event.t_ns, data=_data(event, payload.InterventionData)))
@@ -115,10 +122,20 @@ class _Reducer:
 
     def _intervention(self, done: Done) -> None:
         poke = done.data.index is None and done.data.action == InterventionKind.ANNOTATE
-        if not poke:
-            self._done.append(done)
-        elif done.ok:
-            self._pokes_ns.append(done.t_ns)
+        (self._pokes if poke else self._done).append(done)
+
+
+def _pokes(written: list[Done]) -> Pokes | None:
+    """The first poke, those that failed and the last are written."""
+    if not written:
+        return None
+    last = next((each for each in written if each.data.count is not None), None)
+    return Pokes(
+        first_ns=written[0].t_ns,
+        last_ns=last.t_ns if last else None,
+        longest_ns=last.data.longest_ns if last else None,
+        failed_ns=tuple(each.t_ns for each in written if not each.ok),
+    )
 
 
 def _data(event: Event, kind: type[T]) -> T:
