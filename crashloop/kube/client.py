@@ -1,0 +1,190 @@
+"""The few calls to the Kubernetes API that this suite makes. Objects are plain JSON: what was sent is what is kept."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import urllib3
+from kubernetes import config
+from kubernetes.client import ApiClient, ApiException, Configuration
+
+from crashloop.errors import UsageError
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable, refusal
+from crashloop.waiting import wait_until
+
+CONNECT_S = 3.0
+ANSWER_S = 15.0
+
+_STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+
+Json = dict[str, Any]
+
+
+class KubeApi:
+    """A connection to one API server. Every method raises ApiUnreachable or ApiRefusal; all of them are thread-safe.
+
+    Nothing is retried: a request that failed is evidence, and who asked decides what to do.
+    """
+
+    def __init__(self, kubeconfig: str, *, context: str | None = None) -> None:
+        """Read the kubeconfig. Raises UsageError if that is not possible."""
+        settings = Configuration()
+        settings.retries = False
+        settings.keep_alive = True
+        settings.connection_pool_maxsize = 16
+        try:
+            config.load_kube_config(
+                config_file=kubeconfig, context=context, client_configuration=settings, persist_config=False
+            )
+        except (config.ConfigException, OSError) as error:
+            raise UsageError(f"kubeconfig {kubeconfig}: cannot be used ({error}).") from error
+        # urllib3 warns of every connection that is lost, which is reported here as an error of the caller's request.
+        logging.getLogger("urllib3").setLevel(logging.ERROR)
+        self._client = ApiClient(configuration=settings)
+
+    def create_namespace(self, *, prefix: str, labels: dict[str, str]) -> str:
+        """Create a namespace with a name of the API server's choice, and return that name."""
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": prefix, "labels": labels}}
+        made = self._json("create a namespace", "POST", "/api/v1/namespaces", body=body)
+        name: str = made["metadata"]["name"]
+        return name
+
+    def delete_namespace(self, name: str) -> None:
+        self._read(f"delete namespace {name}", "DELETE", f"/api/v1/namespaces/{name}")
+
+    def wait_for_default_service_account(self, namespace: str, *, timeout_s: float = 30.0) -> None:
+        """Return once pods can be created in a new namespace. Raises WaitTimeout."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+
+        def exists() -> bool:
+            try:
+                self._read("read the default ServiceAccount", "GET", path)
+            except ApiRefusal as error:
+                if error.code != 404:
+                    raise
+                return False
+            return True
+
+        wait_until(f"the default ServiceAccount of namespace {namespace}", exists, timeout_s=timeout_s, every_s=0.05)
+
+    def create_pod(self, namespace: str, manifest: Json) -> Json:
+        return self._json(f"create pod {manifest['metadata']['name']}", "POST", _pods(namespace), body=manifest)
+
+    def get_pod(self, namespace: str, name: str) -> Json:
+        return self._json(f"read pod {name}", "GET", _pods(namespace, name))
+
+    def patch_pod(self, namespace: str, name: str, patch: Json, *, subresource: str | None = None) -> Json:
+        """Apply a strategic merge patch to a pod, or to its subresource (`resize`, `ephemeralcontainers`)."""
+        path = _pods(namespace, name) + (f"/{subresource}" if subresource else "")
+        return self._json(f"patch pod {name}", "PATCH", path, body=patch, content_type=_STRATEGIC_MERGE)
+
+    def delete_pod(self, namespace: str, name: str, *, grace_s: int | None = None) -> None:
+        """Delete a pod; 0 seconds of grace remove the object at once. A pod that is gone already is no error."""
+        query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
+        try:
+            self._read(f"delete pod {name}", "DELETE", _pods(namespace, name), query=query)
+        except ApiRefusal as error:
+            if error.code != 404:
+                raise
+
+    def read_log(self, namespace: str, name: str, container: str, *, timestamps: bool = False) -> str:
+        """The log of a container's newest instance."""
+        query = {"container": container} | ({"timestamps": "true"} if timestamps else {})
+        path = _pods(namespace, name) + "/log"
+        return self._read(f"read the log of {name}/{container}", "GET", path, query=query).decode(errors="replace")
+
+    def list_pods(self, namespace: str, *, label_selector: str) -> bytes:
+        """The PodList as it came."""
+        return self._read("list pods", "GET", _pods(namespace), query={"labelSelector": label_selector})
+
+    def watch_pods(
+        self, namespace: str, *, label_selector: str, resource_version: str, at_most_s: int
+    ) -> urllib3.HTTPResponse:
+        """The open answer of a watch that the API server ends after `at_most_s` seconds."""
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "labelSelector": label_selector,
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(at_most_s),
+        }
+        return self._open("watch pods", "GET", _pods(namespace), query=query, answer_s=at_most_s + 5.0)
+
+    def nodes(self) -> list[Json]:
+        """All Node objects."""
+        items: list[Json] = self._json("list nodes", "GET", "/api/v1/nodes")["items"]
+        return items
+
+    def is_ready(self, node: str) -> bool:
+        """Whether the node's condition Ready is True."""
+        conditions = self._json(f"read node {node}", "GET", f"/api/v1/nodes/{node}")["status"].get("conditions", [])
+        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+    def configz(self, node: str) -> Json:
+        """The effective KubeletConfiguration of a node's kubelet, read through the API server."""
+        path = f"/api/v1/nodes/{node}/proxy/configz"
+        effective: Json = self._json(f"read the configuration of node {node}", "GET", path)["kubeletconfig"]
+        return effective
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _json(self, doing: str, method: str, path: str, **request: Any) -> Json:
+        body: Json = msgspec.json.decode(self._read(doing, method, path, **request), type=dict)
+        return body
+
+    def _read(self, doing: str, method: str, path: str, **request: Any) -> bytes:
+        response = self._open(doing, method, path, **request)
+        try:
+            return bytes(response.data)
+        except urllib3.exceptions.HTTPError as error:
+            raise _unreachable(doing, error) from error
+
+    def _open(
+        self,
+        doing: str,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Json | None = None,
+        content_type: str = "application/json",
+        answer_s: float = ANSWER_S,
+    ) -> urllib3.HTTPResponse:
+        headers = {"Accept": "application/json"} | ({"Content-Type": content_type} if body is not None else {})
+        try:
+            request = self._client.param_serialize(
+                method, path, query_params=query or {}, header_params=headers, body=body, auth_settings=["BearerToken"]
+            )
+            answer = self._client.call_api(*request, _request_timeout=(CONNECT_S, answer_s))
+            response: urllib3.HTTPResponse = answer.response
+            if 200 <= response.status <= 299:
+                return response
+            raise refusal(doing, response.status, response.reason, bytes(response.data))
+        except (urllib3.exceptions.HTTPError, ApiException) as error:
+            raise _unreachable(doing, error) from error
+
+
+def _pods(namespace: str, name: str | None = None) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods" + (f"/{quote(name)}" if name else "")
+
+
+def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
+    return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
+
+
+def lines(response: urllib3.HTTPResponse) -> Iterator[bytes]:
+    """The lines of an open answer, each as soon as it is whole. Raises ApiUnreachable when the connection breaks."""
+    rest = b""
+    try:
+        for chunk in response.stream(1 << 16):
+            *whole, rest = (rest + chunk).split(b"\n")
+            yield from whole
+    except urllib3.exceptions.HTTPError as error:
+        raise _unreachable("read the watch", error) from error
+    finally:
+        response.close()
+    if rest:
+        raise ApiUnreachable(f"read the watch: it ended within an event ({len(rest)} bytes of it came).")

@@ -1,0 +1,157 @@
+"""What happens to the pods of a namespace, without an end: list, watch, and again.
+
+Theory of operation. A watch that ends in good order, or whose connection breaks, goes on from the resource version
+that was heard last, so nothing is lost; if that took a connection, what happened meanwhile came late. A resource
+version that is Gone (410) means that changes are lost for good: list again. Both are reported as a `Gap`.
+The layers, by lifetime: `PodWatch.items` (forever) > `_listing` (one list) and `_streaming` (one connection).
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import msgspec
+import urllib3
+
+from crashloop.kube.client import KubeApi, lines
+from crashloop.kube.errors import KubeError, ResourceVersionGone, refusal
+
+RECONNECT_S = 0.2
+"""Pause before the next attempt: evidence is at stake, so it does not grow."""
+CONNECTION_S = 20
+"""How long one connection is used; a peer that went silently is noticed that late."""
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """ObjectMeta, as far as it is needed."""
+
+    name: str
+    namespace: str = ""
+    uid: str
+    resource_version: str
+    labels: dict[str, str] = {}
+
+
+class PodObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod; its status is left as it was sent."""
+
+    metadata: Metadata
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """All pods there are; what was known before and is not among them is gone."""
+
+    pods: tuple[PodObject, ...]
+    received_ns: int
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of one pod, with the pod as it is then (for DELETED: as it was last)."""
+
+    type: str
+    """ADDED, MODIFIED or DELETED."""
+    pod: PodObject
+    received_ns: int
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing was heard from `from_ns` to `to_ns`. `lost`: what changed then is lost; otherwise it follows, late."""
+
+    from_ns: int
+    to_ns: int
+    reason: str
+    lost: bool
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str
+
+
+class _PodList(msgspec.Struct):
+    metadata: _ListMeta
+    items: tuple[PodObject, ...] = ()
+
+
+class _WatchEvent(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Bookmark(msgspec.Struct):
+    metadata: _ListMeta
+
+
+class PodWatch:
+    """Lists and watches the pods of a namespace that carry a label."""
+
+    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._selector = label_selector
+        self._stopped = threading.Event()
+        self._connection: urllib3.HTTPResponse | None = None
+        self._version: str | None = None
+        self._complete_ns = time.time_ns()
+        """All that happened before is known."""
+        self._broken: str | None = None
+        """Why there is no connection; None while there is one."""
+
+    def stop(self) -> None:
+        """End `items`, from any thread."""
+        self._stopped.set()
+        if (connection := self._connection) is not None:
+            connection.shutdown()
+
+    def items(self) -> Iterator[Listed | Changed | Gap]:
+        """What happens, until `stop`. A connection that cannot be made is tried again, for ever."""
+        while not self._stopped.is_set():
+            try:
+                if self._version is None:
+                    yield from self._listing()
+                yield from self._streaming()
+            except (KubeError, msgspec.MsgspecError) as error:
+                if isinstance(error, ResourceVersionGone):
+                    self._version = None
+                self._broken = self._broken or str(error)
+                self._stopped.wait(RECONNECT_S)
+
+    def _listing(self) -> Iterator[Listed | Gap]:
+        raw = self._api.list_pods(self._namespace, label_selector=self._selector)
+        found = msgspec.json.decode(raw, type=_PodList)
+        yield from self._connected(lost=True)
+        self._version, self._complete_ns = found.metadata.resource_version, time.time_ns()
+        yield Listed(pods=found.items, received_ns=self._complete_ns)
+
+    def _streaming(self) -> Iterator[Changed | Gap]:
+        assert self._version is not None
+        self._connection = self._api.watch_pods(
+            self._namespace, label_selector=self._selector, resource_version=self._version, at_most_s=CONNECTION_S
+        )
+        try:
+            yield from self._connected(lost=False)
+            for line in lines(self._connection):
+                if self._stopped.is_set():
+                    return
+                event = msgspec.json.decode(line, type=_WatchEvent)
+                if event.type == "ERROR":
+                    raise refusal("watch pods", 500, None, bytes(event.object))
+                self._complete_ns = time.time_ns()
+                yield from self._change(event)
+            self._complete_ns = time.time_ns()
+        finally:
+            self._connection = None
+
+    def _change(self, event: _WatchEvent) -> Iterator[Changed]:
+        if event.type == "BOOKMARK":
+            self._version = msgspec.json.decode(event.object, type=_Bookmark).metadata.resource_version
+            return
+        pod = msgspec.json.decode(event.object, type=PodObject)
+        self._version = pod.metadata.resource_version
+        yield Changed(type=event.type, pod=pod, received_ns=self._complete_ns)
+
+    def _connected(self, *, lost: bool) -> Iterator[Gap]:
+        """Tell of the time without a connection that ends now, if there was one."""
+        if self._broken is not None:
+            yield Gap(from_ns=self._complete_ns, to_ns=time.time_ns(), reason=self._broken, lost=lost)
+            self._broken = None
