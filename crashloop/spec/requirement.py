@@ -77,6 +77,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What the checkers are told, such as the least evidence in numbers: {min_delays: 4}."""
     needs: tuple[str, ...] = ()
     """Capabilities that the provider must have (crashloop.cluster.provider.Capability)."""
+    observation: bool = False
+    """Only about a reason, a message or a Kubernetes Event, which upstream may reword: shown, never a FAIL."""
     evidence: str
     """The least evidence for a PASS, in one line."""
     state: State = State.JUDGED
