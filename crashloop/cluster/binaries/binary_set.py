@@ -1,0 +1,42 @@
+"""The programs that a cluster is made of, and where each came from."""
+
+from pathlib import Path
+
+import msgspec
+
+from crashloop.cluster.binaries.components import Source
+
+
+class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
+    """Every program that a provider needs.
+
+    Start them under these very paths: the built ones are symbolic links to one binary, which goes by the name it is
+    started under.
+    """
+
+    kubelet: Path
+    kube_apiserver: Path
+    kube_controller_manager: Path
+    kube_scheduler: Path
+    kube_proxy: Path
+    kubeadm: Path
+    kubectl: Path
+    etcd: Path
+    containerd: Path
+    ctr: Path
+    shim_dir: Path
+    """Folder of containerd-shim-runc-v2; put it, and the folder of runc, on containerd's PATH."""
+    runc: Path
+    cni_dir: Path
+    """Folder with the CNI plugins ptp, loopback and host-local."""
+    busybox: Path
+    """Statically linked."""
+    versions: dict[str, str]
+    """Program -> version without `v`, as the program reports it."""
+    source: dict[str, Source]
+    """Program -> where it came from."""
+
+    @property
+    def kubernetes_version(self) -> str:
+        """The cluster's version: that of its API server."""
+        return self.versions["kube-apiserver"]

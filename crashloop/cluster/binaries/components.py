@@ -1,0 +1,201 @@
+"""Which programs a cluster needs, and where each can come from. Data only."""
+
+import platform
+import sys
+from enum import StrEnum
+
+import msgspec
+
+from crashloop.errors import PrerequisiteError
+from crashloop.settings import Versions
+
+KUBERNETES_PROGRAMS = (
+    "kubelet",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-proxy",
+    "kubeadm",
+    "kubectl",
+)
+CNI_PLUGINS = ("ptp", "loopback", "host-local")
+
+_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+class Source(StrEnum):
+    """Where a binary came from; shown in environment.json."""
+
+    USER = "user"
+    BIN_DIR = "bin-dir"
+    HOST = "host"
+    DOWNLOAD = "cache-download"
+    BUILD = "cache-build"
+    PACKAGE = "cache-package"
+
+
+class ReleaseFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of an official release. `{version}` and `{arch}` are filled in."""
+
+    site: str
+    """Field of `settings.Downloads` with the site's base address."""
+    path: str
+    checksum: str
+    """Path of the file with its published sha256: one digest, or lines of `<digest>  <file name>`."""
+    members: dict[str, str]
+    """Program -> member of the archive; for a file that is the program itself, the one program and an empty member."""
+
+
+class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
+    """Packages that `go install` builds as they are."""
+
+    packages: dict[str, str]
+    """Program -> package path."""
+    tags: str = ""
+    version_variable: str
+    """Go variable that holds the program's version (`-X`), and its value with `{version}`."""
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True):
+    """A package of Debian and Ubuntu, unpacked into the cache and never installed."""
+
+    name: str
+    paths: tuple[str, ...]
+    """Where the program lies in it, over the distribution's releases."""
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """What is fetched, built and cached as one: one cache entry."""
+
+    name: str
+    version: str
+    programs: tuple[str, ...]
+    releases: tuple[ReleaseFile, ...] = ()
+    go_install: GoInstall | None = None
+    go_programs: tuple[str, ...] = ()
+    """Programs that the Go module in kube_build holds; etcd comes with a build of Kubernetes."""
+    package: Package | None = None
+
+
+def architecture() -> str:
+    """This host's architecture as releases spell it. Raises PrerequisiteError on one that has no cluster binaries."""
+    machine = platform.machine().lower()
+    if sys.platform != "linux" or machine not in _ARCHITECTURES:
+        raise PrerequisiteError(
+            f"host: {sys.platform} on {machine}; nodes need Linux on amd64 or arm64.\n"
+            "Use a Linux machine, or --provider existing with a kubeconfig."
+        )
+    return _ARCHITECTURES[machine]
+
+
+def kubernetes(version: str, programs: tuple[str, ...] = KUBERNETES_PROGRAMS) -> Component:
+    """The Kubernetes programs of one version; `("kubelet",)` alone for a node of another version."""
+    whole = programs == KUBERNETES_PROGRAMS
+    return Component(
+        name="kubernetes" if whole else "-".join(programs),
+        version=version,
+        programs=programs,
+        releases=tuple(
+            ReleaseFile(
+                site="release_url",
+                path=f"release/v{{version}}/bin/linux/{{arch}}/{program}",
+                checksum=f"release/v{{version}}/bin/linux/{{arch}}/{program}.sha256",
+                members={program: ""},
+            )
+            for program in programs
+        ),
+        go_programs=(*programs, "etcd") if whole else programs,
+    )
+
+
+def etcd(versions: Versions) -> Component:
+    folder = "etcd-v{version}-linux-{arch}"
+    return Component(
+        name="etcd",
+        version=versions.etcd,
+        programs=("etcd",),
+        releases=(
+            ReleaseFile(
+                site="github_url",
+                path=f"etcd-io/etcd/releases/download/v{{version}}/{folder}.tar.gz",
+                checksum="etcd-io/etcd/releases/download/v{version}/SHA256SUMS",
+                members={"etcd": f"{folder}/etcd"},
+            ),
+        ),
+        go_programs=("etcd",),
+    )
+
+
+def containerd(versions: Versions) -> Component:
+    """containerd 2; the static build runs on every distribution, whatever its C library."""
+    programs = ("containerd", "containerd-shim-runc-v2", "ctr")
+    archive = "containerd/containerd/releases/download/v{version}/containerd-static-{version}-linux-{arch}.tar.gz"
+    module = "github.com/containerd/containerd/v2"
+    return Component(
+        name="containerd",
+        version=versions.containerd,
+        programs=programs,
+        releases=(
+            ReleaseFile(
+                site="github_url",
+                path=archive,
+                checksum=f"{archive}.sha256sum",
+                members={program: f"bin/{program}" for program in programs},
+            ),
+        ),
+        go_install=GoInstall(
+            packages={program: f"{module}/cmd/{program}" for program in programs},
+            tags="no_btrfs no_devmapper no_zfs",
+            version_variable=f"{module}/version.Version={{version}}",
+        ),
+    )
+
+
+def cni_plugins(versions: Versions) -> Component:
+    archive = "containernetworking/plugins/releases/download/v{version}/cni-plugins-linux-{arch}-v{version}.tgz"
+    module = "github.com/containernetworking/plugins"
+    folders = {"ptp": "main", "loopback": "main", "host-local": "ipam"}
+    return Component(
+        name="cni-plugins",
+        version=versions.cni_plugins,
+        programs=CNI_PLUGINS,
+        releases=(
+            ReleaseFile(
+                site="github_url",
+                path=archive,
+                checksum=f"{archive}.sha256",
+                members={plugin: f"./{plugin}" for plugin in CNI_PLUGINS},
+            ),
+        ),
+        go_install=GoInstall(
+            packages={plugin: f"{module}/plugins/{folders[plugin]}/{plugin}" for plugin in CNI_PLUGINS},
+            version_variable=f"{module}/pkg/utils/buildversion.BuildVersion=v{{version}}",
+        ),
+    )
+
+
+def runc(versions: Versions) -> Component:
+    release = "opencontainers/runc/releases/download/v{version}"
+    return Component(
+        name="runc",
+        version=versions.runc,
+        programs=("runc",),
+        releases=(
+            ReleaseFile(
+                site="github_url",
+                path=f"{release}/runc.{{arch}}",
+                checksum=f"{release}/runc.sha256sum",
+                members={"runc": ""},
+            ),
+        ),
+        package=Package(name="runc", paths=("usr/sbin/runc", "usr/bin/runc")),
+    )
+
+
+BUSYBOX = Component(
+    name="busybox",
+    version="package",
+    programs=("busybox",),
+    package=Package(name="busybox-static", paths=("bin/busybox", "usr/bin/busybox")),
+)
+"""Statically linked, because images are made of it; its version is the distribution's."""

@@ -1,0 +1,138 @@
+"""Official releases over HTTP: published sha256 or nothing.
+
+A site gets one chance to answer (settings `first_answer_s`); after that it counts as unreachable for this process, so a host
+without a connection loses seconds, not minutes.
+"""
+
+import hashlib
+import http.client
+import queue
+import shutil
+import tarfile
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path, PurePosixPath
+
+from crashloop.cluster.binaries.components import Component, ReleaseFile
+from crashloop.cluster.binaries.sources import NotAvailable
+from crashloop.errors import PrerequisiteError
+from crashloop.settings import Downloads
+
+CHECKSUM_LIMIT = 64 * 1024
+CHUNK = 1 << 20
+
+
+class Releases:
+    """Downloads of release files; remembers which sites do not answer."""
+
+    def __init__(self, settings: Downloads, arch: str) -> None:
+        self.settings = settings
+        self.arch = arch
+        self._unreachable: dict[str, str] = {}
+
+    def fetch(self, component: Component, folder: Path) -> None:
+        """Put all programs of a component into the folder, executable.
+
+        Raises NotAvailable if the site has no such release or does not answer, PrerequisiteError if a file does not have
+        the published checksum.
+        """
+        for release in component.releases:
+            self._fetch_file(component, release, folder)
+
+    def _fetch_file(self, component: Component, release: ReleaseFile, folder: Path) -> None:
+        base = getattr(self.settings, release.site)
+        path, checksum_path = (
+            text.format(version=component.version, arch=self.arch) for text in (release.path, release.checksum)
+        )
+        expected = published_sha256(self._first_answer(base, checksum_path), PurePosixPath(path).name)
+        if expected is None:
+            raise PrerequisiteError(
+                f"{base}/{checksum_path}: no sha256 of {PurePosixPath(path).name} in it, so the file cannot be verified.\n"
+                f"Set {release.site} to a complete mirror, or use --bin-dir."
+            )
+        download = folder / ".download"
+        actual = self._save(f"{base}/{path}", download)
+        if actual != expected:
+            download.unlink()
+            raise PrerequisiteError(
+                f"{base}/{path}: its sha256 is {actual}, published is {expected}.\n"
+                f"The file was not used. Try again; if it stays so, set {release.site} to another site, or use --bin-dir."
+            )
+        _unpack(download, release, folder, component.version, self.arch)
+        for program in release.members:
+            (folder / f"{program}.sha256").write_text(f"{_sha256(folder / program)}  {program}\n")
+        download.unlink(missing_ok=True)
+
+    def _first_answer(self, base: str, path: str) -> str:
+        """A small file, within `first_answer_s`; name resolution has no time limit of its own, hence the thread."""
+        if base in self._unreachable:
+            raise NotAvailable(self._unreachable[base])
+        answers: queue.SimpleQueue[str | Exception] = queue.SimpleQueue()
+        threading.Thread(target=self._read_small, args=(f"{base}/{path}", answers), daemon=True).start()
+        try:
+            answer = answers.get(timeout=self.settings.first_answer_s)
+        except queue.Empty:
+            answer = TimeoutError(f"no answer within {self.settings.first_answer_s:g} s")
+        if isinstance(answer, str):
+            return answer
+        if isinstance(answer, urllib.error.HTTPError):
+            raise NotAvailable(f"{base}/{path}: HTTP {answer.code}") from answer
+        self._unreachable[base] = f"{base}: {getattr(answer, 'reason', answer)}"
+        raise NotAvailable(self._unreachable[base]) from answer
+
+    def _read_small(self, url: str, answers: "queue.SimpleQueue[str | Exception]") -> None:
+        try:
+            with urllib.request.urlopen(url, timeout=self.settings.first_answer_s) as response:
+                answers.put(response.read(CHECKSUM_LIMIT).decode("ascii", errors="replace"))
+        except (OSError, http.client.HTTPException) as error:
+            answers.put(error)
+
+    def _save(self, url: str, destination: Path) -> str:
+        digest = hashlib.sha256()
+        try:
+            with urllib.request.urlopen(url, timeout=self.settings.stall_s) as response, destination.open("wb") as file:
+                while chunk := response.read(CHUNK):
+                    digest.update(chunk)
+                    file.write(chunk)
+        except urllib.error.HTTPError as error:
+            raise NotAvailable(f"{url}: HTTP {error.code}") from error
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            raise NotAvailable(f"{url}: {error}") from error
+        return digest.hexdigest()
+
+
+def published_sha256(text: str, file_name: str) -> str | None:
+    """The digest of a file in a checksum file: one digest alone, or lines of `<digest>  <file name>`."""
+    for line in text.splitlines():
+        words = line.split()
+        is_digest = bool(words) and len(words[0]) == 64 and set(words[0].lower()) <= set("0123456789abcdef")
+        if is_digest and (len(words) == 1 or PurePosixPath(words[1].lstrip("*")).name == file_name):
+            return words[0].lower()
+    return None
+
+
+def _unpack(download: Path, release: ReleaseFile, folder: Path, version: str, arch: str) -> None:
+    for program, member in release.members.items():
+        target = folder / program
+        if not member:
+            download.rename(target)
+        else:
+            _extract(download, member.format(version=version, arch=arch), target)
+        target.chmod(0o755)
+
+
+def _extract(archive: Path, member: str, target: Path) -> None:
+    with tarfile.open(archive) as tar:
+        names = {PurePosixPath(name): name for name in tar.getnames()}
+        found = names.get(PurePosixPath(member))
+        source = tar.extractfile(found) if found else None
+        if source is None:
+            raise NotAvailable(f"{archive.name}: no {member} in the archive")
+        with source, target.open("wb") as file:
+            shutil.copyfileobj(source, file)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

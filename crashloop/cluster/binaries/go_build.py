@@ -1,0 +1,153 @@
+"""Builds from the Go module proxy, through the ordinary `go` client with the user's own GOPROXY, GOSUMDB and caches."""
+
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from crashloop.cluster.binaries.components import Component
+from crashloop.cluster.binaries.gomod import generated_go_mod, version_flags
+from crashloop.cluster.binaries.sources import NotAvailable
+from crashloop.cluster.provider import Progress
+from crashloop.cluster.runner import CommandFailed, run
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.settings import Versions
+from crashloop.spec.version import KubernetesVersion
+
+TEMPLATES = Path(__file__).parent.parent / "kube_build"
+COMMITTED = KubernetesVersion.parse(Versions().kubernetes)
+"""The version of the go.mod and go.sum in kube_build."""
+
+SELF_UPDATING_GO = (1, 21)
+"""From this release on `go` fetches the toolchain that go.mod asks for (go.dev/doc/toolchain)."""
+KUBERNETES_MODULE = "k8s.io/kubernetes"
+BINARY = "kube"
+BUILD_S = 3600.0
+"""A cold build takes about 8 minutes on 2 cores."""
+MODULES_S = 900.0
+MISSING = ("no required module provides package", "unknown revision", "404 Not Found", "410 Gone", "403 Forbidden")
+UNREACHABLE = ("dial tcp", "i/o timeout", "TLS handshake", "connection reset", "module lookup disabled")
+"""How `go` words it; it has no exit codes for them."""
+ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}
+
+
+class _Module(msgspec.Struct, rename="pascal"):
+    """What `go mod download -json` and `go list -m -json` print."""
+
+    go_mod: str = ""
+    versions: list[str] = []
+
+
+def build_component(component: Component, folder: Path, progress: Progress) -> None:
+    """Build all programs of a component into the folder.
+
+    Raises NotAvailable if there is no `go` or it has no source for this, UsageError for a version that does not exist,
+    PrerequisiteError or CommandFailed if the build fails.
+    """
+    if component.go_install is None and not component.go_programs:
+        raise NotAvailable("it cannot be built with `go`")
+    _check_go()
+    if component.go_install is not None:
+        _install(component, folder, progress)
+    else:
+        _build_module(component, folder, progress)
+
+
+def _check_go() -> None:
+    if shutil.which("go") is None:
+        raise NotAvailable("no `go` on PATH")
+    answer = run(["go", "env", "GOVERSION"], describe="Go's version", timeout_s=60).strip()
+    match = re.match(r"go(\d+)\.(\d+)", answer)
+    if match and (int(match[1]), int(match[2])) < SELF_UPDATING_GO:
+        raise NotAvailable(
+            f"`go` on PATH is {answer}; 1.26 or newer is needed (from 1.21 on it fetches that by itself)"
+        )
+
+
+def _install(component: Component, folder: Path, progress: Progress) -> None:
+    recipe = component.go_install
+    assert recipe is not None
+    packages = [f"{package}@v{component.version}" for package in recipe.packages.values()]
+    flags = f"-s -w -X {recipe.version_variable.format(version=component.version)}"
+    argv = ["go", "install", "-trimpath", "-tags", recipe.tags, "-ldflags", flags, *packages]
+    with progress.step(f"building {component.name} {component.version} (about a minute the first time)"):
+        _go(argv, f"build of {component.name}", BUILD_S, env={"GOBIN": str(folder)})
+
+
+def _build_module(component: Component, folder: Path, progress: Progress) -> None:
+    module = folder / ".module"
+    module.mkdir()
+    for source in ("main", *component.go_programs):
+        shutil.copy(TEMPLATES / f"{source.replace('-', '_')}.go", module)
+    is_etcd_alone = component.go_programs == ("etcd",)
+    version = COMMITTED if is_etcd_alone else KubernetesVersion.parse(component.version)
+    label = f"{component.name} {component.version}"
+    if version == COMMITTED:
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(TEMPLATES / name, module)
+    else:
+        with progress.step(f"resolving the Go modules of {label}"):
+            _resolve(version, module, with_etcd="etcd" in component.go_programs)
+    with progress.step(f"downloading the Go modules of {label}"):
+        _go(["go", "list", "-mod=readonly", "-deps", "."], f"Go modules of {label}", MODULES_S, cwd=module)
+    argv = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-tags", "providerless"]
+    argv += ["-ldflags", version_flags(version), "-o", str(folder / BINARY), "."]
+    with progress.step(f"building {label} (about 8 minutes the first time on 2 cores)"):
+        _go(argv, f"build of {label}", BUILD_S, cwd=module)
+    shutil.rmtree(module)
+    for program in component.go_programs:
+        (folder / program).symlink_to(BINARY)
+
+
+def _resolve(version: KubernetesVersion, module: Path, *, with_etcd: bool) -> None:
+    download = ["go", "mod", "download", "-json", f"{KUBERNETES_MODULE}@v{version}"]
+    try:
+        answer = run(download, describe="module proxy", timeout_s=MODULES_S, env=ENVIRONMENT, cwd=module)
+    except CommandFailed as error:
+        raise _no_such_version(version, module, error) from error
+    upstream = Path(msgspec.json.decode(answer, type=_Module).go_mod).read_text()
+    (module / "go.mod").write_text(generated_go_mod(upstream, version, with_etcd=with_etcd))
+    # -e: some k8s.io/sample-* modules were not published for every release, and nothing here imports them
+    _go(["go", "mod", "tidy", "-e"], f"Go modules of Kubernetes {version}", MODULES_S, cwd=module)
+
+
+def _no_such_version(version: KubernetesVersion, module: Path, error: CommandFailed) -> Exception:
+    listing = ["go", "list", "-m", "-versions", "-json", KUBERNETES_MODULE]
+    try:
+        answer = run(listing, describe="module proxy", timeout_s=60, env=ENVIRONMENT, cwd=module)
+    except CommandFailed:
+        return NotAvailable(f"the Go module proxy does not answer ({_last_line(error.output)})")
+    served = msgspec.json.decode(answer, type=_Module).versions
+    if f"v{version}" in served:
+        return NotAvailable(f"the Go module proxy lists Kubernetes {version} but does not serve it")
+    same_minor = [name for name in served if name.startswith(f"v{version.major}.{version.minor}.") and "-" not in name]
+    known = f"Of {version.major}.{version.minor} it has: {', '.join(same_minor)}." if same_minor else ""
+    return UsageError(f"Kubernetes version {version}: the Go module proxy has no such release.\n{known}".strip())
+
+
+def _go(
+    argv: list[str], describe: str, timeout_s: float, *, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> None:
+    try:
+        run(argv, describe=describe, timeout_s=timeout_s, cwd=cwd, env={**ENVIRONMENT, **(env or {})})
+    except CommandFailed as error:
+        missing = _line_with(MISSING, error.output)
+        if missing:
+            raise PrerequisiteError(
+                f"{describe}: the Go module proxy does not serve what it needs: {missing}\n"
+                "Choose another patch release, or use --bin-dir or --kubelet-binary."
+            ) from error
+        unreachable = _line_with(UNREACHABLE, error.output)
+        if unreachable:
+            raise NotAvailable(f"the Go module proxy does not answer: {unreachable}") from error
+        raise
+
+
+def _line_with(texts: tuple[str, ...], output: str) -> str | None:
+    return next((line.strip() for line in output.splitlines() if any(text in line for text in texts)), None)
+
+
+def _last_line(output: str) -> str:
+    lines = output.strip().splitlines()
+    return lines[-1].strip() if lines else "no output"

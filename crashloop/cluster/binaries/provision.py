@@ -1,0 +1,123 @@
+"""One component from the first source that has it: cache, official release, Go build, distribution package."""
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from crashloop.cluster.binaries.cache import Cache, CachedEntry, Entry, Program
+from crashloop.cluster.binaries.components import Component, Source, architecture
+from crashloop.cluster.binaries.download import Releases
+from crashloop.cluster.binaries.go_build import TEMPLATES, build_component
+from crashloop.cluster.binaries.packages import unpack_package
+from crashloop.cluster.binaries.probe import QUESTIONS, NoAnswer, ask_version
+from crashloop.cluster.binaries.sources import NotAvailable
+from crashloop.cluster.provider import Progress
+from crashloop.errors import PrerequisiteError
+from crashloop.settings import Settings
+
+SOURCE_NAMES = {
+    Source.DOWNLOAD: "official release",
+    Source.BUILD: "build with Go",
+    Source.PACKAGE: "package of the distribution",
+}
+
+
+class Provision:
+    """Gets components into the cache of this user."""
+
+    def __init__(self, settings: Settings, progress: Progress) -> None:
+        self.settings = settings
+        self.progress = progress
+        self.arch = architecture()
+        self.cache = Cache(settings.paths.cache_dir)
+        self.releases = Releases(settings.downloads, self.arch)
+
+    def cached(self, component: Component) -> CachedEntry | None:
+        """The component if it is in the cache already."""
+        return self.cache.find(entry_name(component, self.arch))
+
+    def ensure(self, component: Component) -> CachedEntry:
+        """The component, fetched or built if it is not in the cache.
+
+        Raises PrerequisiteError with every source's reason if none has it, UsageError for a version that does not exist.
+        """
+        return self.cache.ensure(
+            entry_name(component, self.arch), lambda folder: self._make(component, folder), self.progress
+        )
+
+    def _make(self, component: Component, folder: Path) -> Entry:
+        attempts: dict[Source, Callable[[], None]] = {
+            Source.DOWNLOAD: lambda: self._download(component, folder),
+            Source.BUILD: lambda: build_component(component, folder, self.progress),
+            Source.PACKAGE: lambda: unpack_package(component, folder),
+        }
+        reasons: dict[Source, str] = {}
+        for source, attempt in attempts.items():
+            try:
+                attempt()
+                return _inspected(component, source, folder)
+            except NotAvailable as reason:
+                reasons[source] = str(reason)
+                _empty(folder)
+        raise PrerequisiteError(self._nowhere(component, reasons))
+
+    def _download(self, component: Component, folder: Path) -> None:
+        if not component.releases:
+            raise NotAvailable("no official binaries with a checksum are known")
+        with self.progress.step(f"downloading the official release of {component.name} {component.version}"):
+            self.releases.fetch(component, folder)
+
+    def _nowhere(self, component: Component, reasons: dict[Source, str]) -> str:
+        names = ", ".join(component.programs)
+        lines = [
+            f"{component.name} {component.version}: not in the cache ({self.cache.root}), and no source has it.",
+            *(f"  {SOURCE_NAMES[source]}: {reason}." for source, reason in reasons.items()),
+            "Any one of these helps:",
+            *self._ways(component),
+            f"  a folder with your own {names}: --bin-dir.",
+        ]
+        return "\n".join(lines)
+
+    def _ways(self, component: Component) -> list[str]:
+        ways = []
+        for site in dict.fromkeys(release.site for release in component.releases):
+            url = getattr(self.settings.downloads, site)
+            ways.append(f"  a connection to {url}, or a mirror of it: CRASHLOOP_{site.upper()}.")
+        if component.go_install or component.go_programs:
+            ways.append("  Go 1.26 or newer on PATH, with a connection to a Go module proxy (`go env GOPROXY`).")
+        if component.package:
+            ways.append(f"  {component.programs[0]} on PATH (on Debian and Ubuntu: package {component.package.name}).")
+        return ways
+
+
+def entry_name(component: Component, arch: str) -> str:
+    """Name of a component's cache entry; the same component made by another recipe is another entry."""
+    recipe = hashlib.sha256(msgspec.json.encode(component))
+    if component.go_programs:
+        for template in sorted(TEMPLATES.iterdir()):
+            recipe.update(template.read_bytes())
+    return f"{component.name}-{component.version}-linux-{arch}-{recipe.hexdigest()[:8]}"
+
+
+def _inspected(component: Component, source: Source, folder: Path) -> Entry:
+    built_too = component.go_programs if source is Source.BUILD else ()
+    programs = {}
+    for program in dict.fromkeys((*component.programs, *built_too)):
+        path = folder / program
+        try:
+            version = ask_version(program, path) if program in QUESTIONS else component.version
+        except NoAnswer as error:
+            raise NotAvailable(f"{program} does not run on this host: {error}") from error
+        programs[program] = Program(size=path.stat().st_size, version=version)
+    return Entry(component=component.name, source=source, programs=programs)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

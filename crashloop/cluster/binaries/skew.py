@@ -1,0 +1,39 @@
+"""Which versions may run together. Pure.
+
+Upstream's rule (Version Skew Policy): a kubelet and kube-proxy must not be newer than kube-apiserver and may be up to three
+minor versions older; controller-manager and scheduler must not be newer and may be one minor version older.
+"""
+
+from crashloop.errors import UsageError
+from crashloop.spec.version import KubernetesVersion
+
+OLDEST = (1, 33)
+NEWEST = (1, 37)
+"""Releases whose restart behaviour this suite has a model of."""
+
+MAX_MINORS_OLDER = {"kubelet": 3, "kube-proxy": 3, "kube-controller-manager": 1, "kube-scheduler": 1}
+
+
+def check_supported(subject: str, version: KubernetesVersion) -> None:
+    """Raise UsageError if this suite does not know the release's behaviour."""
+    if not OLDEST <= version.release <= NEWEST:
+        raise UsageError(
+            f"{subject}: version is {version}; this suite knows the behaviour of "
+            f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}.\nUse one of these releases."
+        )
+
+
+def check_skew(subject: str, program: str, version: KubernetesVersion, api_server: KubernetesVersion) -> None:
+    """Raise UsageError if upstream does not support this version of a program with this API server."""
+    allowed = MAX_MINORS_OLDER[program]
+    if version.release > api_server.release:
+        raise UsageError(
+            f"{subject}: version {version} is newer than the API server ({api_server}), which upstream does not support.\n"
+            f"Bring the cluster up with --kubernetes-version {version}, or use an older {program}."
+        )
+    if api_server.minor - version.minor > allowed:
+        raise UsageError(
+            f"{subject}: version {version} is {api_server.minor - version.minor} minor versions older than the API server "
+            f"({api_server}); upstream supports at most {allowed}.\n"
+            f"Bring the cluster up with an older --kubernetes-version, or use a newer {program}."
+        )

@@ -1,0 +1,142 @@
+"""The two images that nodes need, made of busybox: no registry, no compiler, the same bytes every time.
+
+One docker-archive (https://github.com/moby/docker-image-spec, "Combined Image JSON + Filesystem Changeset Format") holds both;
+containerd's `ctr image import`, `docker load` and `kind load image-archive` read it. Both images are the same layer:
+the program image starts a shell, the sandbox image sleeps. A sandbox is ended with SIGKILL, so its process needs no signal
+handler (internal/cri/server/sandbox_stop.go@containerd v2.3.7).
+"""
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from crashloop.cluster.binaries.binary_set import BinarySet
+from crashloop.cluster.binaries.cache import storage_errors
+from crashloop.cluster.binaries.components import architecture
+from crashloop.cluster.runner import run
+from crashloop.settings import Settings
+
+PROGRAM_IMAGE = "localhost/crashloop/program:1"
+SANDBOX_IMAGE = "localhost/crashloop/pause:1"
+LONGEST_SLEEP_S = 2**31 - 1
+
+PASSWD = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+GROUP = "root:x:0:\nnogroup:x:65534:\n"
+FOLDERS = {
+    "bin": 0o755,
+    "dev": 0o755,
+    "etc": 0o755,
+    "proc": 0o755,
+    "root": 0o700,
+    "sys": 0o755,
+    "tmp": 0o1777,
+    "var": 0o755,
+}
+
+
+class ImageArchive(msgspec.Struct, frozen=True, kw_only=True):
+    """Both images in one file."""
+
+    path: Path
+    program_image: str = PROGRAM_IMAGE
+    """For container programs: a POSIX shell with busybox's applets on PATH."""
+    sandbox_image: str = SANDBOX_IMAGE
+    """For containerd's `sandbox` (pause) image setting."""
+
+
+def ensure_image_archive(binaries: BinarySet, settings: Settings) -> ImageArchive:
+    """The archive in the cache, written if it is not there; its name is its content's hash.
+
+    Raises PrerequisiteError if the cache cannot be written.
+    """
+    applets = run([binaries.busybox, "--list"], describe="busybox --list", timeout_s=20).split()
+    content = image_archive(binaries.busybox.read_bytes(), applets, arch=architecture())
+    folder = settings.paths.cache_dir / "images"
+    path = folder / f"crashloop-{hashlib.sha256(content).hexdigest()[:16]}.tar"
+    with storage_errors(folder):
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(f".{path.name}.{os.getpid()}")
+            partial.write_bytes(content)
+            partial.replace(path)
+    return ImageArchive(path=path)
+
+
+def image_archive(busybox: bytes, applets: Sequence[str], *, arch: str) -> bytes:
+    """A docker-archive with both images. Pure: the same arguments give the same bytes.
+
+    `busybox` is the statically linked program, `applets` the names under which it acts, `arch` as in GOARCH.
+    """
+    layer = _layer(busybox, applets)
+    diff_id = hashlib.sha256(layer).hexdigest()
+    sleep = ["/bin/busybox", "sleep", str(LONGEST_SLEEP_S)]
+    images = {PROGRAM_IMAGE: {"Cmd": ["/bin/sh"]}, SANDBOX_IMAGE: {"Entrypoint": sleep}}
+    files: dict[str, bytes] = {f"{diff_id}/layer.tar": layer}
+    manifest = []
+    for name, process in images.items():
+        config = _json(
+            {
+                "architecture": arch,
+                "os": "linux",
+                "created": "1970-01-01T00:00:00Z",
+                "config": {"Env": ["PATH=/bin"], "WorkingDir": "/", **process},
+                "rootfs": {"type": "layers", "diff_ids": [f"sha256:{diff_id}"]},
+                "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "crashloop"}],
+            }
+        )
+        config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+        files[config_name] = config
+        manifest.append({"Config": config_name, "RepoTags": [name], "Layers": [f"{diff_id}/layer.tar"]})
+    files["manifest.json"] = _json(manifest)
+    return _tar([_file(name, content) for name, content in files.items()])
+
+
+Member = tuple[tarfile.TarInfo, bytes]
+
+
+def _layer(busybox: bytes, applets: Sequence[str]) -> bytes:
+    members = [_folder(name, mode) for name, mode in FOLDERS.items()]
+    members += [
+        _file("bin/busybox", busybox, mode=0o755),
+        _file("etc/passwd", PASSWD.encode()),
+        _file("etc/group", GROUP.encode()),
+    ]
+    members += [_link(f"bin/{applet}", "busybox") for applet in sorted(set(applets) - {"busybox"})]
+    return _tar(members)
+
+
+def _folder(name: str, mode: int) -> Member:
+    info = tarfile.TarInfo(name)
+    info.type, info.mode = tarfile.DIRTYPE, mode
+    return info, b""
+
+
+def _file(name: str, content: bytes, *, mode: int = 0o644) -> Member:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(content), mode
+    return info, content
+
+
+def _link(name: str, target: str) -> Member:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode = tarfile.SYMTYPE, target, 0o777
+    return info, b""
+
+
+def _tar(members: Sequence[Member]) -> bytes:
+    """TarInfo's own defaults are owner 0:0 and time 0, so nothing of this host gets in."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for info, content in members:
+            tar.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="sorted")

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+func init() {
+	programs["kube-controller-manager"] = func() { os.Exit(cli.Run(app.NewControllerManagerCommand())) }
+}

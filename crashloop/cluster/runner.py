@@ -1,0 +1,92 @@
+"""The one place that starts short-lived processes: no shell, always a time limit, and a message that can be acted on."""
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from crashloop.errors import ClusterError, PrerequisiteError
+
+LAST_LINES = 20
+"""How much of a failed command's output goes into the message."""
+
+
+class CommandFailed(ClusterError):
+    """A command ended with something other than exit code 0, or not in time."""
+
+    def __init__(self, message: str, *, exit_code: int | None, output: str) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        """None: it was stopped because it took too long. Negative: the signal that ended it."""
+        self.output = output
+        """Standard output and error, whole."""
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    describe: str,
+    timeout_s: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    input: str | None = None,
+) -> str:
+    """Run a command to its end and return its standard output.
+
+    `describe` says what it is for ("kubelet --version"); `env` is added to this process's environment.
+    Raises PrerequisiteError if the program is missing or cannot be started, CommandFailed if it fails or takes longer
+    than `timeout_s`. Whatever ends the wait (a time limit, Ctrl-C) ends the command with all it started.
+    """
+    words = [os.fspath(word) for word in argv]
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            start_new_session=True,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise PrerequisiteError(f"{describe}: {words[0]} cannot be started ({error.strerror}).") from error
+    with process:
+        try:
+            output, errors = process.communicate(input, timeout=timeout_s)
+        except BaseException as error:
+            _kill_group(process)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            output, errors = process.communicate()
+            message = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
+            raise CommandFailed(
+                _with_last_lines(message, output + errors), exit_code=None, output=output + errors
+            ) from None
+    if process.returncode:
+        message = f"{describe}: `{shlex.join(words)}` {_how_it_ended(process.returncode)}, expected exit code 0."
+        raise CommandFailed(
+            _with_last_lines(message, output + errors), exit_code=process.returncode, output=output + errors
+        )
+    return output
+
+
+def _kill_group(process: "subprocess.Popen[str]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _how_it_ended(code: int) -> str:
+    return f"was ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
+
+
+def _with_last_lines(message: str, output: str) -> str:
+    lines = output.strip().splitlines()[-LAST_LINES:]
+    if not lines:
+        return f"{message}\nIt printed nothing."
+    return "\n".join([message, "Its last lines:", *(f"  {line}" for line in lines)])

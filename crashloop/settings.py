@@ -1,0 +1,187 @@
+"""Settings of the suite itself: frozen, typed, resolved once at start.
+
+Precedence: option of the command > environment variable (CRASHLOOP_*) > default. Kubelet settings are not here: they are
+profiles (manifests/kubelet). The resolved settings are written to the run directory.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from crashloop.errors import UsageError
+from crashloop.spec.version import KubernetesVersion
+
+APP = "crashloop"
+SYSTEM_STATE = Path("/var/lib/crashloop")
+
+MAX_STATE_DIR_BYTES = 60
+"""A unix socket's path holds 107 bytes (unix(7), sun_path); what follows the state folder needs up to 47 of them."""
+
+
+class Paths(msgspec.Struct, frozen=True, kw_only=True):
+    """Where things lie on this host."""
+
+    cache_dir: Path
+    """Binaries and images, shared by all runs of this user; may be deleted at any time.
+
+    Default: the user's cache folder (XDG_CACHE_HOME or ~/.cache), `crashloop` in it. CRASHLOOP_CACHE_DIR.
+    """
+    runs_dir: Path = Path("runs")
+    """Run directories. Default: `runs` in the working directory. CRASHLOOP_RUNS_DIR."""
+    state_dir: Path
+    """State of clusters that are up: sockets, container roots, etcd's data. Must be a short path on a real disk.
+
+    Default: /var/lib/crashloop for root, else the user's state folder. CRASHLOOP_STATE_DIR.
+    """
+
+
+class Downloads(msgspec.Struct, frozen=True, kw_only=True):
+    """Where official releases come from."""
+
+    release_url: str = "https://dl.k8s.io"
+    """Base of the Kubernetes releases (`<base>/release/v<version>/bin/linux/<arch>/<program>` and `.sha256`).
+
+    Default: the official site. For a mirror: CRASHLOOP_RELEASE_URL.
+    """
+    github_url: str = "https://github.com"
+    """Base of the releases of etcd, containerd, runc and the CNI plugins. CRASHLOOP_GITHUB_URL."""
+    first_answer_s: float = 5.0
+    """Seconds until a site without an answer counts as unreachable and the next source is tried.
+
+    Default 5: a site that answers later would take minutes for some hundred MB. CRASHLOOP_FIRST_ANSWER_S.
+    """
+    stall_s: float = 30.0
+    """Seconds without a byte after which a download that has begun is given up. CRASHLOOP_STALL_S."""
+
+
+class Versions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is brought up when nothing else is asked for. One set for all providers; verified to work together."""
+
+    kubernetes: str = "1.37.1"
+    """Default: the newest release that the committed Go module builds. --kubernetes-version, CRASHLOOP_KUBERNETES_VERSION."""
+    etcd: str = "3.7.0"
+    """cmd/kubeadm/app/constants/constants.go@v1.37.1, DefaultEtcdVersion; serves the API servers of 1.33 to 1.37."""
+    containerd: str = "2.3.7"
+    cni_plugins: str = "1.9.1"
+    runc: str = "1.3.3"
+    """Only where the host has no runc and the release can be downloaded; else the distribution's package decides."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings, as resolved."""
+
+    paths: Paths
+    downloads: Downloads = Downloads()
+    versions: Versions = Versions()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for run.json; `from_json` reads it back."""
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Settings":
+        """Settings of a run directory. Raises UsageError if they are damaged."""
+        try:
+            return msgspec.convert(dict(plain), cls, dec_hook=_path)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"settings of the run directory: {error}.") from error
+
+
+_FIELDS: dict[str, tuple[str, type]] = {
+    "cache_dir": ("paths", Path),
+    "runs_dir": ("paths", Path),
+    "state_dir": ("paths", Path),
+    "release_url": ("downloads", str),
+    "github_url": ("downloads", str),
+    "first_answer_s": ("downloads", float),
+    "stall_s": ("downloads", float),
+    "kubernetes_version": ("versions", str),
+}
+"""What a user can set: name -> (subject, type). The environment variable is CRASHLOOP_ and the name in capitals."""
+
+_FIELD_NAMES = {"kubernetes_version": "kubernetes"}
+
+
+def resolve_settings(
+    options: Mapping[str, object | None] | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Settings from options, environment and defaults; an option that is None was not given.
+
+    Raises UsageError naming the option or variable whose value makes no sense.
+    """
+    environ = os.environ if environ is None else environ
+    chosen: dict[str, dict[str, Any]] = {
+        "paths": {"cache_dir": platformdirs.user_cache_path(APP), "state_dir": _default_state_dir()},
+        "downloads": {},
+        "versions": {},
+    }
+    for name, (subject, kind) in _FIELDS.items():
+        option, variable = (options or {}).get(name), f"CRASHLOOP_{name.upper()}"
+        if option is not None:
+            where, raw = "--" + name.replace("_", "-"), str(option)
+        elif variable in environ:
+            where, raw = variable, environ[variable]
+        else:
+            continue
+        chosen[subject][_FIELD_NAMES.get(name, name)] = _CHECKS[kind](where, raw)
+    settings = Settings(
+        paths=Paths(**chosen["paths"]),
+        downloads=Downloads(**chosen["downloads"]),
+        versions=Versions(**chosen["versions"]),
+    )
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    KubernetesVersion.parse(settings.versions.kubernetes)
+    for name in ("release_url", "github_url"):
+        url = getattr(settings.downloads, name)
+        if not url.startswith(("https://", "http://")):
+            raise UsageError(f"{name} {url!r}: expected an address that starts with https:// or http://.")
+    length = len(os.fsencode(settings.paths.state_dir))
+    if length > MAX_STATE_DIR_BYTES:
+        raise UsageError(
+            f"state folder {settings.paths.state_dir}: the path has {length} bytes, at most {MAX_STATE_DIR_BYTES} fit: "
+            "the sockets in it may have paths of 107 bytes.\nSet CRASHLOOP_STATE_DIR to a shorter path."
+        )
+
+
+def _default_state_dir() -> Path:
+    is_root = sys.platform == "linux" and os.geteuid() == 0
+    return SYSTEM_STATE if is_root else platformdirs.user_state_path(APP)
+
+
+def _absolute(where: str, raw: str) -> Path:
+    if not raw.strip():
+        raise UsageError(f"{where}: the value is empty; a folder was expected.")
+    return Path(raw).expanduser().absolute()
+
+
+def _text(where: str, raw: str) -> str:
+    if not raw.strip():
+        raise UsageError(f"{where}: the value is empty.")
+    return raw.strip().rstrip("/")
+
+
+def _seconds(where: str, raw: str) -> float:
+    try:
+        value = float(raw)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{where}: {raw!r} is not a number of seconds above zero.")
+    return value
+
+
+def _path(kind: type, value: object) -> object:
+    return kind(value)
+
+
+_CHECKS: dict[type, Any] = {Path: _absolute, str: _text, float: _seconds}
