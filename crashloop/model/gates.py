@@ -81,6 +81,16 @@ def knows_gate(gate: str, version: KubernetesVersion) -> bool:
     return gate_state(gate, version) is not GateState.ABSENT
 
 
+def enabled_by_default(gate: str, version: KubernetesVersion) -> bool:
+    """Whether a release has the gate on unless told otherwise; false for gates without a row."""
+    return gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
+
+
+def is_enabled(gate: str, gates: dict[str, bool], version: KubernetesVersion) -> bool:
+    """Whether a gate is on where `gates` are set; what they leave out is as the release has it by default."""
+    return gates[gate] if gate in gates else enabled_by_default(gate, version)
+
+
 def kubelet_version(profile: KubeletProfile, version: KubernetesVersion) -> KubernetesVersion:
     """Version of the node's kubelet: the profile's own where it has one, else the cluster's."""
     return version if profile.kubernetes_version is None else KubernetesVersion.parse(profile.kubernetes_version)
@@ -92,12 +102,7 @@ def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict
     What the kubelet refuses (unknown or locked gates, broken dependencies) is for `config.effective_curve` to say.
     """
     release = kubelet_version(profile, version)
-    states = {gate: gate_state(gate, release) for gate in GATES}
-    defaults = {
-        gate: state in (GateState.ON, GateState.LOCKED)
-        for gate, state in states.items()
-        if state is not GateState.ABSENT
-    }
+    defaults = {gate: enabled_by_default(gate, release) for gate in GATES if knows_gate(gate, release)}
     chosen = {
         gate: enabled
         for gate, enabled in profile.feature_gates.items()

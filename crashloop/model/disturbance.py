@@ -1,0 +1,65 @@
+"""What else than its own exits and restarts changes a container's counter, or cuts its wait short.
+
+Theory of operation. Counters are in the kubelet's memory, so a kubelet that starts again has none: what waits is started
+at once. A delay is counted from an exit, so without a known exit none is due. What a changed definition and a failed
+start attempt do to the counter is where the kubelet differs from what is documented.
+Source: KEP-5593, Upgrade / Downgrade Strategy ("not cached"); pkg/kubelet/kuberuntime/helpers.go@v1.37.1 GetBackoffKey;
+pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
+"""
+
+import msgspec
+
+from crashloop.model.counter import Branch, Setting
+from crashloop.model.lives import CounterLost, DeadContainerRemoved, KeyChanged, Mark, StartAttemptFailed
+from crashloop.model.variants import CHANGED_CONTAINER_FORGETS, FAILED_STARTS_COUNT
+
+KUBELET_BACK_S = 20.0
+"""A kubelet that starts again looks at its pods within this time."""
+RETRY_S = 16.0
+"""A failed start is tried again after 10 to 15 s and a tick: pkg/kubelet/pod_workers.go@v1.37.1, backOffPeriod."""
+
+
+def forgets(mark: Mark, setting: Setting) -> bool:
+    """Whether a mark gives the container a new counter."""
+    if isinstance(mark, CounterLost):
+        return True
+    # "users cannot force the curve to restart" -- KEP-4603, Alternatives; the kubelet's key holds image and resources.
+    return isinstance(mark, KeyChanged) and CHANGED_CONTAINER_FORGETS in setting.deviations
+
+
+def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> Branch:
+    """A wait into which a mark fell, `at_s` seconds after the exit."""
+    replace = msgspec.structs.replace
+    sooner_s = min(branch.delay_s, at_s)
+    if isinstance(mark, CounterLost):
+        return replace(
+            branch,
+            delay_s=sooner_s,
+            latest_s=at_s + KUBELET_BACK_S,
+            reason="the kubelet started again and has lost the counter",
+            next_delay_s=setting.curve.initial_s,
+        )
+    if isinstance(mark, DeadContainerRemoved):
+        reason = "the exited instance is gone, so no delay is due"
+        return replace(branch, delay_s=sooner_s, reason=reason, next_delay_s=None)
+    if isinstance(mark, StartAttemptFailed):
+        retried_s = at_s + RETRY_S
+        if FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
+            return replace(branch, latest_s=max(branch.latest_s, retried_s))
+        delay_s = branch.next_delay_s
+        return replace(
+            branch,
+            delay_s=delay_s,
+            latest_s=max(setting.latest_s(delay_s), retried_s),
+            reason=f"a start attempt failed, which counted, so the counter says {delay_s:g} s",
+            next_delay_s=setting.curve.after(delay_s),
+        )
+    if not forgets(mark, setting):
+        return branch
+    return replace(
+        branch,
+        delay_s=sooner_s,
+        latest_s=at_s + setting.latest_s(0.0),
+        reason=f"the container's {mark.part} changed, so its counter is a new one",
+        next_delay_s=setting.curve.initial_s,
+    )

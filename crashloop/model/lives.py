@@ -1,0 +1,58 @@
+"""What the back-off model is told about one container: its lives, and what happened to its counter between them.
+
+All times are seconds of one clock. Entries stand in order of time: a mark that fell into a life, or into the wait after
+it, stands behind that life.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Lived(msgspec.Struct, frozen=True):
+    """One instance of a container."""
+
+    started_attempt_s: float
+    """When the kubelet set out to start it. The runtime's create will do, it follows within a second."""
+    finished_s: float | None
+    """When it exited; None while it runs."""
+    killed_by_kubelet: bool = False
+    """A failed probe, or a changed definition, had it killed."""
+    restart_all: bool = False
+    """Its end was part of a RestartAllContainers: it triggered that, or was killed by it."""
+
+
+class CounterLost(msgspec.Struct, frozen=True):
+    """The kubelet started again at `at_s`; its counters are in memory."""
+
+    at_s: float
+
+
+class ChangedPart(StrEnum):
+    """What of a container's definition changed."""
+
+    IMAGE = "image"
+    RESOURCES = "resources"
+
+
+class KeyChanged(msgspec.Struct, frozen=True):
+    """An accepted update changed a part of the container that the kubelet's back-off key holds."""
+
+    at_s: float
+    part: ChangedPart = ChangedPart.RESOURCES
+
+
+class DeadContainerRemoved(msgspec.Struct, frozen=True):
+    """The exited instance was removed from the runtime: the kubelet no longer knows of an exit."""
+
+    at_s: float
+
+
+class StartAttemptFailed(msgspec.Struct, frozen=True):
+    """The kubelet tried to start the container and failed before it ran (image, configuration, create)."""
+
+    at_s: float
+
+
+Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed
+Observed = Lived | Mark

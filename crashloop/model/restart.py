@@ -1,0 +1,136 @@
+"""Whether a container that has exited is restarted.
+
+Theory of operation. The kind of the container decides first: ephemeral containers are never restarted, sidecars always,
+regular init containers are done once they exit 0. Then the first restart rule that matches the exit code decides; then
+the container's restart policy; then, where it has none, the pod's. A kill by a probe is no exit code of the
+container's own, so it skips the rules. A kubelet without ContainerRestartRules knows the pod's policy only, and the
+`Always` that makes a sidecar.
+Source: KEP-5307, Design Details; KEP-5532, Design Details; pkg/api/v1/pod/util.go@v1.37.1 ContainerShouldRestart;
+pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 computeInitContainerActions.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from crashloop.model.gates import is_enabled
+from crashloop.model.variants import DOCUMENTED, RULE_HIDES_LATER_RULES, RULES_MATCH_KILLS
+from crashloop.spec.policy import Action, RestartPolicy, RestartRule
+from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
+from crashloop.spec.scenario import Container, ContainerKind, Pod
+from crashloop.spec.version import KubernetesVersion
+
+
+class Decision(StrEnum):
+    """What becomes of a container after an exit."""
+
+    RESTART = "restart"
+    RESTART_ALL = "restart all containers"
+    STOP = "stop"
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """A decision and the sentence that led to it."""
+
+    decision: Decision
+    step: str
+
+
+# "Always", "OnFailure", "Never" -- documentation, Pod Lifecycle, Container restart policy
+_BY_POLICY: dict[tuple[RestartPolicy, bool], Decision] = {
+    # policy, exited 0
+    (RestartPolicy.ALWAYS, True): Decision.RESTART,
+    (RestartPolicy.ALWAYS, False): Decision.RESTART,
+    (RestartPolicy.ON_FAILURE, True): Decision.STOP,
+    (RestartPolicy.ON_FAILURE, False): Decision.RESTART,
+    (RestartPolicy.NEVER, True): Decision.STOP,
+    (RestartPolicy.NEVER, False): Decision.STOP,
+}
+_BY_ACTION = {Action.RESTART: Decision.RESTART, Action.RESTART_ALL_CONTAINERS: Decision.RESTART_ALL}
+
+
+def decide(
+    pod: Pod,
+    container: Container,
+    exit_code: int,
+    *,
+    gates: dict[str, bool],
+    version: KubernetesVersion,
+    killed: bool = False,
+    deviations: frozenset[str] = DOCUMENTED,
+) -> Decided:
+    """What the kubelet does about `container` of `pod` after an exit with `exit_code`.
+
+    `gates` are those of the node; what they leave out is as the kubelet's `version` has it by default.
+    `killed`: a failed liveness or startup probe had the container killed.
+    """
+    if container.kind is ContainerKind.EPHEMERAL:
+        return Decided(Decision.STOP, "ephemeral containers are never restarted")
+    rules_apply = not killed or _matches_kills(pod, container, gates, version, deviations)
+    rule = _deciding_rule(container, exit_code, gates, version, deviations) if rules_apply else None
+    if rule is not None:
+        return Decided(_BY_ACTION[rule.action], f"{describe(rule)} matches exit code {exit_code}")
+    if container.is_sidecar:
+        return Decided(Decision.RESTART, "a sidecar is always restarted")
+    if container.kind is ContainerKind.INIT and exit_code == 0:
+        return Decided(Decision.STOP, "an init container that exits 0 is done")
+    policy, owner = effective_policy(pod, container, gates, version)
+    # "Liveness: ... the container is subjected to its restart policy": a failed probe counts as a failure.
+    succeeded = exit_code == 0 and not killed
+    cause = "after a failed probe" if killed else f"after exit code {exit_code}"
+    return Decided(_BY_POLICY[policy, succeeded], f"{owner} {policy} decides {cause}")
+
+
+def effective_policy(
+    pod: Pod, container: Container, gates: dict[str, bool], version: KubernetesVersion
+) -> tuple[RestartPolicy, str]:
+    """The restart policy that counts for a container, and whose it is."""
+    if container.restart_policy is not None and (
+        container.is_sidecar or is_enabled(RESTART_RULES_GATE, gates, version)
+    ):
+        return container.restart_policy, "container restart policy"
+    return pod.restart_policy, "pod restart policy"
+
+
+def describe(rule: RestartRule) -> str:
+    """A rule as a reader of the manifest knows it."""
+    return f"restart rule {rule.action} {rule.operator} {list(rule.values)}"
+
+
+def _deciding_rule(
+    container: Container,
+    exit_code: int,
+    gates: dict[str, bool],
+    version: KubernetesVersion,
+    deviations: frozenset[str],
+) -> RestartRule | None:
+    """The first matching rule that the kubelet acts on. Rules count only beside a container restart policy."""
+    if container.restart_policy is None or not is_enabled(RESTART_RULES_GATE, gates, version):
+        return None
+    for rule in container.rules:
+        if not rule.matches(exit_code):
+            continue
+        if rule.action is Action.RESTART:
+            return rule if _heeds_restart_action(container, exit_code) else None
+        if is_enabled(RESTART_ALL_GATE, gates, version):
+            return rule
+        # "the rule is ignored" -- KEP-5532, Version Skew Strategy. The kubelet's search ends here all the same.
+        if RULE_HIDES_LATER_RULES in deviations:
+            return None
+    return None
+
+
+def _heeds_restart_action(container: Container, exit_code: int) -> bool:
+    """Whether the action Restart means anything: not to sidecars, nor to an init container that is done."""
+    return container.kind is ContainerKind.REGULAR or (exit_code != 0 and not container.is_sidecar)
+
+
+def _matches_kills(
+    pod: Pod, container: Container, gates: dict[str, bool], version: KubernetesVersion, deviations: frozenset[str]
+) -> bool:
+    """Whether the rules see the exit code of a kill: at the next sync, if the kill was not followed by a start at once.
+
+    "For probe failures, use container-level restart policy only" -- pkg/kubelet/kuberuntime/kuberuntime_manager.go
+    """
+    policy, _ = effective_policy(pod, container, gates, version)
+    return RULES_MATCH_KILLS in deviations and policy is RestartPolicy.NEVER
