@@ -1,0 +1,132 @@
+"""Kubelet profiles as files: manifests/kubelet/<name>.yaml, or a file of the user's own.
+
+A file is upstream's own KubeletConfiguration; the comment at its top says what it is for. Loading checks its form only,
+so that a configuration which the kubelet refuses can be a candidate. `validate_for_node` checks its sense.
+"""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from crashloop.errors import UsageError
+from crashloop.model.config import Refusal, effective_curve
+from crashloop.model.gates import GATES, kubelet_version
+from crashloop.model.variants import as_shipped
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+
+MANIFESTS = Path(__file__).parents[1] / "manifests" / "kubelet"
+
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND = "KubeletConfiguration"
+
+FIELDS = ("crashLoopBackOff", "featureGates")
+"""Fields that decide about restarts. A misspelt field is dropped by the kubelet without a word."""
+BACKOFF_FIELDS = ("maxContainerRestartPeriod",)
+
+
+class _Fields(msgspec.Struct, rename="camel"):
+    """The form of the fields that are read here."""
+
+    feature_gates: dict[str, bool] | None = None
+    crash_loop_back_off: dict[str, Any] | None = None
+
+
+def all_profiles(folder: Path = MANIFESTS) -> tuple[KubeletProfile, ...]:
+    """Every profile of the folder, by name. Raises UsageError for a file that is none."""
+    return tuple(load_profile(path) for path in sorted(folder.glob("*.yaml")))
+
+
+def load_profile(profile: str | Path) -> KubeletProfile:
+    """The profile of that name in manifests/kubelet, or in the file whose path is given (.yaml or with a slash).
+
+    Raises UsageError for a file that is missing or is no KubeletConfiguration.
+    """
+    named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
+    path = MANIFESTS / f"{profile}.yaml" if named else Path(profile)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _missing(path, error, named=named) from error
+    return KubeletProfile(name=path.stem, config=_config(path, text), description=_description(text))
+
+
+def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> None:
+    """Check that a node can run with the profile, before anything is brought up. `version` is the cluster's.
+
+    Raises UsageError if the kubelet of that version refuses the configuration, or would drop a misspelt part of it.
+    """
+    misspelt = next(_misspelt(profile), None)
+    if misspelt is not None:
+        raise UsageError(f'kubelet profile "{profile.name}": {misspelt}')
+    kubelet = kubelet_version(profile, version)
+    curve = effective_curve(profile, version, deviations=as_shipped(kubelet))
+    if isinstance(curve, Refusal):
+        raise UsageError(
+            f'kubelet profile "{profile.name}": kubelet v{kubelet} refuses to start with it: {curve.text}.\n'
+            "Change the profile, or use it only as the candidate of a start-up scenario."
+        )
+
+
+def _config(path: Path, text: str) -> dict[str, Any]:
+    """The fragment in the file, without apiVersion and kind."""
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _wrong(path, f"not YAML: {error}") from error
+    if not isinstance(config, dict):
+        raise _wrong(path, f"{type(config).__name__} at the top; expected a {KIND}.")
+    for field, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
+        found = config.pop(field, None)
+        if found != expected:
+            raise _wrong(path, f"{field} is {found!r}; expected {expected}.")
+    strange = [key for key in config if not isinstance(key, str) or not key.isalnum()]
+    if strange:
+        raise _wrong(path, f"{strange[0]!r} is not a field of a {KIND}.")
+    try:
+        msgspec.convert(config, _Fields)
+    except msgspec.ValidationError as error:
+        raise _wrong(path, f"{error}.") from error
+    return config
+
+
+def _description(text: str) -> str:
+    """The comment at the top of the file, as one paragraph."""
+    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(line.lstrip("# ").rstrip() for line in lines)
+
+
+def _misspelt(profile: KubeletProfile) -> Iterator[str]:
+    yield from _near_misses("field", profile.config, FIELDS)
+    yield from _near_misses("feature gate", profile.feature_gates, GATES)
+    for field in profile.config.get("crashLoopBackOff") or {}:
+        if field not in BACKOFF_FIELDS:
+            yield f"crashLoopBackOff has no field {field!r}; expected {BACKOFF_FIELDS[0]}."
+
+
+def _near_misses(what: str, names: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    spellings = tuple(known)
+    lowered = {spelling.lower(): spelling for spelling in reversed(spellings)}
+    for name in names:
+        close = get_close_matches(name.lower(), lowered, n=1, cutoff=0.9)
+        if close and name not in spellings:
+            yield f"{name!r} is no {what} that the kubelet knows; expected {lowered[close[0]]}."
+
+
+def _wrong(path: Path, fault: str) -> UsageError:
+    return UsageError(f'kubelet profile "{path.stem}": {fault}\nSeen in {path}.')
+
+
+def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
+    if not named:
+        return UsageError(f'kubelet profile "{path.stem}": {path} cannot be read: {error}.')
+    known = ", ".join(sorted(each.stem for each in MANIFESTS.glob("*.yaml")))
+    return UsageError(
+        f'kubelet profile "{path.stem}": there is none of that name; expected one of {known}.\n'
+        "Give the path of a file to use a profile of your own."
+    )
