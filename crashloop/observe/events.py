@@ -1,0 +1,37 @@
+"""The recorder's own events, and where the channels put theirs. Positions (seq) are given by the history, so they are 0 here."""
+
+import time
+from typing import Any, Protocol
+
+from crashloop.history.event import Channel, Event, Kind
+
+
+class Sink(Protocol):
+    """Takes what a channel has seen. Safe to call from any thread; what concerns no scenario that is watched is dropped."""
+
+    def pod(self, pod: str, event: Event) -> None:
+        """Something about a pod of the run's namespace."""
+
+    def node(self, node: str, event: Event) -> None:
+        """Something that concerns every scenario on a node."""
+
+    def everyone(self, event: Event) -> None:
+        """Something that concerns every scenario."""
+
+
+def now_ns() -> int:
+    """Nanoseconds of UTC."""
+    return time.time_ns()
+
+
+def recorder_event(kind: Kind, t_ns: int, data: dict[str, Any], *, node: str | None = None) -> Event:
+    """An event of the recorder's own channel."""
+    return Event(seq=0, t_ns=t_ns, received_ns=now_ns(), channel=Channel.RECORDER, kind=kind, node=node, data=data)
+
+
+def gap(
+    channel: Channel, *, from_ns: int, to_ns: int, reason: str, lost: bool = True, node: str | None = None
+) -> Event:
+    """Time in which a channel was not heard."""
+    data = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": lost}
+    return recorder_event(Kind.GAP, to_ns, data, node=node)
