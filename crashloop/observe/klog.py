@@ -1,0 +1,94 @@
+"""The kubelet's log, line by line: which process wrote it, when, and which back-off it tells of. Pure.
+
+Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a back-off
+pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff. The text is shown, never judged.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+_HEADER = re.compile(r"[IWEF](?P<stamp>\d{4} \d\d:\d\d:\d\d\.\d{6})\s+(?P<pid>\d+) ")
+_BACK_OFF = re.compile(
+    r"back-off (?P<delay>\S+) restarting failed container=(?P<container>\S+) "
+    r"pod=(?P<pod>[^_\s]+)_(?P<namespace>[^(\s]+)\((?P<uid>[^)\s]+)\)"
+)
+_TERM = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>h|ms|m|s|us|µs|ns)")
+_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Header(msgspec.Struct, frozen=True):
+    """Who wrote a line, and when (UTC)."""
+
+    pid: int
+    t_ns: int
+
+
+class BackOff(msgspec.Struct, frozen=True, kw_only=True):
+    """One back-off that a line tells of."""
+
+    delay_s: float | None
+    container: str
+    pod: str
+    namespace: str
+    pod_uid: str
+
+
+def read_header(line: str, now: datetime, zone: timedelta = timedelta(0)) -> Header | None:
+    """The header of a line that was read at `now` (UTC); None if it has none.
+
+    klog writes neither the year, which is chosen so that the line is nearest to `now`, nor the zone.
+    """
+    match = _HEADER.match(line)
+    if match is None:
+        return None
+    years = (now.year - 1, now.year, now.year + 1)
+    readings = [reading - zone for year in years if (reading := _in_year(match["stamp"], year)) is not None]
+    if not readings:
+        return None
+    since_epoch = min(readings, key=lambda reading: abs(reading - now)) - _EPOCH
+    return Header(pid=int(match["pid"]), t_ns=since_epoch // timedelta(microseconds=1) * 1000)
+
+
+def zone_of(lines: Sequence[str], now: datetime, local: timedelta) -> timedelta:
+    """The zone of a log whose last lines were read at `now`: the host's, or UTC as in most containers; the nearer one."""
+    for line in reversed(lines):
+        header = read_header(line, now)
+        if header is not None:
+            ahead = timedelta(microseconds=header.t_ns // 1000) - (now - _EPOCH)
+            return min((local, timedelta(0)), key=lambda zone: abs(ahead - zone))
+    return local
+
+
+def _in_year(stamp: str, year: int) -> datetime | None:
+    try:
+        return datetime.strptime(f"{year}{stamp}", "%Y%m%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    except ValueError:
+        return None  # 29 February of another year
+
+
+def back_offs(line: str) -> Iterator[BackOff]:
+    """The back-offs that a line tells of, each once."""
+    found = (
+        BackOff(
+            delay_s=seconds(match["delay"]),
+            container=match["container"],
+            pod=match["pod"],
+            namespace=match["namespace"],
+            pod_uid=match["uid"],
+        )
+        for match in _BACK_OFF.finditer(line)
+    )
+    yield from dict.fromkeys(found)
+
+
+def seconds(duration: str) -> float | None:
+    """Seconds of a duration as Go prints it (`1m20s`, `2.5s`); None if it is none."""
+    terms = list(_TERM.finditer(duration))
+    if not terms or "".join(term[0] for term in terms) != duration:
+        return None
+    return sum(float(term["number"]) * _UNITS_S[term["unit"]] for term in terms)
