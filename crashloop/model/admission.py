@@ -1,0 +1,46 @@
+"""Whether a kubelet takes a pod that was bound to its node.
+
+Theory of operation. Of the features here only RestartAllContainersOnContainerExits is declared by nodes: the scheduler
+keeps pods with such a rule from nodes without it, and a kubelet rejects one that is bound to it nevertheless, also when
+it starts again and finds it running. ContainerRestartRules is not declared: a kubelet without it takes the pod and goes
+by the pod's restart policy. What the API server makes of a pod is in validation.py.
+Source: KEP-5532, Version Skew Strategy and Upgrade / Downgrade Strategy; KEP-5328 (NodeDeclaredFeatures);
+pkg/kubelet/lifecycle/handlers.go@v1.37.1.
+"""
+
+from crashloop.model.gates import NODE_DECLARED_FEATURES_GATE, is_enabled
+from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD
+from crashloop.spec.policy import Action
+from crashloop.spec.profile import RESTART_ALL_GATE
+from crashloop.spec.scenario import Pod
+from crashloop.spec.version import KubernetesVersion
+
+UNSUPPORTED_FEATURE = "PodFeatureUnsupported"
+"""`status.reason` of a rejected pod; its phase is Failed."""
+
+
+def needs_restart_all(pod: Pod) -> bool:
+    """Whether a pod requires a node with RestartAllContainersOnContainerExits."""
+    return any(rule.action is Action.RESTART_ALL_CONTAINERS for each in pod.containers for rule in each.rules)
+
+
+def schedulable(pod: Pod, gates: dict[str, bool], version: KubernetesVersion) -> bool:
+    """Whether the scheduler may place a pod on a node with those gates; a pod that is bound by name skips this."""
+    return not needs_restart_all(pod) or _declares_restart_all(gates, version)
+
+
+def kubelet_rejects(
+    pod: Pod, gates: dict[str, bool], version: KubernetesVersion, deviations: frozenset[str] = DOCUMENTED
+) -> bool:
+    """Whether the kubelet fails a pod that is bound to it instead of running it."""
+    # "the action is ignored" -- KEP-5532, Version Skew Strategy
+    return (
+        RESTART_ALL_OFF_REJECTS_POD in deviations
+        and is_enabled(NODE_DECLARED_FEATURES_GATE, gates, version)
+        and needs_restart_all(pod)
+        and not is_enabled(RESTART_ALL_GATE, gates, version)
+    )
+
+
+def _declares_restart_all(gates: dict[str, bool], version: KubernetesVersion) -> bool:
+    return all(is_enabled(gate, gates, version) for gate in (NODE_DECLARED_FEATURES_GATE, RESTART_ALL_GATE))

@@ -1,0 +1,50 @@
+"""How one life of a container ends: by its program, or by its probe.
+
+Theory of operation. A program says how long each life runs; after its lives the container holds. A probe that fails for
+`failure_threshold` periods has the container killed, if it still runs; it exits with `exit_code_on_term` then.
+Source: documentation, Configure Liveness, Readiness and Startup Probes; a startup probe that succeeds is not asked again.
+"""
+
+import math
+
+import msgspec
+
+from crashloop.model.restart import Decision
+from crashloop.spec.scenario import Container, Probe, ProbeKind
+
+
+class PlannedEnd(msgspec.Struct, frozen=True):
+    """The end of one life. `run_s` is math.inf for a life that holds."""
+
+    run_s: float
+    exit_code: int
+    killed: bool = False
+
+
+class PlannedExit(msgspec.Struct, frozen=True, kw_only=True):
+    """An exit that the model expects, and what follows it."""
+
+    instance: int
+    """Ordinal of the instance that exits: 0 for the first start."""
+    exit_code: int
+    decision: Decision
+    step: str
+    """The sentence that led to the decision."""
+    killed: bool = False
+    """The kubelet had it killed: a probe failed, or another container triggered RestartAllContainers."""
+
+
+def planned_end(container: Container, instance: int) -> PlannedEnd:
+    """How the instance with that ordinal ends if nothing from outside ends it."""
+    lives = container.program.each_life()
+    own = PlannedEnd(math.inf, 0)
+    if instance < len(lives):
+        own = PlannedEnd(lives[instance].run_s, lives[instance].exit_code)
+    killed_s = math.inf if container.probe is None else _killed_after_s(container.probe)
+    return own if own.run_s <= killed_s else PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
+
+
+def _killed_after_s(probe: Probe) -> float:
+    if probe.kind is ProbeKind.STARTUP and probe.fails_after_s > 0:
+        return math.inf
+    return probe.fails_after_s + probe.period_s * probe.failure_threshold

@@ -1,0 +1,182 @@
+"""A pod played through in thought: which container exits when, what is decided, how it ends.
+
+Theory of operation. Every container follows its program; at each exit `restart.decide` decides and the counter says how
+long the restart waits. Init containers start one after the other, sidecars are passed once started, then all regular
+containers start. RestartAllContainers sends every container back to the start, and its program goes on with its next
+life. The pace turns a due delay into the wait that is assumed: the delay itself, or the latest that is right.
+Source: documentation, Init Containers and Sidecar Containers; the rules are those of restart.py, counter.py, phase.py.
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from crashloop.model.actor import Actor, Stage
+from crashloop.model.counter import Exit, Setting, branches
+from crashloop.model.phase import phase
+from crashloop.model.planned import PlannedExit, planned_end
+from crashloop.model.restart import Decided, Decision, decide, effective_policy
+from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, RULES_MATCH_KILLS
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.scenario import Container, ContainerKind, Pod
+
+KILLED = 137  # SIGKILL: what RestartAllContainers leaves of a running container
+_LOOPS = 64
+
+
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod did in thought; times in seconds since it was created."""
+
+    exits: dict[str, tuple[PlannedExit, ...]]
+    exits_s: dict[str, tuple[float, ...]]
+    restarts_s: dict[str, tuple[float, ...]]
+    phase: str
+    ended_s: float
+    """When the last thing happened."""
+    loops: bool
+    """It would go on for ever; the rest is left out."""
+
+
+def rehearse(
+    pod: Pod, setting: Setting, gates: dict[str, bool], *, pace: Callable[[float], float], start_s: float = 0.0
+) -> Rehearsal:
+    """Play `pod` through. `start_s` is what each start takes, the first one included."""
+    return _Play(pod, setting, gates, pace, start_s).play()
+
+
+class _Play:
+    def __init__(
+        self, pod: Pod, setting: Setting, gates: dict[str, bool], pace: Callable[[float], float], start_s: float
+    ) -> None:
+        self.pod, self.setting, self.gates, self.pace, self.start_s = pod, setting, gates, pace, start_s
+        self.actors = {each.name: Actor(each) for each in pod.containers}
+        self.agenda: list[tuple[float, int, int, str]] = []
+        self.now_s = 0.0
+        self.resumes_s = math.inf
+        self.entered = 0
+
+    def play(self) -> Rehearsal:
+        limit = sum(len(each.program.each_life()) + _LOOPS for each in self.pod.containers)
+        self._start_what_can()
+        while self.agenda and sum(len(each.exits) for each in self.actors.values()) < limit:
+            self.now_s, _, epoch, name = heapq.heappop(self.agenda)
+            actor = self.actors[name]
+            if epoch != actor.epoch:
+                continue
+            if actor.stage is Stage.RUNNING:
+                self._exit(actor)
+            else:
+                self._start(actor)
+        return Rehearsal(
+            exits={name: tuple(each.exits) for name, each in self.actors.items()},
+            exits_s={name: tuple(each.exits_s) for name, each in self.actors.items()},
+            restarts_s={name: tuple(each.restarts_s) for name, each in self.actors.items()},
+            phase=phase(
+                self.pod,
+                {name: each.state for name, each in self.actors.items()},
+                gates=self.gates,
+                version=self.setting.version,
+                initialized=any(each.instance >= 0 for each in self._of(ContainerKind.REGULAR)),
+                deviations=self.setting.deviations,
+            ),
+            ended_s=self.now_s,
+            loops=bool(self.agenda),
+        )
+
+    def _of(self, kind: ContainerKind) -> Iterator[Actor]:
+        return (self.actors[each.name] for each in self.pod.of_kind(kind))
+
+    def _start_what_can(self, after_s: float = 0.0) -> None:
+        """Start what has not been started, as far as the init containers let it."""
+        for actor in self._of(ContainerKind.INIT):
+            self._enter(actor, after_s)
+            if not (actor.container.is_sidecar or actor.succeeded):
+                return
+        for actor in (*self._of(ContainerKind.REGULAR), *self._of(ContainerKind.EPHEMERAL)):
+            self._enter(actor, after_s)
+
+    def _enter(self, actor: Actor, after_s: float) -> None:
+        if actor.stage is Stage.OUTSIDE:
+            actor.stage = Stage.WAITING
+            self._schedule(actor, after_s + self.start_s)
+
+    def _schedule(self, actor: Actor, in_s: float) -> None:
+        if in_s < math.inf:
+            self.entered += 1
+            heapq.heappush(self.agenda, (self.now_s + in_s, self.entered, actor.epoch, actor.container.name))
+
+    def _start(self, actor: Actor) -> None:
+        actor.start(self.now_s)
+        self._schedule(actor, planned_end(actor.container, actor.instance).run_s)
+
+    def _exit(self, actor: Actor) -> None:
+        end = planned_end(actor.container, actor.instance)
+        decided = decide(
+            self.pod,
+            actor.container,
+            end.exit_code,
+            gates=self.gates,
+            version=self.setting.version,
+            killed=end.killed,
+            deviations=self.setting.deviations,
+        )
+        restart_all = decided.decision is Decision.RESTART_ALL
+        branch = branches(
+            actor.entry,
+            Exit(
+                finished_s=self.now_s,
+                previous_finished_s=actor.previous_finished_s,
+                killed=end.killed,
+                restart_all=restart_all,
+            ),
+            self.setting,
+        )[0]
+        if end.killed:
+            decided = self._after_kill(actor.container, end.exit_code, decided, branch.delay_s)
+        actor.exit(self.now_s, end.exit_code, decided, killed=end.killed)
+        if decided.decision is Decision.STOP:
+            actor.stage = Stage.DONE
+            self._after_stop(actor)
+            return
+        actor.following = branch
+        wait_s = self.pace(branch.delay_s)
+        if restart_all:
+            self._restart_all(actor, wait_s)
+        else:
+            actor.stage = Stage.WAITING
+            self._schedule(actor, wait_s + self.start_s)
+
+    def _after_kill(self, container: Container, exit_code: int, decided: Decided, delay_s: float) -> Decided:
+        """What the kubelet of two variants makes of a kill that it was to answer with a restart."""
+        if decided.decision is not Decision.RESTART:
+            return decided
+        policy, _ = effective_policy(self.pod, container, self.gates, self.setting.version)
+        deviations = self.setting.deviations
+        looks_done = policy is RestartPolicy.ON_FAILURE and exit_code == 0 and delay_s > 0
+        if CLEAN_EXIT_AFTER_KILL_STOPS in deviations and looks_done:
+            return Decided(Decision.STOP, "the restart was put off, and OnFailure then sees exit code 0")
+        alone = not any(
+            each.stage is Stage.RUNNING and each.container is not container for each in self._of(ContainerKind.REGULAR)
+        )
+        never = policy is RestartPolicy.NEVER and self.pod.restart_policy is RestartPolicy.NEVER
+        if RULES_MATCH_KILLS in deviations and never and alone:
+            return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
+        return decided
+
+    def _after_stop(self, actor: Actor) -> None:
+        failed_init = actor.container.kind is ContainerKind.INIT and not actor.succeeded
+        if failed_init or all(each.stage is Stage.DONE for each in self._of(ContainerKind.REGULAR)):
+            for each in self.actors.values():
+                each.end_with_pod()
+        elif actor.container.kind is ContainerKind.INIT:
+            self._start_what_can()
+
+    def _restart_all(self, source: Actor, wait_s: float) -> None:
+        because = f"container {source.container.name} triggered RestartAllContainers"
+        for actor in (*self._of(ContainerKind.INIT), *self._of(ContainerKind.REGULAR)):
+            if actor.stage is Stage.RUNNING and actor is not source:
+                actor.exit(self.now_s, KILLED, Decided(Decision.RESTART_ALL, because), killed=True)
+            actor.reset()
+        self._start_what_can(wait_s)
