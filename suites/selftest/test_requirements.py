@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.checks.registry import CHECKERS
 from crashloop.model.gates import GATES
 from crashloop.requirements import CatalogueError, Requirement, State, applies, load_requirements, load_topics
 from crashloop.spec.version import KubernetesVersion
@@ -49,6 +50,10 @@ def test_no_two_requirements_promise_the_same() -> None:
 
 def test_gates_are_spelt_as_a_release_spells_them() -> None:
     assert {gate for requirement in CATALOGUE.values() for gate in requirement.gates} <= set(GATES)
+
+
+def test_checkers_are_named_as_the_registry_names_them() -> None:
+    assert {checker for requirement in CATALOGUE.values() for checker in requirement.checkers} <= CHECKERS
 
 
 def test_a_requirement_that_is_not_judged_says_why() -> None:
