@@ -91,20 +91,23 @@ class RunDir:
     def open(cls, root: Path) -> Self:
         """Open the directory of an earlier run. Raises UsageError if it is none, is damaged, or is of a newer format."""
         run = cls(root)
-        _read(run.run_json, RunInfo, RUN_FORMAT)
+        read_document(run.run_json, RunInfo, RUN_FORMAT)
         return run
 
     def info(self) -> RunInfo:
-        return _read(self.run_json, RunInfo, RUN_FORMAT)
+        return read_document(self.run_json, RunInfo, RUN_FORMAT)
 
     def plan(self) -> Plan:
-        return _read(self.plan_json, Plan, PLAN_FORMAT)
+        return read_document(self.plan_json, Plan, PLAN_FORMAT)
 
     def write(self, path: Path, value: Any) -> None:
         """Write a JSON file of the run directory whole or not at all."""
-        text = msgspec.json.format(msgspec.json.encode(value))
+        self.write_text(path, msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+
+    def write_text(self, path: Path, text: str) -> None:
+        """Write a text file of the run directory, in UTF-8, whole or not at all."""
         partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_bytes(text + b"\n")
+        partial.write_bytes(text.encode())
         partial.replace(path)
 
 
@@ -118,7 +121,8 @@ def new_run_path(runs: Path, suite: str, now: datetime) -> Path:
     return path
 
 
-def _read(path: Path, kind: type[T], supported: str) -> T:
+def read_document(path: Path, kind: type[T], supported: str) -> T:
+    """A JSON file of a run directory. Raises UsageError if it is missing, damaged or of another format."""
     try:
         raw = path.read_bytes()
     except OSError as error:

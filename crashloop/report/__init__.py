@@ -1,0 +1,1 @@
+"""Results and their views: verdicts in, text out. Pure: no clock, no files, no network."""

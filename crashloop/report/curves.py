@@ -1,0 +1,87 @@
+"""Curves: the delays of one container beside what was due, taken from the facts that checkers put into verdicts."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from crashloop.report.delay import Delay
+from crashloop.report.standing import Standing, worst_standing
+from crashloop.spec.plan import Plan
+from crashloop.spec.scenario import PodScenario
+from crashloop.verdict import Verdict
+
+DELAYS = "delays"
+"""Key of `Verdict.facts`; its rows are a Delay each, with the container's name beside it."""
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """All delays of one container of one scenario; after a pod was recreated the restarts count from 1 again."""
+
+    scenario: str
+    container: str
+    profile: str
+    mode: str = ""
+    """natural or annotated; empty for a scenario that the plan does not hold."""
+    standing: Standing
+    """The worst of the verdicts that rest on these delays."""
+    requirements: tuple[str, ...]
+    """Ids of the requirements judged on them."""
+    delays: tuple[Delay, ...]
+
+
+def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[Curve, ...]:
+    """One curve a scenario and container, in the order of profiles in the plan.
+
+    Several requirements are judged on the same delays. Where they expect differently, the worst verdict's
+    expectation is drawn, so that a plot shows what was accused.
+    Raises msgspec.ValidationError if a row is no Delay.
+    """
+    judged: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    drawn: dict[tuple[str, str], dict[tuple[int, int], Delay]] = defaultdict(dict)
+    for verdict in sorted(verdicts, key=lambda verdict: Standing.of(verdict).rank):
+        for container, pod, delay in _delays(verdict):
+            key = verdict.scenario, container
+            drawn[key].setdefault((pod, delay.restart), delay)
+            if verdict not in judged[key]:
+                judged[key].append(verdict)
+    profiles = {profile.name: position for position, profile in enumerate(plan.profiles)}
+    curves = [_curve(key, judged[key], drawn[key], plan) for key in drawn]
+    return tuple(
+        sorted(curves, key=lambda each: (profiles.get(each.profile, len(profiles)), each.scenario, each.container))
+    )
+
+
+def _delays(verdict: Verdict) -> Iterator[tuple[str, int, Delay]]:
+    """Container, pod (0 for the first; a restart that appears again belongs to the next) and delay."""
+    seen: Counter[tuple[str, int]] = Counter()
+    for row in msgspec.convert(verdict.facts.get(DELAYS, []), list[dict[str, Any]]):
+        delay = msgspec.convert(_finite(row), Delay)
+        container = msgspec.convert(row.get("container"), str)
+        yield container, seen[container, delay.restart], delay
+        seen[container, delay.restart] += 1
+
+
+def _finite(value: Any) -> Any:
+    """No bound is infinity in a verdict that was just made, and null in one that was read from results.json."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _curve(key: tuple[str, str], verdicts: list[Verdict], delays: dict[tuple[int, int], Delay], plan: Plan) -> Curve:
+    scenario, container = key
+    planned = {each.name: each for each in plan.scenarios}.get(scenario)
+    return Curve(
+        scenario=scenario,
+        container=container,
+        profile=verdicts[0].profile,
+        mode=planned.mode.value if isinstance(planned, PodScenario) else "",
+        standing=worst_standing(verdicts),
+        requirements=tuple(dict.fromkeys(verdict.requirement for verdict in verdicts)),
+        delays=tuple(delays[place] for place in sorted(delays)),
+    )

@@ -1,0 +1,77 @@
+"""One delay beside what was due, as a checker hands it over and as a plot reads it."""
+
+import msgspec
+
+RESOLUTION_S = 0.02
+"""A reading this close to the band is drawn inside of it: two stamps of /proc/uptime, 10 ms each."""
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """When a restart is right, in seconds after the exit."""
+
+    due_s: float
+    """No start is allowed before it."""
+    latest_s: float | None = None
+    """Latest moment for the kubelet to create the container; None where nothing bounds it."""
+
+
+class Delay(Window, frozen=True, kw_only=True):
+    """From the exit of an instance to the start of the next, in seconds. The window is the model's."""
+
+    restart: int
+    """Number of the restart that ends the delay, from 1."""
+    alternatives: tuple[Window, ...] = ()
+    """Windows that are as right, where the evidence cannot tell which applies."""
+    seen_s: float | None = None
+    """Exit to start; None if the restart was not seen."""
+    created_s: float | None = None
+    """Exit to the runtime's container create, the kubelet's own decision; None if only the journal saw it."""
+    stalled_s: float = 0.0
+    """How long the host stood still meanwhile."""
+    channel: str = ""
+    """Who says so: runtime or journal."""
+    reason: str = ""
+    """Why this much was due, as the model words it."""
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """This one and the alternatives; a restart is right if it fits one of them."""
+        return (self, *self.alternatives)
+
+    @property
+    def decided_s(self) -> float | None:
+        """When the kubelet acted, as close as the evidence comes to it; None if the restart was not seen."""
+        return self.created_s if self.created_s is not None else self.seen_s
+
+    @property
+    def is_early(self) -> bool:
+        """Started before every window."""
+        return self.seen_s is not None and self.seen_s < min(each.due_s for each in self.windows) - RESOLUTION_S
+
+    @property
+    def is_late(self) -> bool:
+        """Created after the last window that had begun; without a create nothing shows when the kubelet acted."""
+        if self.created_s is None or self.is_early:
+            return False
+        latest = self.latest_begun_s
+        return latest is not None and self.created_s > latest + RESOLUTION_S
+
+    @property
+    def is_outside(self) -> bool:
+        """Outside the allowed band; whether that is a FAIL is the checkers' to say."""
+        return self.is_early or self.is_late
+
+    @property
+    def latest_begun_s(self) -> float | None:
+        """End of the last window that had begun when the restart came; None where nothing bounds it."""
+        decided = self.decided_s or 0.0
+        begun = [each.latest_s for each in self.windows if each.due_s <= decided + RESOLUTION_S] or [self.latest_s]
+        bounded = [latest for latest in begun if latest is not None]
+        return max(bounded) if len(bounded) == len(begun) else None
+
+    @property
+    def lateness_used(self) -> float | None:
+        """Share of the allowed lateness that had passed at the create; None where nothing bounds or shows it."""
+        if self.created_s is None or self.latest_s is None or self.alternatives or self.latest_s <= self.due_s:
+            return None
+        return max(0.0, (self.created_s - self.due_s) / (self.latest_s - self.due_s))

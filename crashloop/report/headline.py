@@ -1,0 +1,86 @@
+"""What a run says in one sentence, what that means and what to do next. The same words in every view."""
+
+from typing import NamedTuple
+
+from crashloop.report.results import Results
+from crashloop.report.standing import Standing
+from crashloop.report.text import counted
+
+
+class Headline(NamedTuple):
+    """The first thing a reader sees."""
+
+    standing: Standing
+    sentence: str
+    meaning: str
+    to_do: str
+
+
+def headline(results: Results) -> Headline:
+    """The headline of a run. Its standing is that of the worst verdict which no known deviation explains."""
+    standing = Standing(results.outcome.value)
+    number = results.counts[standing]
+    if not results.verdicts:
+        return Headline(
+            standing,
+            "Nothing was judged.",
+            "No requirement was selected, so this run says nothing about Kubernetes.",
+            "Select tests with --scope, or by path.",
+        )
+    return Headline(standing, *_WORDS[standing](results, number))
+
+
+def _fail(results: Results, number: int) -> tuple[str, str, str]:
+    broken = len({verdict.requirement for verdict in results.verdicts if verdict.fails_the_run})
+    return (
+        f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} Kubernetes "
+        f"{results.kubernetes_version} of breaking {counted(broken, 'requirement')}.",
+        "The container runtime's events or the containers' own journals show what the requirement forbids, "
+        "and neither the host nor lost evidence explains it.",
+        "Read the findings, then the lines of the history that they name. "
+        "If upstream knows about it, describe it in deviations.yaml; if not, this run directory is the bug report.",
+    )
+
+
+def _error(_: Results, number: int) -> tuple[str, str, str]:
+    return (
+        f"{counted(number, 'verdict')} could not be reached.",
+        "The fault lies with this suite or the host, not with Kubernetes; what was recorded is kept.",
+        "Read the findings and recorder.log. After a fix of the suite judge the same history again: see Reproduce.",
+    )
+
+
+def _inconclusive(_: Results, number: int) -> tuple[str, str, str]:
+    return (
+        f"Evidence is missing for {counted(number, 'verdict')}.",
+        "Nothing accuses Kubernetes, but what was recorded is not enough to say that the requirement holds.",
+        "Each finding names what is missing. Record again on a quieter host, or with a wider --scope.",
+    )
+
+
+def _pass(results: Results, number: int) -> tuple[str, str, str]:
+    known = results.counts[Standing.DEVIATION]
+    besides = f", {counted(known, 'verdict')} {'is a' if known == 1 else 'are'} known deviation{'s' * (known != 1)}"
+    return (
+        f"Kubernetes {results.kubernetes_version} restarts containers as it says: "
+        f"{counted(number, 'verdict passes', 'verdicts pass')}{besides if known else ''}.",
+        "Every requirement that was judged held, in both directions, with at least the evidence that it asks for.",
+        "Nothing. The run directory can be judged again at any time.",
+    )
+
+
+def _skipped(results: Results, _: int) -> tuple[str, str, str]:
+    return (
+        f"Nothing was judged: {counted(len(results.verdicts), 'verdict')} skipped.",
+        "The provider, the Kubernetes version or the feature gates lack what the selected requirements need.",
+        "Each finding names what is missing.",
+    )
+
+
+_WORDS = {
+    Standing.FAIL: _fail,
+    Standing.ERROR: _error,
+    Standing.INCONCLUSIVE: _inconclusive,
+    Standing.PASS: _pass,
+    Standing.SKIPPED: _skipped,
+}

@@ -1,0 +1,73 @@
+"""junit.xml, for CI systems that list tests.
+
+JUnit knows failure, error and skipped. FAIL is a failure; INCONCLUSIVE is an error, so that nobody reads missing
+evidence as a pass; a known deviation passes and says so in its output.
+"""
+
+from xml.etree import ElementTree as ET
+
+from crashloop.report.results import Results
+from crashloop.report.standing import Standing
+from crashloop.report.text import evidence_text, printable
+from crashloop.verdict import Verdict
+
+_ELEMENTS = {
+    Standing.FAIL: "failure",
+    Standing.ERROR: "error",
+    Standing.INCONCLUSIVE: "error",
+    Standing.SKIPPED: "skipped",
+}
+
+
+def to_junit(results: Results) -> str:
+    """One test case a verdict; its class is the requirement, its name the scenario and the profile."""
+    totals = {
+        "tests": str(len(results.verdicts)),
+        "failures": str(results.counts[Standing.FAIL]),
+        "errors": str(results.counts[Standing.ERROR] + results.counts[Standing.INCONCLUSIVE]),
+        "skipped": str(results.counts[Standing.SKIPPED]),
+        "time": f"{(results.finished - results.started).total_seconds():.3f}",
+    }
+    root = ET.Element("testsuites", {"name": "crashloop", **totals})
+    name = f"crashloop.{results.suite}"
+    suite = ET.SubElement(root, "testsuite", {"name": name, **totals, "timestamp": results.started.isoformat()})
+    properties = ET.SubElement(suite, "properties")
+    for key in ("run", "provider", "kubernetes_version", "scope", "outcome", "exit_code", "crashloop_version"):
+        ET.SubElement(properties, "property", {"name": key, "value": printable(str(getattr(results, key)))})
+    for verdict in results.verdicts:
+        _add_case(suite, name, verdict, results)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Results) -> None:
+    standing = Standing.of(verdict)
+    case = ET.SubElement(
+        suite,
+        "testcase",
+        {
+            "classname": printable(f"{suite_name}.{verdict.requirement}"),
+            "name": printable(f"{verdict.scenario} [{verdict.profile}]"),
+        },
+    )
+    if standing in _ELEMENTS:
+        message = verdict.findings[0] if verdict.findings else standing.label
+        outcome = ET.SubElement(
+            case, _ELEMENTS[standing], {"type": standing.value, "message": printable(message).replace("\n", " ")}
+        )
+        outcome.text = printable(_explained(verdict, results))
+    elif standing is Standing.DEVIATION:
+        known = next(each for each in results.deviations if each.id == verdict.deviation)
+        said = [f"Known deviation {known.id}: {known.sentence} {known.link}".strip(), _explained(verdict, results)]
+        ET.SubElement(case, "system-out").text = printable("\n".join(said))
+
+
+def _explained(verdict: Verdict, results: Results) -> str:
+    requirement = results.requirement(verdict.requirement)
+    sources = evidence_text(verdict.evidence)
+    parts = [
+        f"{requirement.id}: {requirement.sentence}".removesuffix(": "),
+        *verdict.findings,
+        f"Evidence: {sources}." if sources else "",
+    ]
+    return "\n".join(filter(None, parts))

@@ -1,0 +1,56 @@
+"""Axes: where a value stands between the ends of an axis, and which values are written beside it."""
+
+import math
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+LOG_FROM_RATIO = 8
+"""Due delays that span at least this factor are drawn by their logarithm: a doubling curve becomes a straight line."""
+
+_LINEAR_LANE = 0.22
+"""Share of a logarithmic axis from 0 to its floor, where free restarts stand, and all that comes too early."""
+
+
+class Scale(NamedTuple):
+    """An axis of delays in seconds from 0 to `high`; logarithmic from `floor` on unless that is None."""
+
+    high: float
+    floor: float | None = None
+
+    def at(self, value: float) -> float:
+        """Share of the axis below the value, 0 to 1; values beyond an end stand at that end."""
+        inside = min(max(value, 0.0), self.high)
+        if self.floor is None:
+            return inside / self.high
+        if inside <= self.floor:
+            return _LINEAR_LANE * inside / self.floor
+        return _LINEAR_LANE + (1 - _LINEAR_LANE) * math.log(inside / self.floor) / math.log(self.high / self.floor)
+
+    def ticks(self, at_most: int = 7) -> tuple[float, ...]:
+        """Round values for the axis, 0 first; on a logarithmic one the floor and its doublings."""
+        if self.floor is None:
+            return _linear_ticks(self.high, at_most)
+        doublings = [self.floor * 2**n for n in range(int(math.log2(self.high / self.floor)) + 1)]
+        return (0.0, *doublings[:: math.ceil(len(doublings) / (at_most - 1))])
+
+
+def scale_for(due: Iterable[float], others: Iterable[float]) -> Scale:
+    """The axis for due delays and all that is drawn with them."""
+    positive = [value for value in due if value > 0]
+    high = max([*positive, *others], default=0.0)
+    if positive and max(positive) >= LOG_FROM_RATIO * min(positive):
+        return Scale(high * 1.1, floor=min(positive))
+    return Scale(high * 1.06 or 1.0)
+
+
+def _linear_ticks(high: float, at_most: int) -> tuple[float, ...]:
+    widths = (step * 10.0**decade for decade in range(-3, 9) for step in (1, 2, 5))
+    width = next(width for width in widths if high / width <= at_most - 1)
+    return tuple(round(n * width, 6) for n in range(int(high / width + 1e-9) + 1))
+
+
+def ordinal_ticks(restarts: Collection[int], at_most: int = 10) -> frozenset[int]:
+    """The restarts whose numbers are written below the axis."""
+    steps = (step * 10**decade for decade in range(9) for step in (1, 2, 5))
+    width = next(step for step in steps if len(restarts) <= at_most * step)
+    return frozenset(each for each in restarts if each % width == 0 or each == min(restarts))

@@ -1,0 +1,66 @@
+"""How a verdict counts for the run: its outcome, except that a known deviation does not fail the run."""
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import StrEnum
+
+from crashloop.verdict import Verdict
+
+
+class Standing(StrEnum):
+    """Worst first, as every view sorts them."""
+
+    FAIL = "FAIL"
+    ERROR = "ERROR"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    DEVIATION = "DEVIATION"
+    """A FAIL that the deviating model of deviations.yaml explains."""
+    PASS = "PASS"
+    SKIPPED = "SKIPPED"
+
+    @staticmethod
+    def of(verdict: Verdict) -> "Standing":
+        return Standing.DEVIATION if verdict.deviation is not None else Standing(verdict.outcome.value)
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return _WORST_FIRST.index(self)
+
+    @property
+    def label(self) -> str:
+        """As people read it."""
+        return "KNOWN DEVIATION" if self is Standing.DEVIATION else self.value
+
+    @property
+    def symbol(self) -> str:
+        """One character, so that nobody has to tell outcomes apart by colour."""
+        return _SYMBOLS[self]
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether a reader has to do something about it."""
+        return self in (Standing.FAIL, Standing.ERROR, Standing.INCONCLUSIVE)
+
+
+_WORST_FIRST = tuple(Standing)
+
+_SYMBOLS = {
+    Standing.FAIL: "✗",
+    Standing.ERROR: "!",
+    Standing.INCONCLUSIVE: "?",
+    Standing.DEVIATION: "≠",
+    Standing.PASS: "✓",
+    Standing.SKIPPED: "–",
+}
+
+
+def count(verdicts: Iterable[Verdict]) -> dict[Standing, int]:
+    """Verdicts by standing, worst first; every standing is there."""
+    seen = Counter(Standing.of(verdict) for verdict in verdicts)
+    return {standing: seen[standing] for standing in Standing}
+
+
+def worst_standing(verdicts: Iterable[Verdict]) -> Standing:
+    """The standing that stands for all; SKIPPED for none."""
+    return min((Standing.of(verdict) for verdict in verdicts), key=_WORST_FIRST.index, default=Standing.SKIPPED)

@@ -1,0 +1,118 @@
+"""The end of a run on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crashloop.report.headline import headline
+from crashloop.report.results import RequirementText, Results
+from crashloop.report.standing import Standing
+from crashloop.report.text import counted, evidence_text, printable, took
+from crashloop.verdict import Verdict
+
+_STYLES = {
+    Standing.FAIL: "bold red",
+    Standing.ERROR: "bold magenta",
+    Standing.INCONCLUSIVE: "bold yellow",
+    Standing.DEVIATION: "blue",
+    Standing.PASS: "green",
+    Standing.SKIPPED: "dim",
+}
+
+
+class _Line(NamedTuple):
+    """A requirement over all its scenarios."""
+
+    requirement: RequirementText
+    standing: Standing
+    worst: int
+    total: int
+
+    @property
+    def scenarios(self) -> str:
+        """`4`, or `1 of 4` where not all scenarios have the worst outcome."""
+        return str(self.total) if self.worst == self.total else f"{self.worst} of {self.total}"
+
+
+def render(results: Results, console: Console, *, report: str = "report.html") -> None:
+    """Print one line a requirement, the findings of all that is not PASS, and what to do next.
+
+    `report` is where the reader finds report.html. Without a terminal the same goes out as plain lines.
+    """
+    lines = _lines(results)
+    if console.is_terminal:
+        _print_table(lines, console)
+    else:
+        for line in lines:
+            words = f"{line.standing.label:<15} {line.requirement.id:<12} {line.scenarios:<8}"
+            _print(console, f"{words} {line.requirement.sentence}".rstrip())
+    for verdict in reversed(results.verdicts):
+        if Standing.of(verdict) is not Standing.PASS:
+            _print_findings(verdict, console)
+    _print_headline(results, report, console)
+
+
+def _lines(results: Results) -> list[_Line]:
+    lines = []
+    for requirement in results.requirements:
+        standings = [Standing.of(each) for each in results.verdicts if each.requirement == requirement.id]
+        if not standings:
+            continue
+        worst = min(standings, key=lambda standing: standing.rank)
+        lines.append(_Line(requirement, worst, standings.count(worst), len(standings)))
+    return sorted(lines, key=lambda line: -line.standing.rank)
+
+
+def _print_table(lines: Sequence[_Line], console: Console) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("requirement", no_wrap=True)
+    table.add_column("scenarios", no_wrap=True, justify="right")
+    table.add_column("", overflow="fold", ratio=1)
+    for line in lines:
+        style = _STYLES[line.standing]
+        table.add_row(
+            Text(f"{line.standing.symbol} {line.standing.label}", style),
+            Text(printable(line.requirement.id)),
+            Text(line.scenarios),
+            Text(printable(line.requirement.sentence), "" if line.standing.needs_attention else "dim"),
+        )
+    console.print(table)
+
+
+def _print_findings(verdict: Verdict, console: Console) -> None:
+    standing = Standing.of(verdict)
+    _print(console, "")
+    _print(
+        console,
+        f"{standing.label} {verdict.requirement} in {verdict.scenario} ({verdict.profile})",
+        _STYLES[standing],
+    )
+    for finding in verdict.findings:
+        _print(console, f"  {finding}")
+    if verdict.deviation is not None:
+        _print(console, f"  known deviation: {verdict.deviation}")
+    if verdict.evidence:
+        _print(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
+
+
+def _print_headline(results: Results, report: str, console: Console) -> None:
+    said = headline(results)
+    counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items() if number)
+    _print(console, "")
+    _print(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", _STYLES[said.standing])
+    _print(console, said.meaning)
+    _print(console, f"What to do: {said.to_do}")
+    if results.verdicts:
+        duration = took(results.finished - results.started)
+        _print(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
+    _print(console, f"Report: {report}")
+    _print(console, f"Exit code: {results.exit_code}")
+
+
+def _print(console: Console, text: str, style: str = "") -> None:
+    """Lines are not broken for a log: tools search them; nothing in a text acts on the terminal."""
+    console.print(Text(printable(text), style), soft_wrap=not console.is_terminal)
