@@ -1,11 +1,16 @@
 """Progress for a person: a spinner on a terminal, plain lines with times elsewhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+REMIND_EVERY_S = 60.0
+"""Plain lines: how often a step that takes long says so; several CI systems end a job that prints nothing."""
 
 
 class ConsoleProgress:
@@ -18,11 +23,33 @@ class ConsoleProgress:
     def step(self, text: str) -> Iterator[None]:
         """Announce a step and, when it ends, how long it took."""
         began = time.monotonic()
-        if not self.console.is_terminal:
-            self._line(f"{text} ...")
-        with self.console.status(text, spinner="line") if self.console.is_terminal else nullcontext():
+        with self._spinner(text) if self.console.is_terminal else self._lines(text, began):
             yield
         self._line(f"{text}: {time.monotonic() - began:.1f} s")
+
+    @contextmanager
+    def _spinner(self, text: str) -> Iterator[None]:
+        columns = SpinnerColumn("line"), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+        with Progress(*columns, console=self.console, transient=True) as progress:
+            progress.add_task(text, total=None)
+            yield
+
+    @contextmanager
+    def _lines(self, text: str, began: float) -> Iterator[None]:
+        self._line(f"{text} ...")
+        ended = threading.Event()
+
+        def remind() -> None:
+            while not ended.wait(REMIND_EVERY_S):
+                self._line(f"{text}: {time.monotonic() - began:.0f} s so far")
+
+        reminder = threading.Thread(target=remind, daemon=True)
+        reminder.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            reminder.join()
 
     def _line(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)

@@ -3,7 +3,7 @@
 One docker-archive (https://github.com/moby/docker-image-spec, "Combined Image JSON + Filesystem Changeset Format") holds both;
 containerd's `ctr image import`, `docker load` and `kind load image-archive` read it. Both images are the same layer:
 the program image starts a shell, the sandbox image sleeps. A sandbox is ended with SIGKILL, so its process needs no signal
-handler (internal/cri/server/sandbox_stop.go@containerd v2.3.7).
+handler (containerd internal/cri/server/podsandbox/sandbox_stop.go@v2.3.7).
 """
 
 import hashlib

@@ -5,6 +5,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from crashloop.errors import ClusterError, PrerequisiteError
@@ -61,7 +62,7 @@ def run(
             _kill_group(process)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            output, errors = process.communicate()
+            output, errors = _what_it_printed(process)
             message = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
             raise CommandFailed(
                 _with_last_lines(message, output + errors), exit_code=None, output=output + errors
@@ -75,10 +76,16 @@ def run(
 
 
 def _kill_group(process: "subprocess.Popen[str]") -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    process.wait()
+
+
+def _what_it_printed(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=1)
+    except subprocess.TimeoutExpired:  # something that left the process group still holds the pipes
+        return "", ""
 
 
 def _how_it_ended(code: int) -> str:

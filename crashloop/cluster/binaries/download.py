@@ -41,7 +41,7 @@ class Releases:
             self._fetch_file(component, release, folder)
 
     def _fetch_file(self, component: Component, release: ReleaseFile, folder: Path) -> None:
-        base = getattr(self.settings, release.site)
+        base, variable = getattr(self.settings, release.site), f"CRASHLOOP_{release.site.upper()}"
         path, checksum_path = (
             text.format(version=component.version, arch=self.arch) for text in (release.path, release.checksum)
         )
@@ -49,7 +49,7 @@ class Releases:
         if expected is None:
             raise PrerequisiteError(
                 f"{base}/{checksum_path}: no sha256 of {PurePosixPath(path).name} in it, so the file cannot be verified.\n"
-                f"Set {release.site} to a complete mirror, or use --bin-dir."
+                f"Set {variable} to a complete mirror, or use --bin-dir."
             )
         download = folder / ".download"
         actual = self._save(f"{base}/{path}", download)
@@ -57,7 +57,8 @@ class Releases:
             download.unlink()
             raise PrerequisiteError(
                 f"{base}/{path}: its sha256 is {actual}, published is {expected}.\n"
-                f"The file was not used. Try again; if it stays so, set {release.site} to another site, or use --bin-dir."
+                "The file was not used.\n"
+                f"Try again; if it stays so, set {variable} to another site, or use --bin-dir."
             )
         _unpack(download, release, folder, component.version, self.arch)
         for program in release.members:
@@ -86,6 +87,7 @@ class Releases:
             with urllib.request.urlopen(url, timeout=self.settings.first_answer_s) as response:
                 answers.put(response.read(CHECKSUM_LIMIT).decode("ascii", errors="replace"))
         except (OSError, http.client.HTTPException) as error:
+            _close(error)
             answers.put(error)
 
     def _save(self, url: str, destination: Path) -> str:
@@ -96,10 +98,17 @@ class Releases:
                     digest.update(chunk)
                     file.write(chunk)
         except urllib.error.HTTPError as error:
+            _close(error)
             raise NotAvailable(f"{url}: HTTP {error.code}") from error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             raise NotAvailable(f"{url}: {error}") from error
         return digest.hexdigest()
+
+
+def _close(error: Exception) -> None:
+    """An HTTPError is an open response too."""
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
 
 
 def published_sha256(text: str, file_name: str) -> str | None:

@@ -96,7 +96,9 @@ def check_kubelet(path: Path, *, api_server: str, option: str = "--kubelet-binar
 def _take_users_own(
     chosen: _Chosen, wanted: KubernetesVersion, bin_dir: Path | None, kubelet_binary: Path | None
 ) -> KubernetesVersion:
-    own = {} if bin_dir is None else own_folder(bin_dir.absolute(), PROGRAMS)
+    own = {} if bin_dir is None else own_folder(bin_dir.expanduser().absolute(), PROGRAMS)
+    if any(plugin not in own for plugin in CNI_PLUGINS):  # containerd looks for all of them in one folder
+        own = {program: path for program, path in own.items() if program not in CNI_PLUGINS}
     api_server = own_api_server(own["kube-apiserver"]) if "kube-apiserver" in own else wanted
     if kubelet_binary is not None:
         own.pop("kubelet", None)

@@ -105,19 +105,19 @@ def _resolve(version: KubernetesVersion, module: Path, *, with_etcd: bool) -> No
     try:
         answer = run(download, describe="module proxy", timeout_s=MODULES_S, env=ENVIRONMENT, cwd=module)
     except CommandFailed as error:
-        raise _no_such_version(version, module, error) from error
+        raise _no_such_version(version, module) from error
     upstream = Path(msgspec.json.decode(answer, type=_Module).go_mod).read_text()
     (module / "go.mod").write_text(generated_go_mod(upstream, version, with_etcd=with_etcd))
     # -e: some k8s.io/sample-* modules were not published for every release, and nothing here imports them
     _go(["go", "mod", "tidy", "-e"], f"Go modules of Kubernetes {version}", MODULES_S, cwd=module)
 
 
-def _no_such_version(version: KubernetesVersion, module: Path, error: CommandFailed) -> Exception:
+def _no_such_version(version: KubernetesVersion, module: Path) -> Exception:
     listing = ["go", "list", "-m", "-versions", "-json", KUBERNETES_MODULE]
     try:
         answer = run(listing, describe="module proxy", timeout_s=60, env=ENVIRONMENT, cwd=module)
-    except CommandFailed:
-        return NotAvailable(f"the Go module proxy does not answer ({_last_line(error.output)})")
+    except CommandFailed as unanswered:
+        return NotAvailable(f"the Go module proxy does not answer ({_last_line(unanswered.output)})")
     served = msgspec.json.decode(answer, type=_Module).versions
     if f"v{version}" in served:
         return NotAvailable(f"the Go module proxy lists Kubernetes {version} but does not serve it")

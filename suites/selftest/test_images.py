@@ -1,0 +1,79 @@
+"""The node images: one archive, the same bytes every time, readable by every image loader."""
+
+import hashlib
+import io
+import json
+import tarfile
+from typing import Any
+
+import pytest
+
+from crashloop.cluster.images import PROGRAM_IMAGE, SANDBOX_IMAGE, image_archive
+
+BUSYBOX = b"\x7fELF of a static busybox"
+APPLETS = ["sleep", "sh", "busybox", "cat"]
+ARCHIVE = image_archive(BUSYBOX, APPLETS, arch="amd64")
+
+
+def contents(archive: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        return {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}  # type: ignore[union-attr]
+
+
+def image(name: str) -> tuple[dict[str, Any], tarfile.TarFile]:
+    """Configuration and layer of an image, found as a loader finds them."""
+    files = contents(ARCHIVE)
+    (entry,) = (entry for entry in json.loads(files["manifest.json"]) if entry["RepoTags"] == [name])
+    (layer,) = entry["Layers"]
+    return json.loads(files[entry["Config"]]), tarfile.open(fileobj=io.BytesIO(files[layer]))
+
+
+def test_the_same_busybox_gives_the_same_bytes_whatever_the_order_of_its_applets() -> None:
+    assert image_archive(BUSYBOX, APPLETS[::-1], arch="amd64") == ARCHIVE
+
+
+def test_another_busybox_gives_another_archive() -> None:
+    assert image_archive(BUSYBOX + b"!", APPLETS, arch="amd64") != ARCHIVE
+
+
+@pytest.mark.parametrize("name", [PROGRAM_IMAGE, SANDBOX_IMAGE])
+def test_the_configuration_names_the_layer_by_the_digest_of_its_bytes(name: str) -> None:
+    config, _ = image(name)
+    files = contents(ARCHIVE)
+    layers = [content for path, content in files.items() if path.endswith("layer.tar")]
+    assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}" for layer in layers]
+    assert (config["os"], config["architecture"]) == ("linux", "amd64")
+
+
+def test_configurations_are_named_by_their_digest() -> None:
+    files = contents(ARCHIVE)
+    configurations = [path for path in files if path.endswith(".json") and path != "manifest.json"]
+    assert len(configurations) == 2
+    assert [hashlib.sha256(files[path]).hexdigest() + ".json" for path in configurations] == configurations
+
+
+def test_the_sandbox_sleeps_and_the_program_image_starts_a_shell() -> None:
+    assert image(SANDBOX_IMAGE)[0]["config"]["Entrypoint"] == ["/bin/busybox", "sleep", "2147483647"]
+    assert image(PROGRAM_IMAGE)[0]["config"]["Cmd"] == ["/bin/sh"]
+
+
+def test_every_applet_is_a_link_to_busybox_and_busybox_is_a_program() -> None:
+    _, layer = image(PROGRAM_IMAGE)
+    links = {member.name: member.linkname for member in layer if member.issym()}
+    assert links == {"bin/cat": "busybox", "bin/sh": "busybox", "bin/sleep": "busybox"}
+    busybox = layer.getmember("bin/busybox")
+    assert (busybox.mode, layer.extractfile(busybox).read()) == (0o755, BUSYBOX)  # type: ignore[union-attr]
+
+
+def test_programs_have_users_groups_and_a_temporary_folder_for_everyone() -> None:
+    _, layer = image(PROGRAM_IMAGE)
+    assert layer.getmember("tmp").mode == 0o1777
+    assert b"nobody:x:65534:65534:" in layer.extractfile("etc/passwd").read()  # type: ignore[union-attr]
+    assert b"root:x:0:" in layer.extractfile("etc/group").read()  # type: ignore[union-attr]
+
+
+def test_nothing_of_this_host_is_in_the_layer() -> None:
+    _, layer = image(PROGRAM_IMAGE)
+    assert {(member.uid, member.gid, member.uname, member.gname, member.mtime) for member in layer} == {
+        (0, 0, "", "", 0)
+    }

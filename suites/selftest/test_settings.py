@@ -1,0 +1,98 @@
+"""Settings are resolved once: option before environment before default, and nonsense is refused by name."""
+
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.settings import MAX_STATE_DIR_BYTES, Settings, resolve_settings
+
+
+def test_without_anything_the_cache_lies_in_the_users_cache_folder() -> None:
+    settings = resolve_settings(environ={})
+    assert settings.paths.cache_dir == platformdirs.user_cache_path("crashloop")
+    assert settings.paths.runs_dir == Path("runs")
+    assert settings.downloads.release_url == "https://dl.k8s.io"
+
+
+def test_the_environment_beats_the_default() -> None:
+    settings = resolve_settings(environ={"CRASHLOOP_CACHE_DIR": "/big/cache", "CRASHLOOP_FIRST_ANSWER_S": "2.5"})
+    assert settings.paths.cache_dir == Path("/big/cache")
+    assert settings.downloads.first_answer_s == 2.5
+
+
+def test_an_option_beats_the_environment_and_one_that_was_not_given_does_not() -> None:
+    environ = {"CRASHLOOP_KUBERNETES_VERSION": "1.36.3", "CRASHLOOP_RUNS_DIR": "/from/environment"}
+    settings = resolve_settings({"kubernetes_version": "1.35.4", "runs_dir": None}, environ)
+    assert settings.versions.kubernetes == "1.35.4"
+    assert settings.paths.runs_dir == Path("/from/environment")
+
+
+def test_an_address_is_taken_without_its_last_slash() -> None:
+    settings = resolve_settings({"release_url": "http://127.0.0.1:8080/mirror/"}, {})
+    assert settings.downloads.release_url == "http://127.0.0.1:8080/mirror"
+
+
+def test_settings_survive_their_json_form() -> None:
+    settings = resolve_settings({"cache_dir": "/big/cache"}, {})
+    assert Settings.from_json(settings.as_json()) == settings
+
+
+def test_damaged_settings_of_a_run_directory_are_refused() -> None:
+    plain = resolve_settings(environ={}).as_json()
+    plain["downloads"]["stall_s"] = "soon"
+    with pytest.raises(UsageError) as caught:
+        Settings.from_json(plain)
+    assert str(caught.value) == (
+        "settings of the run directory: Expected `float`, got `str` - at `$.downloads.stall_s`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "environ", "message"),
+    [
+        pytest.param(
+            {},
+            {"CRASHLOOP_CACHE_DIR": " "},
+            "CRASHLOOP_CACHE_DIR: the value is empty; a folder was expected.",
+            id="empty-folder",
+        ),
+        pytest.param({"release_url": ""}, {}, "--release-url: the value is empty.", id="empty-address"),
+        pytest.param(
+            {"release_url": "dl.k8s.io"},
+            {},
+            "release_url 'dl.k8s.io': expected an address that starts with https:// or http://.",
+            id="no-scheme",
+        ),
+        pytest.param(
+            {},
+            {"CRASHLOOP_STALL_S": "0"},
+            "CRASHLOOP_STALL_S: '0' is not a number of seconds above zero.",
+            id="no-time",
+        ),
+        pytest.param(
+            {},
+            {"CRASHLOOP_STALL_S": "long"},
+            "CRASHLOOP_STALL_S: 'long' is not a number of seconds above zero.",
+            id="no-number",
+        ),
+        pytest.param(
+            {"kubernetes_version": "latest"},
+            {},
+            "Kubernetes version 'latest': expected something like 1.37.1 or v1.37.1.",
+            id="no-version",
+        ),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused(options: dict[str, str], environ: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve_settings(options, environ)
+    assert str(caught.value) == message
+
+
+def test_a_state_folder_whose_sockets_would_not_fit_is_refused() -> None:
+    fits = "/" + "x" * (MAX_STATE_DIR_BYTES - 1)
+    assert resolve_settings({"state_dir": fits}, {}).paths.state_dir == Path(fits)
+    with pytest.raises(UsageError, match="the path has 61 bytes, at most 60 fit"):
+        resolve_settings({"state_dir": fits + "x"}, {})
