@@ -1,6 +1,6 @@
 """A recording: everything that one history file says, reduced. This is what checkers read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -141,34 +141,3 @@ class Recording(msgspec.Struct, kw_only=True):
     def gaps_of(self, channel: Channel, from_ns: int, to_ns: int) -> Iterator[Gap]:
         """Gaps of a channel in which events of the interval may be lost."""
         return (gap for gap in self.gaps if gap.lost and gap.channel == channel and gap.overlaps(from_ns, to_ns))
-
-
-def blind_spot(
-    recording: Recording, pod: PodHistory, instances: Iterable[Instance], from_ns: int, to_ns: int
-) -> str | None:
-    """Why a start of the container in that interval could have gone unseen by every ground truth; None if it could not.
-
-    A later life in the journal proves the earlier ones: it numbers them without holes.
-    """
-    told_later = any(
-        each.journal_started is not None
-        and each.journal_started.utc_ns is not None
-        and each.journal_started.utc_ns > to_ns
-        for each in instances
-    )
-    runtime = _why_blind(recording, pod, Channel.RUNTIME, from_ns, to_ns)
-    if runtime is None or told_later:
-        return None
-    journal = _why_blind(recording, pod, Channel.JOURNAL, from_ns, to_ns)
-    return None if journal is None else f"{runtime}, {journal}"
-
-
-def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int) -> str | None:
-    if channel not in pod.channels:
-        return f"no {channel} evidence"
-    gap = next(recording.gaps_of(channel, from_ns, to_ns), None)
-    if gap is None:
-        return None
-    lost_s = (gap.to_ns - gap.from_ns) / 1e9
-    reason = f": {gap.reason}" if gap.reason else ""
-    return f"{channel} lost for {lost_s:.0f} s (history line {gap.line}{reason})"

@@ -17,6 +17,8 @@ class ContainerState(msgspec.Struct, frozen=True, gc=False):
     exit_code: int | None = None
     started_ns: int | None = None
     finished_ns: int | None = None
+    container_id: str = ""
+    """Of a terminated instance."""
 
 
 class ContainerReport(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ def _container(status: ContainerStatusData) -> ContainerReport:
     last = status.last_state
     return ContainerReport(
         status.restart_count,
-        status.container_id.rpartition("://")[2],
+        _bare(status.container_id),
         status.ready,
         _state(status.state),
         None if last == _NO_STATE else _state(last),
@@ -69,13 +71,24 @@ def _state(state: State) -> ContainerState:
     if state.terminated is not None:
         ended = state.terminated
         return ContainerState(
-            "terminated", ended.reason, "", ended.exit_code, _ns(ended.started_at), _ns(ended.finished_at)
+            "terminated",
+            ended.reason,
+            "",
+            ended.exit_code,
+            _ns(ended.started_at),
+            _ns(ended.finished_at),
+            _bare(ended.container_id),
         )
     if state.running is not None:
         return ContainerState("running", started_ns=_ns(state.running.started_at))
     if state.waiting is not None:
         return ContainerState("waiting", state.waiting.reason, state.waiting.message)
     return _WAITING
+
+
+def _bare(container_id: str) -> str:
+    """Without the runtime's name before it (containerd://)."""
+    return container_id.rpartition("://")[2]
 
 
 def _ns(moment: datetime | None) -> int | None:

@@ -1,0 +1,157 @@
+"""Checker of the decision after each exit: restarted if and only if the model says so."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.checks.case import Case
+from crashloop.checks.delay import Delay, delays_of
+from crashloop.checks.evidence import blind_spot, watched_s, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.missing import missing_restart
+from crashloop.checks.observed import exited_by_itself, ran, was_killed
+from crashloop.checks.words import at_lines, count, seconds
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.model.restart import Decided, Decision
+
+QUIET_FACTOR, QUIET_S = 2.0, 30.0
+"""That something does not happen is watched for twice the delay that would be due, and a minute."""
+
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
+    """One exit, what the model decides after it, and what happened."""
+
+    pod: PodHistory
+    container: str
+    number: int
+    instance: Instance
+    following: Instance | None
+    decided: Decided
+    delay: Delay | None
+
+    @property
+    def name(self) -> str:
+        return f'"{self.container}" exited with {self.instance.exit_code}'
+
+    @property
+    def line(self) -> int:
+        return self.instance.exit.line if self.instance.exit else 0
+
+
+def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[Exit]:
+    """Every exit of a container, in order."""
+    instances = ran(pod, container)
+    delays = {each.due.restart: each for each in delays_of(case, pod, container)}
+    for number, instance in enumerate(instances):
+        if instance.exit is None:
+            continue
+        yield Exit(
+            pod=pod,
+            container=container,
+            number=number,
+            instance=instance,
+            following=instances[number + 1] if number + 1 < len(instances) else None,
+            decided=case.decided(container, instance, killed=was_killed(case, container, number, instance)),
+            delay=delays.get(number + 1),
+        )
+
+
+def check_restart_decision(case: Case) -> Checked:
+    """A container MUST be restarted after an exit if and only if policy and rules say so.
+
+    Needs every exit of the programs up to the first after which a container stays down, or as many restarts as the
+    scenario waits for; that something does not happen is watched for twice the delay that would be due, and a minute.
+    """
+    findings: list[Finding] = []
+    facts: dict[str, list[str]] = {}
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            exits = tuple(exits_of(case, pod, spec.name))
+            facts[spec.name] = [f"{each.instance.exit_code}: {each.decided.decision}" for each in exits]
+            findings += [finding for each in exits if (finding := _judged(case, each)) is not None]
+            missing = None if findings else _too_few(case, spec.name, exits)
+            if missing is not None:
+                findings.append(missing)
+    return Checked(findings=tuple(findings), facts={"decisions": facts})
+
+
+def check_no_restart(case: Case) -> Checked:
+    """No container MUST restart.
+
+    Needs a start of each, and after each exit a watch of twice the delay that would be due, and a minute.
+    """
+    findings: list[Finding] = []
+    watched: dict[str, float] = {}
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            instances = ran(pod, spec.name)
+            if not instances:
+                findings.append(inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'))
+            for again in instances[1:]:
+                findings.append(
+                    fail(
+                        f'"{spec.name}" was started again {at_lines(again.lines)}; it was not to restart.', *again.lines
+                    )
+                )
+            for each in exits_of(case, pod, spec.name):
+                quiet = None if each.following else _quiet(case, each)
+                findings += [quiet] if quiet else []
+                watched[spec.name] = round(watched_s(case.recording, each.instance.exit), 3)
+    return Checked(findings=tuple(findings), facts={"watched_s": watched})
+
+
+def _judged(case: Case, each: Exit) -> Finding | None:
+    """One exit against its decision."""
+    stays_down = each.decided.decision is Decision.STOP
+    if each.following is not None and stays_down:
+        lines = (each.line, *each.following.lines[:1])
+        return fail(
+            f"{each.name} and was restarted {at_lines(lines)}; it was not to restart: {each.decided.step}.", *lines
+        )
+    if each.following is None and not stays_down and each.delay is not None:
+        return missing_restart(case, each.delay, each.decided.step)
+    if not (exited_by_itself(case, each.container, each.number, each.instance) or _kill_is_due(case, each)):
+        return inconclusive(
+            f"{each.name} {at_lines([each.line])} where its program says otherwise; the scenario was not carried out.",
+            each.line,
+        )
+    return _quiet(case, each) if each.following is None and stays_down else None
+
+
+def _kill_is_due(case: Case, each: Exit) -> bool:
+    """Whether the scenario has somebody kill this container."""
+    spec = case.scenario.pod.container(each.container)
+    killed = was_killed(case, each.container, each.number, each.instance)
+    return killed and (spec.probe is not None or bool(case.scenario.interventions) or case.restarts_all)
+
+
+def _quiet(case: Case, each: Exit) -> Finding | None:
+    """INCONCLUSIVE unless the time after an exit was watched long enough, by a ground truth, to say: no restart."""
+    exited = each.instance.exit
+    if exited is None or exited.utc_ns is None:
+        return inconclusive(f"{each.name}; no clock tells for how long it was watched after that.")
+    due_s = each.delay.due.delay_s if each.delay else 0.0
+    needed_s = QUIET_FACTOR * (due_s + QUIET_S)
+    seen_s = watched_s(case.recording, exited)
+    if seen_s < needed_s:
+        return inconclusive(
+            f"{each.name} {at_lines([exited.line])} and was watched for {seconds(seen_s)} after that, "
+            f"{seconds(needed_s)} needed: {why_it_ended(case)}.",
+            exited.line,
+        )
+    blind = blind_spot(case, each.pod, each.pod.instances(each.container), exited.utc_ns, case.recording.end_ns)
+    if blind is None:
+        return None
+    return inconclusive(
+        f"{each.name} {at_lines([exited.line])}; a start after that could have gone unseen: {blind}.", exited.line
+    )
+
+
+def _too_few(case: Case, container: str, exits: tuple[Exit, ...]) -> Finding | None:
+    """The least evidence: every exit of the program that the scenario waits for was seen."""
+    until = case.scenario.until
+    wanted = max(until.exits.get(container, 0), until.restarts.get(container, 0))
+    if len(exits) >= wanted:
+        return None
+    return inconclusive(f'{count(len(exits), "exit")} of "{container}" seen, {wanted} needed: {why_it_ended(case)}.')

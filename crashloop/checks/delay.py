@@ -1,0 +1,95 @@
+"""The delays of a container beside what was due: where history and model meet.
+
+Theory of operation. Each exit is followed by a delay. The promise is exit -> next start, and no channel can make it
+look shorter than it was, so the shortest reading decides whether a start came too early. How late the kubelet was shows
+in exit -> the runtime's create; create -> start is the host's. Where only the journal saw the instance, its start stands
+in for the create, and `START_SHARE_S` is what create -> start may have taken of it.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.checks.case import Case
+from crashloop.checks.observed import observed, ran
+from crashloop.history.facts import Fact, Span, span
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.model.backoff import Due
+
+START_SHARE_S = 5.0
+"""Create -> start on a loaded two-core node takes 2 to 5 s (kubelet-semantics 1.5, epsilon)."""
+
+
+class Delay(msgspec.Struct, frozen=True, kw_only=True):
+    """What followed an exit: the start by restart `due.restart`, if there was one."""
+
+    pod: PodHistory
+    container: str
+    due: Due
+    previous: Instance
+    next: Instance | None
+
+    @property
+    def name(self) -> str:
+        """As findings call it."""
+        return f'restart {self.due.restart} of "{self.container}"'
+
+    @property
+    def shortest(self) -> Span | None:
+        """Exit -> start by the channel that shows it shortest; None while there is no start."""
+        if self.next is None:
+            return None
+        exits = (self.previous.exited, self.previous.journal_exited)
+        starts = (self.next.started, self.next.journal_started)
+        alike = [span(exits[0], starts[0]), span(exits[1], starts[1])]
+        found = [each for each in alike if each is not None]
+        if not found:
+            mixed = [span(exits[0], starts[1]), span(exits[1], starts[0])]
+            found = [each for each in mixed if each is not None]
+        return min(found, key=lambda each: each.seconds + each.resolution_s, default=None)
+
+    @property
+    def to_create(self) -> Span | None:
+        """Exit -> the runtime's create; None if the runtime did not see it."""
+        return span(self.previous.exit, self.next.created) if self.next else None
+
+    @property
+    def exit(self) -> Fact | None:
+        return self.previous.exit
+
+    @property
+    def failed_attempt(self) -> Instance | None:
+        """An instance that was created after the exit and never ran."""
+        following = self.pod.instances(self.container)[self.previous.ordinal + 1 :]
+        return next((each for each in following[:1] if not each.has_run), None)
+
+    @property
+    def window_ns(self) -> tuple[int, int] | None:
+        """From the exit to the start in UTC; None without a start, or without a common clock."""
+        later = None if self.next is None else (self.next.created or self.next.start)
+        if self.exit is None or later is None or self.exit.utc_ns is None or later.utc_ns is None:
+            return None
+        return self.exit.utc_ns, later.utc_ns
+
+
+def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[Delay, ...]:
+    """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
+    instances = ran(pod, container)
+    return tuple(
+        Delay(
+            pod=pod,
+            container=container,
+            due=due,
+            previous=instances[due.restart - 1],
+            next=instances[due.restart] if due.restart < len(instances) else None,
+        )
+        for due in case.prediction.dues_for(container, observed(case, pod, container))
+    )
+
+
+def all_delays(case: Case) -> Iterator[Delay]:
+    """The delays of every container of every pod of the recording."""
+    for pod in case.pods:
+        for container in case.scenario.pod.containers:
+            yield from delays_of(case, pod, container.name)

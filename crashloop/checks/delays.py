@@ -1,0 +1,146 @@
+"""Checkers of delays: every delay against both its bounds, and what single requirements ask of some of them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from crashloop.checks.bounds import too_early, too_late
+from crashloop.checks.case import Case
+from crashloop.checks.delay import Delay, all_delays
+from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.missing import missing_restart
+from crashloop.checks.observed import ran
+from crashloop.checks.words import at_lines, count
+
+MIN_DELAYS = 2
+"""The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""
+
+
+def check_delays(case: Case) -> Checked:
+    """Every delay MUST keep both bounds, and every restart due MUST come. Needs min_delays delays that are not free."""
+    return _judged(case, all_delays(case))
+
+
+def check_never_early(case: Case) -> Checked:
+    """No restart MUST come before its delay has passed. Needs min_delays delays that are not free."""
+    return _judged(case, all_delays(case), late=False)
+
+
+def check_never_late(case: Case) -> Checked:
+    """No restart MUST come later than the kubelet's own retry allows. Needs min_delays delays that are not free."""
+    return _judged(case, all_delays(case), early=False)
+
+
+def check_first_restart_free(case: Case) -> Checked:
+    """The first restart of each container MUST NOT be delayed. Needs the first restart of one container."""
+    first = [each for each in all_delays(case) if each.due.restart == 1 and each.due.delay_s == 0]
+    return _judged(case, first, least=1, what="free restart", counts=lambda _: True)
+
+
+def check_doubling(case: Case) -> Checked:
+    """Delays MUST double from the initial delay on. Needs min_delays delays that differ from the one before them."""
+    growing, before_s = [], 0.0
+    for each in all_delays(case):
+        if each.due.restart == 1:
+            before_s = 0.0
+        if each.due.delay_s > before_s:
+            growing.append(each)
+        before_s = each.due.delay_s
+    return _judged(case, growing, what="growing delay")
+
+
+def check_cap(case: Case) -> Checked:
+    """Delays MUST stop growing at the maximum. Needs min_at_cap (1) delays at the maximum."""
+    maximum_s = case.prediction.curve.maximum_s
+    at_cap = [each for each in all_delays(case) if each.due.delay_s >= maximum_s]
+    return _judged(case, at_cap, least=int(case.number("min_at_cap", 1)), what="delay at the maximum")
+
+
+def check_reset(case: Case) -> Checked:
+    """The delay after the longest life and the one after it MUST be those due. Needs both, of one container."""
+    around: list[Delay] = []
+    for container in case.scenario.pod.containers:
+        lives = container.program.each_life()
+        if not lives:
+            continue
+        longest = max(range(len(lives)), key=lambda number: lives[number].run_s)
+        wanted = (longest + 1, longest + 2)
+        around += [each for each in all_delays(case) if each.container == container.name and each.due.restart in wanted]
+    return _judged(case, around, least=2, what="delay after the long life", counts=lambda _: True)
+
+
+def check_independent_counters(case: Case) -> Checked:
+    """Each container MUST be delayed by its own counter, and MUST NOT restart because another does.
+
+    Needs two containers that have started, one of them with min_delays delays that are not free.
+    """
+    delays = tuple(all_delays(case))
+    checked = _judged(case, delays, least=0)
+    findings = list(checked.findings)
+    seen: dict[str, int] = {}
+    for container in case.scenario.pod.containers:
+        instances = ran(case.pod, container.name)
+        if instances:
+            seen[container.name] = sum(_counts(each) for each in delays if each.container == container.name)
+        if instances[1:] and not case.prediction.containers[container.name].exits:
+            lines = instances[1].lines
+            findings.append(
+                fail(f'"{container.name}" was restarted {at_lines(lines)}; only others had exited.', *lines)
+            )
+    least = int(case.number("min_delays", MIN_DELAYS))
+    if not findings and (len(seen) < 2 or max(seen.values()) < least):
+        told = " and ".join(f'{count(number, "delay")} of "{name}"' for name, number in seen.items()) or "nothing"
+        sentence = f"{told} seen, {least} of one container beside another needed: {why_it_ended(case)}."
+        findings.append(inconclusive(sentence))
+    return Checked(findings=tuple(findings), facts=checked.facts)
+
+
+def _counts(delay: Delay) -> bool:
+    """Whether it is a delay that was seen and not free."""
+    return delay.shortest is not None and delay.due.delay_s > 0
+
+
+def _judged(
+    case: Case,
+    delays: Iterable[Delay],
+    *,
+    early: bool = True,
+    late: bool = True,
+    least: int | None = None,
+    what: str = "delay",
+    counts: Any = _counts,
+) -> Checked:
+    """Both bounds of each, and the least number of them."""
+    judged = tuple(delays)
+    findings = [finding for each in judged for finding in _bounds(case, each, early=early, late=late)]
+    needed = int(case.number("min_delays", MIN_DELAYS)) if least is None else least
+    seen = sum(1 for each in judged if each.shortest is not None and counts(each))
+    if seen < needed and not findings:
+        findings.append(inconclusive(f"{count(seen, what)} seen, {needed} needed: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"delays": [row(case, each) for each in judged]})
+
+
+def _bounds(case: Case, delay: Delay, *, early: bool, late: bool) -> Iterable[Finding]:
+    too_soon = too_early(case, delay) if early else None
+    if too_soon is not None:
+        yield too_soon
+    elif late:
+        overdue = too_late(case, delay) or missing_restart(case, delay, delay.due.reason)
+        if overdue is not None:
+            yield overdue
+
+
+def row(case: Case, delay: Delay) -> dict[str, Any]:
+    """A delay as the report draws it."""
+    seen, created, window_ns = delay.shortest, delay.to_create, delay.window_ns
+    return {
+        "container": delay.container,
+        "restart": delay.due.restart,
+        "due_s": delay.due.delay_s,
+        "latest_s": delay.due.latest_s,
+        "seen_s": seen.seconds if seen else None,
+        "created_s": created.seconds if created else None,
+        "stalled_s": round(case.recording.host.stalled_s(*window_ns), 3) if window_ns else 0.0,
+        "channel": seen.channel if seen else "",
+        "reason": delay.due.reason,
+    }

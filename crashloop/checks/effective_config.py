@@ -1,0 +1,88 @@
+"""Whether the node ran with the configuration that the profile asks for: a precondition, and a requirement of its own."""
+
+from itertools import pairwise
+from typing import Any
+
+from crashloop.checks.case import Case
+from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
+from crashloop.checks.words import at_lines, seconds
+from crashloop.history.recording import NodeReport, Recording
+from crashloop.model.duration import NotADuration, parse_duration_ns
+from crashloop.spec.scenario import InterventionKind, PodScenario
+
+_RESTARTS = (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET)
+
+
+def node_objections(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
+    """Why what the node did is not evidence about the profile; none if it is.
+
+    A kubelet with another configuration is an ERROR of this suite. One whose configuration could not be read, or that was
+    restarted behind our back, leaves open what was tested.
+    """
+    if not recording.nodes:
+        return (inconclusive("the node's effective configuration was not recorded, so it is open what was tested."),)
+    objections = []
+    for each in recording.nodes:
+        if each.data.matches_profile is False:
+            objections.append(
+                error(f"the node did not run with the profile's configuration {at_lines([each.line])}.", each.line)
+            )
+        elif each.data.matches_profile is None:
+            objections.append(
+                inconclusive(f"the node's effective configuration was not readable {at_lines([each.line])}.", each.line)
+            )
+    return (*objections, *_restarts_unasked(scenario, recording))
+
+
+def _restarts_unasked(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
+    asked = any(each.action in _RESTARTS for each in scenario.interventions)
+    found = []
+    for before, after in pairwise(recording.nodes):
+        if _process(before) != _process(after) and not asked:
+            lines = (before.line, after.line)
+            sentence = f"the kubelet was restarted meanwhile {at_lines(lines)}, and with that its counters were lost."
+            found.append(inconclusive(sentence, *lines))
+    return tuple(found)
+
+
+def _process(report: NodeReport) -> tuple[int | None, int | None]:
+    return report.data.kubelet_pid, report.data.kubelet_started_ns
+
+
+def check_effective_config(case: Case) -> Checked:
+    """The maximum that the kubelet says it runs with MUST be the profile's. Needs one /configz of the node."""
+    configured = case.profile.max_container_restart_period
+    read = [each for each in case.recording.nodes if each.data.configz is not None]
+    if not read:
+        return Checked(
+            findings=(inconclusive("the node's effective configuration was not recorded, 1 reading needed."),)
+        )
+    if configured is None:
+        return Checked(facts={"configured": configured})
+    findings = []
+    for each in read:
+        effective = effective_maximum(each.data.configz or {})
+        if effective_seconds(effective) != case.prediction.curve.maximum_s:
+            findings.append(
+                fail(
+                    f"the kubelet says it runs with maxContainerRestartPeriod {effective} {at_lines([each.line])}; "
+                    f"{configured} is configured, so {seconds(case.prediction.curve.maximum_s)} was due.",
+                    each.line,
+                )
+            )
+    return Checked(findings=tuple(findings), facts={"configured": configured})
+
+
+def effective_maximum(configz: dict[str, Any]) -> Any:
+    """`crashLoopBackOff.maxContainerRestartPeriod` of an effective configuration, as the kubelet spells it."""
+    config = configz.get("kubeletconfig", configz)
+    section = config.get("crashLoopBackOff") if isinstance(config, dict) else None
+    return section.get("maxContainerRestartPeriod") if isinstance(section, dict) else None
+
+
+def effective_seconds(value: Any) -> float | None:
+    """A Go duration in seconds; None for anything else."""
+    try:
+        return parse_duration_ns(value) / 1e9
+    except NotADuration:
+        return None

@@ -1,0 +1,66 @@
+"""What a recording can and cannot show: why evidence ends where it ends."""
+
+from crashloop.checks.case import Case
+from crashloop.checks.words import seconds
+from crashloop.history.event import Channel
+from crashloop.history.facts import Fact
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory, Recording
+
+
+def watched_s(recording: Recording, since: Fact | None) -> float:
+    """Seconds from a fact to the end of the recording; 0 if its time is unknown."""
+    return 0.0 if since is None or since.utc_ns is None else max(0.0, (recording.end_ns - since.utc_ns) / 1e9)
+
+
+def why_it_ended(case: Case) -> str:
+    """Why the recording shows no more, as the end of a sentence."""
+    recording = case.recording
+    lost = [gap for gap in recording.gaps if gap.lost and gap.channel in (Channel.RUNTIME, Channel.JOURNAL)]
+    gaps = "".join(
+        f"; {gap.channel} was lost for {seconds((gap.to_ns - gap.from_ns) / 1e9)} (history line {gap.line})"
+        for gap in lost
+    )
+    return _end_of(case) + gaps
+
+
+def _end_of(case: Case) -> str:
+    recording = case.recording
+    if recording.cut_off is not None or recording.end is None:
+        return f"the recording stops at line {recording.end_line} without an end"
+    detail = f" ({recording.end.detail.rstrip('.')})" if recording.end.detail else ""
+    match recording.end.reason:
+        case "deadline":
+            return f"the watch ended at its deadline of {seconds(case.scenario.until.at_most_s)}{detail}"
+        case "complete":
+            return f"the scenario was complete{detail}"
+        case reason:
+            return f"the recording was {reason}{detail}"
+
+
+def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> str | None:
+    """Why a start of the container in that interval could have gone unseen by every ground truth; None if it could not.
+
+    A later life in the journal proves the earlier ones: it numbers them without holes.
+    """
+    told_later = any(
+        each.journal_started is not None
+        and each.journal_started.utc_ns is not None
+        and each.journal_started.utc_ns > to_ns
+        for each in instances
+    )
+    runtime = _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns)
+    if runtime is None or told_later:
+        return None
+    journal = _why_blind(case.recording, pod, Channel.JOURNAL, from_ns, to_ns)
+    return None if journal is None else f"{runtime}, {journal}"
+
+
+def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int) -> str | None:
+    if channel not in pod.channels:
+        return f"no {channel} evidence"
+    gap = next(recording.gaps_of(channel, from_ns, to_ns), None)
+    if gap is None:
+        return None
+    reason = f": {gap.reason}" if gap.reason else ""
+    return f"{channel} lost for {seconds((gap.to_ns - gap.from_ns) / 1e9)} (history line {gap.line}{reason})"

@@ -1,0 +1,46 @@
+"""What checkers return: findings with the lines that prove them, and the numbers behind them."""
+
+from typing import Any
+
+import msgspec
+
+from crashloop.verdict import Outcome, worst
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One sentence: what was seen, what was due. `lines` are lines of the history, counted from 1."""
+
+    outcome: Outcome
+    sentence: str
+    lines: tuple[int, ...] = ()
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of one checker. No finding at all means PASS, so a checker reports missing evidence as a finding."""
+
+    findings: tuple[Finding, ...] = ()
+    facts: dict[str, Any] = {}
+
+    @property
+    def outcome(self) -> Outcome:
+        return worst([finding.outcome for finding in self.findings] or [Outcome.PASS])
+
+
+def fail(sentence: str, *lines: int) -> Finding:
+    """An accusation of Kubernetes."""
+    return Finding(Outcome.FAIL, sentence, lines)
+
+
+def inconclusive(sentence: str, *lines: int) -> Finding:
+    """Evidence that is missing or that cannot decide."""
+    return Finding(Outcome.INCONCLUSIVE, sentence, lines)
+
+
+def error(sentence: str, *lines: int) -> Finding:
+    """A fault of this suite or of the host."""
+    return Finding(Outcome.ERROR, sentence, lines)
+
+
+def passed(**facts: Any) -> Checked:
+    """Nothing to object to."""
+    return Checked(facts=facts)

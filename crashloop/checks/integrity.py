@@ -1,0 +1,54 @@
+"""What the file itself rules out before any checker looks at it."""
+
+from crashloop.checks.finding import Finding, error, inconclusive
+from crashloop.checks.words import at_lines
+from crashloop.history.recording import Recording
+from crashloop.spec.scenario import PodScenario, Scenario
+
+
+def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
+    """Why nothing in the recording can be judged; none if it can.
+
+    Damage inside the file makes everything in it doubtful: ERROR. Ground truths that contradict each other: INCONCLUSIVE.
+    """
+    if recording.broken:
+        return tuple(
+            error(f"the history is damaged {at_lines([each.line])}: {each.problem}.", each.line)
+            for each in recording.broken[:3]
+        )
+    if recording.begin is None:
+        return (inconclusive("the history is empty: nothing was recorded."),)
+    if recording.begin.scenario != scenario:
+        named = recording.begin.scenario.name
+        told = f"scenario {named!r}" if named != scenario.name else "another declaration of the scenario"
+        return (
+            error(f"the history was recorded for {told} (history line 1), not for the plan's {scenario.name!r}.", 1),
+        )
+    if recording.end is not None and recording.end.reason == "refused":
+        detail = recording.end.detail or "no detail"
+        return (
+            error(f"the API server refused the pod {at_lines([recording.end_line])}: {detail}.", recording.end_line),
+        )
+    if isinstance(scenario, PodScenario) and not recording.pods:
+        return (inconclusive(f"nothing was recorded about the pod {at_lines([recording.end_line])}."),)
+    return tuple(
+        inconclusive(
+            f'ground truths about "{each.container}" contradict each other {at_lines(each.lines)}: {each.problem}.',
+            *each.lines,
+        )
+        for pod in recording.pods
+        for each in pod.contradictions[:3]
+    )
+
+
+def unfinished(recording: Recording) -> Finding | None:
+    """Why a recording that holds nothing objectionable cannot PASS all the same."""
+    cut_off = recording.cut_off
+    if cut_off is not None:
+        return inconclusive(f"the history ends early {at_lines([cut_off.line])}: {cut_off.problem}.", cut_off.line)
+    if recording.end is not None and recording.end.reason == "interrupted":
+        detail = f": {recording.end.detail.rstrip('.')}" if recording.end.detail else ""
+        return inconclusive(
+            f"the recording was interrupted {at_lines([recording.end_line])}{detail}.", recording.end_line
+        )
+    return None

@@ -1,0 +1,101 @@
+"""The judge: one requirement on one recorded scenario, to one verdict.
+
+Theory of operation. First what rules a judgement out: damage of the file, ground truths that contradict each other, a
+node that did not run with the profile. Then the requirement's checkers, with the prediction of what is promised; worst
+wins. If that is a FAIL and deviations are known for this kubelet, the same checkers are asked again with the deviating
+variant of the model: where it explains the history, the FAIL carries the deviation's name. If the promise was kept and
+the variant is contradicted by the same history, the deviation is gone, and that is a FAIL too: its entry has to go.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from crashloop.checks.asking import Question, ask, crashed
+from crashloop.checks.effective_config import node_objections
+from crashloop.checks.finding import Checked, Finding, fail
+from crashloop.checks.integrity import obstacles, unfinished
+from crashloop.model.gates import kubelet_version
+from crashloop.model.variants import DOCUMENTED, as_shipped
+from crashloop.spec.deviation import Deviation
+from crashloop.spec.scenario import PodScenario
+from crashloop.verdict import Evidence, Outcome, Verdict
+
+
+def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
+    """The verdict of a requirement on a recorded scenario. Raises nothing: a crash of ours is an ERROR.
+
+    `deviations` are all that are known.
+    """
+    try:
+        return _judged(question, deviations)
+    except Exception as crash:  # noqa: BLE001 - a crash of the judge must not end the judgement of the others
+        return verdict_of(question, Checked(findings=(crashed("the judge", crash),)))
+
+
+def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
+    found = obstacles(question.scenario, question.recording)
+    if not found and isinstance(question.scenario, PodScenario):
+        found = node_objections(question.scenario, question.recording)
+    if found:
+        return verdict_of(question, Checked(findings=found))
+    expected = tuple(
+        each
+        for each in deviations
+        if each.requirement == question.requirement.id
+        and each.holds_in(kubelet_version(question.profile, question.version))
+    )
+    promised = ask(question, DOCUMENTED)
+    if promised.outcome is Outcome.FAIL:
+        return _failed(question, promised, expected)
+    if promised.outcome is Outcome.PASS:
+        gone = _gone(question, expected)
+        incomplete = unfinished(question.recording)
+        findings = (*gone, *((incomplete,) if incomplete else ()))
+        return verdict_of(question, Checked(findings=findings, facts=promised.facts))
+    return verdict_of(question, promised)
+
+
+def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
+    """A broken promise, and the deviation that explains it if there is one.
+
+    The variant is tried alone, and with all else that this release is known to do.
+    """
+    shipped = as_shipped(kubelet_version(question.profile, question.version))
+    for deviation in expected:
+        for variants in (frozenset({deviation.variant}), shipped | {deviation.variant}):
+            explained = ask(question, variants)
+            if explained.outcome is Outcome.PASS and unfinished(question.recording) is None:
+                return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
+    return verdict_of(question, promised)
+
+
+def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, ...]:
+    """Deviations that this kubelet was expected to show and that its history contradicts.
+
+    Where promise and variant both explain the history, it cannot tell, and nothing is gone.
+    """
+    return tuple(
+        fail(
+            f"deviation {each.id} is gone: the promise was kept where kubelets since {each.since} are known to break it. "
+            "Its entry in deviations.yaml has to end."
+        )
+        for each in expected
+        if ask(question, frozenset({each.variant})).outcome is Outcome.FAIL
+    )
+
+
+def verdict_of(
+    question: Question, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
+) -> Verdict:
+    """The verdict with the requirement before each finding, and the history lines that they stand on."""
+    lines = tuple(sorted({line for each in checked.findings for line in each.lines}))
+    return Verdict(
+        requirement=question.requirement.id,
+        scenario=question.scenario.name,
+        profile=question.scenario.profile,
+        outcome=checked.outcome,
+        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in checked.findings),
+        evidence=(Evidence(file=f"history/{question.scenario.name}.jsonl", lines=lines),),
+        deviation=deviation,
+        facts=checked.facts if facts is None else facts,
+    )

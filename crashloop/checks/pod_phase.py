@@ -1,0 +1,143 @@
+"""Checker of the pod's phase: each status says a phase that the containers' true states allow, and the last one the final.
+
+Theory of operation. Ground truth gives the states of all containers at every moment, and the model the phase that goes
+with them. A status may lag behind: the phase it says must be that of some moment within `SETTLED_NS` before it was received.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.observed import ran
+from crashloop.checks.restart_count import SETTLED_NS
+from crashloop.checks.words import at_lines, seconds
+from crashloop.history.event import Channel
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import StatusReport
+from crashloop.model.phase import IS_RUNNING, NEVER_STARTED, PENDING, ContainerState, StateKind, phase, terminated
+from crashloop.spec.scenario import ContainerKind
+
+
+class Change(msgspec.Struct, frozen=True):
+    """From `t_ns` on the containers' states stand for this phase."""
+
+    t_ns: int
+    phase: str
+    line: int
+
+
+def check_pod_phase(case: Case) -> Checked:
+    """The phase MUST follow from the containers' states at all times, and end as the model says.
+
+    Needs a status, received after the containers came to rest, that says the final phase.
+    """
+    findings: list[Finding] = []
+    seen: list[str] = []
+    for pod in case.pods:
+        changes = phases_of(case, pod)
+        seen += [each.phase for each in pod.statuses]
+        findings += _forbidden(case, pod, changes)
+    if not findings:
+        findings += _final(case, case.pods[-1])
+    return Checked(findings=tuple(findings), facts={"phases": list(dict.fromkeys(seen))})
+
+
+def phases_of(case: Case, pod: PodHistory) -> tuple[Change, ...]:
+    """The phases that follow from ground truth, in order; Pending before anything started."""
+    states: dict[str, ContainerState] = {
+        each.name: NEVER_STARTED for each in case.scenario.pod.containers if each.kind is not ContainerKind.EPHEMERAL
+    }
+    changes = [Change(0, PENDING, 0)]
+    initialized = False
+    for t_ns, line, name, state in sorted(_transitions(case, pod), key=lambda each: each[0]):
+        states[name] = state
+        kind = case.scenario.pod.container(name).kind
+        initialized = initialized or (kind is ContainerKind.REGULAR and state.kind is StateKind.RUNNING)
+        now = phase(
+            case.scenario.pod,
+            states,
+            gates=case.gates,
+            version=case.prediction.version,
+            initialized=initialized,
+            deviations=case.prediction.deviations,
+        )
+        changes.append(Change(t_ns, now, line))
+    return tuple(changes)
+
+
+def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, ContainerState]]:
+    for spec in case.scenario.pod.containers:
+        if spec.kind is ContainerKind.EPHEMERAL:
+            continue
+        instances = ran(pod, spec.name)
+        for number, each in enumerate(instances):
+            started = each.created or each.start
+            if started is not None and started.utc_ns is not None:
+                yield started.utc_ns, started.line, spec.name, IS_RUNNING
+            if each.exit is not None and each.exit.utc_ns is not None and each.exit_code is not None:
+                yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code)
+            last = number + 1 == len(instances)
+            if each.removed is not None and each.removed.utc_ns is not None and case.restarts_all and not last:
+                reset = ContainerState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
+                yield each.removed.utc_ns, each.removed.line, spec.name, reset
+
+
+def _forbidden(case: Case, pod: PodHistory, changes: tuple[Change, ...]) -> Iterator[Finding]:
+    """The first status whose phase no moment shortly before it allows."""
+    times_ns = [each.t_ns for each in changes]
+    for status in pod.statuses:
+        if not status.phase:
+            continue
+        first = bisect_right(times_ns, status.t_ns - SETTLED_NS) - 1
+        last = bisect_right(times_ns, status.t_ns)
+        allowed = changes[max(first, 0) : last]
+        if status.phase in {each.phase for each in allowed}:
+            continue
+        newest = allowed[-1]
+        lines = tuple(line for line in (newest.line, status.line) if line)
+        due = " or ".join(dict.fromkeys(each.phase for each in allowed))
+        sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}; {due} was due."
+        yield _doubted(case, pod, sentence, status, lines)
+        return
+
+
+def _doubted(case: Case, pod: PodHistory, sentence: str, status: StatusReport, lines: tuple[int, ...]) -> Finding:
+    """A FAIL unless truth may have missed something, or the host held the status up."""
+    for spec in case.scenario.pod.containers:
+        blind = blind_spot(case, pod, pod.instances(spec.name), case.recording.begin_ns, status.t_ns)
+        if blind is not None:
+            return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
+    stalled_s = case.recording.host.stalled_s(status.t_ns - SETTLED_NS, status.t_ns)
+    if stalled_s * 1e9 >= SETTLED_NS:
+        return inconclusive(f"{sentence} The host was stalled for {seconds(stalled_s)} before that.", *lines)
+    return fail(sentence, *lines)
+
+
+def _final(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """The phase that the model predicts for the end, said by the last status."""
+    due = case.prediction.phase
+    last = pod.statuses[-1] if pod.statuses else None
+    if last is None:
+        yield inconclusive(f"no pod status was seen, one that says {due} needed: {why_it_ended(case)}.")
+    elif last.phase != due:
+        yield _not_final(case, pod, last, due)
+
+
+def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Finding:
+    truth = phases_of(case, pod)[-1]
+    seen = f"the pod's phase was last said to be {last.phase or 'nothing'} {at_lines([last.line])}; {due} was due"
+    if truth.phase != due:
+        return inconclusive(f"{seen}, but its containers had not come that far: {why_it_ended(case)}.", last.line)
+    waited_ns = case.recording.end_ns - truth.t_ns
+    if waited_ns <= SETTLED_NS:
+        return inconclusive(
+            f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line
+        )
+    lost = next(case.recording.gaps_of(Channel.API, truth.t_ns, case.recording.end_ns), None)
+    if lost is not None:
+        return inconclusive(f"{seen}; the watch was lost meanwhile (history line {lost.line}).", last.line, lost.line)
+    return _doubted(case, pod, f"{seen}.", last, (last.line,))

@@ -1,0 +1,46 @@
+"""The checkers by the names under which the catalogue knows them."""
+
+from collections.abc import Callable
+
+from crashloop.checks.case import Case
+from crashloop.checks.decision import check_no_restart, check_restart_decision
+from crashloop.checks.delays import (
+    check_cap,
+    check_delays,
+    check_doubling,
+    check_first_restart_free,
+    check_independent_counters,
+    check_never_early,
+    check_never_late,
+    check_reset,
+)
+from crashloop.checks.effective_config import check_effective_config
+from crashloop.checks.finding import Checked
+from crashloop.checks.in_place import check_in_place, check_starts_once
+from crashloop.checks.last_exit import check_last_exit
+from crashloop.checks.pod_phase import check_pod_phase
+from crashloop.checks.restart_count import check_restart_count
+from crashloop.checks.startup import StartupCase, check_startup
+
+POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
+    "cap": check_cap,
+    "delays": check_delays,
+    "doubling": check_doubling,
+    "effective-config": check_effective_config,
+    "first-restart-free": check_first_restart_free,
+    "in-place": check_in_place,
+    "independent-counters": check_independent_counters,
+    "last-exit": check_last_exit,
+    "never-early": check_never_early,
+    "never-late": check_never_late,
+    "no-restart": check_no_restart,
+    "pod-phase": check_pod_phase,
+    "reset": check_reset,
+    "restart-count": check_restart_count,
+    "restart-decision": check_restart_decision,
+    "starts-once": check_starts_once,
+}
+STARTUP_CHECKERS: dict[str, Callable[[StartupCase], Checked]] = {"startup": check_startup}
+
+CHECKERS = frozenset((*POD_CHECKERS, *STARTUP_CHECKERS))
+"""Every name that a requirement may use."""

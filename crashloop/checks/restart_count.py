@@ -1,0 +1,122 @@
+"""Checker of restartCount and the last exit in the container status, against the instances that really were.
+
+Theory of operation. A watch delivers a pod's newest status, not every one, and the kubelet merges statuses that follow
+each other quickly; so a value that was never seen proves nothing. Judged is what holds for each status by itself: it is
+not ahead of the containers created by the time it was received, it never falls below an earlier one, what it says about
+an instance fits that instance, and the last status, if it had the time to arrive, has counted every restart.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.words import at_lines, count
+from crashloop.history.event import Channel
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import ContainerReport, StatusReport
+
+SETTLED_NS = 10_000_000_000
+"""How long the status may lag behind: a relist (1 s), a sync, and the kubelet's own batch of status updates (10 s at most)."""
+MIN_RESTARTS = 1
+
+
+def check_restart_count(case: Case) -> Checked:
+    """restartCount MUST count each restart once, and the status MUST show the last exit.
+
+    Needs min_restarts (1) restarts of one container, and a status that has counted as many.
+    """
+    findings: list[Finding] = []
+    restarts: dict[str, int] = {}
+    counted: dict[str, int] = {}
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            instances = pod.instances(spec.name)
+            reports = [(each, each.containers[spec.name]) for each in pod.statuses if spec.name in each.containers]
+            restarts[spec.name] = max(0, len(instances) - 1)
+            counted[spec.name] = reports[-1][1].restart_count if reports else 0
+            findings += _ahead(case, pod, spec.name, instances, reports)
+            findings += _falling(spec.name, reports)
+            findings += _behind(case, pod, spec.name, instances, reports)
+    least = int(case.number("min_restarts", MIN_RESTARTS))
+    seen = max(min(restarts[name], counted[name]) for name in restarts)
+    if not findings and seen < least:
+        findings.append(
+            inconclusive(f"{count(seen, 'restart')} seen and counted, {least} needed: {why_it_ended(case)}.")
+        )
+    return Checked(findings=tuple(findings), facts={"restarts": restarts, "restart_counts": counted})
+
+
+_Reports = list[tuple[StatusReport, ContainerReport]]
+
+
+def _ahead(
+    case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
+) -> Iterator[Finding]:
+    """The first status that counts more restarts than there had been."""
+    created_ns = [fact.utc_ns for each in instances if (fact := each.created or each.start) and fact.utc_ns is not None]
+    seen_by_runtime = all(each.created for each in instances)
+    for status, report in reports:
+        known = bisect_right(created_ns, status.t_ns)
+        # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
+        waits_for_reset = case.restarts_all and report.state.kind == "waiting"
+        if report.restart_count <= max(known - 1, 0) + waits_for_reset:
+            continue
+        if not seen_by_runtime and report.restart_count < len(instances):
+            continue  # the journal is stamped after the create that the status counts
+        sentence = (
+            f'the status said restartCount {report.restart_count} of "{name}" {at_lines([status.line])} '
+            f"when {count(max(known - 1, 0), 'restart')} had been seen."
+        )
+        blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
+        yield (
+            fail(sentence, status.line)
+            if blind is None
+            else inconclusive(f"{sentence} One could have gone unseen: {blind}.", status.line)
+        )
+        return
+
+
+def _falling(name: str, reports: _Reports) -> Iterator[Finding]:
+    """The first status that counts less than the one before it."""
+    for (before, earlier), (after, later) in pairwise(reports):
+        if later.restart_count < earlier.restart_count:
+            lines = (before.line, after.line)
+            yield fail(
+                f'restartCount of "{name}" fell from {earlier.restart_count} to {later.restart_count} {at_lines(lines)}; '
+                "it counts every restart and never falls.",
+                *lines,
+            )
+            return
+
+
+def _behind(
+    case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
+) -> Iterator[Finding]:
+    """A last status that has not counted every restart, though it had the time."""
+    recording = case.recording
+    settled_ns = recording.end_ns - SETTLED_NS
+    had_time = [each for each in instances if (fact := each.created or each.start) and (fact.utc_ns or 0) <= settled_ns]
+    due = max(0, len(had_time) - 1)
+    told = reports[-1][1].restart_count if reports else 0
+    if told >= due:
+        return
+    newest = had_time[-1]
+    lines = (*newest.lines[:1], *((reports[-1][0].line,) if reports else ()))
+    sentence = (
+        f'the last status said restartCount {told} of "{name}" after {count(due, "restart")} {at_lines(lines)}; '
+        f"{due} was to be said."
+    )
+    created = newest.created or newest.start
+    lost = next(recording.gaps_of(Channel.API, (created.utc_ns or 0) if created else 0, recording.end_ns), None)
+    if Channel.API not in pod.channels:
+        yield inconclusive(f"{sentence} No pod status was seen at all.", *lines)
+    elif lost is not None:
+        yield inconclusive(f"{sentence} The watch was lost meanwhile (history line {lost.line}).", *lines, lost.line)
+    elif recording.host.stalled_s(settled_ns, recording.end_ns) * 1e9 >= SETTLED_NS:
+        yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
+    else:
+        yield fail(sentence, *lines)

@@ -1,0 +1,45 @@
+"""Known deviations: crashloop/deviations.yaml, read and checked."""
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from crashloop.model.variants import VARIANTS
+from crashloop.requirements import CatalogueError
+from crashloop.spec.deviation import Deviation
+from crashloop.spec.version import KubernetesVersion
+
+DEVIATIONS = Path(__file__).parent / "deviations.yaml"
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    deviations: tuple[Deviation, ...]
+
+
+@cache
+def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
+    """Every known deviation, in the order of the file. Raises CatalogueError, naming the entry."""
+    try:
+        entries = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), _File).deviations
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        raise CatalogueError(f"{path.name}: {error}.") from error
+    variants = {each.name for each in VARIANTS}
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.variant not in variants:
+            raise CatalogueError(
+                f"{path.name}: {entry.id}: variant {entry.variant!r} is none of crashloop/model/variants.py."
+            )
+        if entry.id in seen:
+            raise CatalogueError(f"{path.name}: {entry.id}: stands there more than once; an id is given once.")
+        seen.add(entry.id)
+    return entries
+
+
+def expected_deviations(
+    deviations: tuple[Deviation, ...], requirement: str, version: KubernetesVersion
+) -> tuple[Deviation, ...]:
+    """The deviations that concern a requirement on a kubelet of that version."""
+    return tuple(each for each in deviations if each.requirement == requirement and each.holds_in(version))

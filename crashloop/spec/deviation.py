@@ -1,0 +1,30 @@
+"""A known deviation: where kubelets break a requirement, in which releases, and which rule of the model says how."""
+
+import msgspec
+
+from crashloop.spec.version import KubernetesVersion
+
+
+class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of deviations.yaml."""
+
+    id: str
+    requirement: str
+    """The promise that is broken."""
+    variant: str
+    """Name of the kubelet's own rule in crashloop.model.variants."""
+    since: str
+    """First release that does so."""
+    until: str | None = None
+    """Last release that does so; None while no release is known to keep the promise."""
+    sentence: str
+    evidence: str
+    """What was measured, and where the kubelet's source has it."""
+    link: str | None = None
+    """The upstream issue."""
+
+    def holds_in(self, version: KubernetesVersion) -> bool:
+        """Whether a kubelet of that version is expected to deviate."""
+        return KubernetesVersion.parse(self.since).release <= version.release and (
+            self.until is None or version.release <= KubernetesVersion.parse(self.until).release
+        )
