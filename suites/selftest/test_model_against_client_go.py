@@ -79,9 +79,7 @@ def strangers(
         for wait, due in zip(waits, named, strict=True):
             if not any(
                 each.delay_s <= wait + LOOKS_EVERY_S and wait <= each.latest_s + LOOKS_EVERY_S for each in due.windows
-            ):
-                yield case, wait, due.windows
-            elif not deviations and not due.alternatives and wait != due.delay_s:
+            ) or (not deviations and not due.alternatives and wait != due.delay_s):
                 yield case, wait, due.windows
 
 
