@@ -54,7 +54,6 @@ class _Play:
         self.actors = {each.name: Actor(each) for each in pod.containers}
         self.agenda: list[tuple[float, int, int, str]] = []
         self.now_s = 0.0
-        self.resumes_s = math.inf
         self.entered = 0
 
     def play(self) -> Rehearsal:
@@ -179,4 +178,6 @@ class _Play:
             if actor.stage is Stage.RUNNING and actor is not source:
                 actor.exit(self.now_s, KILLED, Decided(Decision.RESTART_ALL, because), killed=True)
             actor.reset()
+            if actor is not source:
+                actor.following = None
         self._start_what_can(wait_s)

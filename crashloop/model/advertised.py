@@ -1,0 +1,56 @@
+"""How many restarts a curve gives in a time: as advertised, with lives that run, and at its slowest.
+
+Theory of operation. Restarts are moments on a line: each life runs, then a delay passes, then what a restart takes.
+Counting those up to a time gives every number that the KEPs print. Three ways to lay them out:
+- *advertised*: as the KEPs count, without the free restart, lives of no length, no lateness;
+- *running*: as documented, the first restart free, lives of a given length, no lateness;
+- *slowest*: the fewest that a kubelet from 1.35 on may give, each delay late by half (30 s at most) and 3 s to start.
+A right node gives at least the slowest and at most one more than advertised. KEP hypotheses are curves like any other.
+Source: KEP-4603, Risks and Mitigations; KEP-5593, Risks and Mitigations.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import count, takewhile
+
+from crashloop.model.config import Curve
+
+START_S = 3.0
+"""What a start takes on a loaded node."""
+_JITTER, _MOST_LATE_S = 0.5, 30.0
+
+
+def restart_moments_s(waits_s: Iterable[float], *, run_s: float = 0.0) -> Iterator[float]:
+    """When each restart comes, in seconds since the first start, if every life runs `run_s` and the waits are these."""
+    now_s = 0.0
+    for wait_s in waits_s:
+        now_s += run_s + wait_s
+        yield now_s
+
+
+def restarts_by(waits_s: Iterable[float], end_s: float, *, run_s: float = 0.0) -> int:
+    """How many restarts come up to and including `end_s`."""
+    return sum(1 for _ in takewhile(lambda moment_s: moment_s <= end_s, restart_moments_s(waits_s, run_s=run_s)))
+
+
+def delays_s(curve: Curve, *, first: int = 1) -> Iterator[float]:
+    """The delays of a curve from restart `first` on, without end."""
+    return (curve.delay_s(restart) for restart in count(first))
+
+
+def advertised(curve: Curve, end_s: float) -> int:
+    """Restarts by `end_s` as the KEPs count them."""
+    return restarts_by(delays_s(curve, first=2), end_s)
+
+
+def running(curve: Curve, end_s: float, *, run_s: float = 10.0) -> int:
+    """Restarts by `end_s` of a container whose lives run `run_s`; the most that is right for it."""
+    return restarts_by(delays_s(curve), end_s, run_s=run_s)
+
+
+def slowest(curve: Curve, end_s: float, *, run_s: float = 0.0) -> int:
+    """The fewest restarts by `end_s` that a right kubelet (1.35 and later) gives."""
+    return restarts_by((_late_s(delay_s) for delay_s in delays_s(curve)), end_s, run_s=run_s)
+
+
+def _late_s(delay_s: float) -> float:
+    return delay_s + min(_JITTER * delay_s, _MOST_LATE_S) + START_S
