@@ -1,0 +1,103 @@
+"""The kubelet's back-off counters: one entry a container, kept in memory.
+
+client-go util/flowcontrol/backoff.go@v0.37.1 (IsInBackOffSince, Next, GC); pkg/kubelet/kuberuntime/kuberuntime_manager.go
+@v1.37.1 doBackOff. An entry is touched at each start attempt that follows an exit; an exit without an entry is free.
+"""
+
+from collections.abc import Hashable
+
+from crashloop.sim.behaviour import Behaviour, S
+
+GC_PERIOD_NS = 2 * S
+"""Housekeeping of the kubelet: kubelet.go housekeepingPeriod."""
+
+
+class Entry:
+    """The delay due before the next start, and when the last start was attempted."""
+
+    __slots__ = ("delay_ns", "luck", "updated_ns")
+
+    def __init__(self, delay_ns: int, updated_ns: int, luck: float) -> None:
+        self.delay_ns = delay_ns
+        self.updated_ns = updated_ns
+        self.luck = luck
+        """Drawn once an entry, from 0 to 1; used by a faulty kubelet only."""
+
+
+class Backoffs:
+    """All entries of one kubelet process."""
+
+    def __init__(self, initial_ns: int, max_ns: int, behaviour: Behaviour, gc_phase_ns: int) -> None:
+        self.initial_ns = initial_ns
+        self.max_ns = max_ns
+        self.behaviour = behaviour
+        self._gc_phase_ns = gc_phase_ns
+        self._entries: dict[Hashable, Entry] = {}
+        self._expiry_ns = behaviour.expiry_ns
+        if behaviour.expiry_in_max is not None:
+            self._expiry_ns = int(max_ns * behaviour.expiry_in_max)
+
+    def entry(self, key: Hashable, now_ns: int) -> Entry | None:
+        """The entry, unless housekeeping has collected it by now."""
+        entry = self._entries.get(key)
+        if entry is None or self._expiry_ns is None:
+            return entry
+        last_gc_ns = now_ns - (now_ns - self._gc_phase_ns) % GC_PERIOD_NS
+        if last_gc_ns - entry.updated_ns > self._expiry_ns:
+            del self._entries[key]
+            return None
+        return entry
+
+    def remaining_ns(self, key: Hashable, since_ns: int, now_ns: int, exit_code: int) -> int:
+        """For how long a start of what ended at `since_ns` is still held back; 0 or less: it may start now."""
+        entry = self.entry(key, now_ns)
+        if entry is None or self._expired(entry, since_ns):
+            return 0
+        return since_ns + self._due_ns(entry, exit_code) - now_ns
+
+    def next(self, key: Hashable, since_ns: int, now_ns: int, luck: float) -> None:
+        """A start is attempted after an exit at `since_ns`: the entry begins, or takes its next step."""
+        entry = self.entry(key, now_ns)
+        fresh = entry is None or self._expired(entry, since_ns)
+        delay_ns = self.initial_ns if entry is None or fresh else self._step(entry.delay_ns)
+        self._entries[key] = Entry(delay_ns, now_ns, luck)
+
+    def begin(self, key: Hashable, now_ns: int) -> None:
+        """Make an entry without a start attempt."""
+        if self.entry(key, now_ns) is None:
+            self._entries[key] = Entry(self.initial_ns, now_ns, 0.0)
+
+    def restart_curve(self, key: Hashable) -> None:
+        """Set the delay back to the initial one."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.delay_ns = self.initial_ns
+
+    def forget(self, key: Hashable) -> None:
+        self._entries.pop(key, None)
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+    def _due_ns(self, entry: Entry, exit_code: int) -> int:
+        behaviour = self.behaviour
+        if not behaviour.delays or (exit_code == 0 and not behaviour.delays_success):
+            return 0
+        by_code = behaviour.code_factor if exit_code >= 128 else 1.0
+        shorter = 1.0 - behaviour.jitter * entry.luck
+        return int(entry.delay_ns * behaviour.late_factor * by_code * shorter) - behaviour.early_ns
+
+    def _expired(self, entry: Entry, since_ns: int) -> bool:
+        return self._expiry_ns is not None and since_ns - entry.updated_ns > self._expiry_ns
+
+    def _step(self, delay_ns: int) -> int:
+        behaviour = self.behaviour
+        if behaviour.linear:
+            grown = delay_ns + self.initial_ns
+        elif behaviour.cap_before_step and delay_ns >= self.max_ns:
+            return delay_ns
+        else:
+            grown = int(delay_ns * behaviour.factor)
+        if not behaviour.capped or behaviour.cap_before_step:
+            return grown
+        return min(grown, self.max_ns)

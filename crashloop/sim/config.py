@@ -1,0 +1,156 @@
+"""How a kubelet takes its configuration: gates by release, defaults, refusals, the curve in effect.
+
+Theory of operation. A kubelet first fills in defaults, which depend on the gates, then validates, then picks the curve:
+the maximum is the configured period; the initial delay is 10 s, 1 s with ReduceDefaultCrashLoopBackOffDecay, and never
+above the maximum. pkg/features/kube_features.go, pkg/kubelet/apis/config/v1beta1/defaults.go, apis/config/validation/
+validation.go and kubelet.go newCrashLoopBackOff, all @v1.37.1; KEP-5593 and KEP-4603 differ in places.
+"""
+
+from typing import Any
+
+import msgspec
+
+from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.duration import BadDuration, parse, spell
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+
+MAX_PERIOD = "KubeletCrashLoopBackOffMax"
+REDUCED = "ReduceDefaultCrashLoopBackOffDecay"
+RULES = "ContainerRestartRules"
+RESET = "RestartAllContainersOnContainerExits"
+DECLARED = "NodeDeclaredFeatures"
+
+_ABSENT = None
+_GATES: dict[str, tuple[bool | None, ...]] = {
+    #            1.33     1.34     1.35   1.36   1.37
+    MAX_PERIOD: (False, False, True, True, True),
+    REDUCED: (False, False, False, False, False),
+    RULES: (_ABSENT, False, True, True, True),
+    RESET: (_ABSENT, _ABSENT, False, True, True),
+    DECLARED: (_ABSENT, _ABSENT, False, True, True),
+}
+_OLDEST, _NEWEST = (1, 33), (1, 37)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why the kubelet does not start: its last words and its exit status."""
+
+    text: str
+    exit_code: int = 1
+
+
+class Effective(msgspec.Struct, frozen=True, kw_only=True):
+    """The configuration a kubelet runs with."""
+
+    gates: dict[str, bool]
+    initial_ns: int
+    max_ns: int
+    configz: dict[str, Any]
+    release: tuple[int, int]
+
+    @property
+    def rules(self) -> bool:
+        return self.gates.get(RULES, False)
+
+    @property
+    def reset(self) -> bool:
+        return self.gates.get(RESET, False)
+
+
+def default_gates(release: tuple[int, int]) -> dict[str, bool]:
+    """The gates that matter here as a release has them by default; one that it does not know is absent."""
+    column = min(max(release, _OLDEST), _NEWEST)[1] - _OLDEST[1]
+    return {name: default for name, row in _GATES.items() if (default := row[column]) is not None}
+
+
+def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective | Refusal:
+    """What a kubelet of that version does with the profile's configuration, given in one file."""
+    release = version.release
+    gates = default_gates(release)
+    refusal = _set_gates(gates, profile.config.get("featureGates") or {}, release)
+    if refusal is not None:
+        return refusal
+    raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
+    if raw is not None and not isinstance(raw, str):
+        return Refusal(f"json: cannot unmarshal {_json_type(raw)} into Go value of type string")
+    try:
+        period = parse(raw) if raw is not None else None
+    except BadDuration as error:
+        return Refusal(f"failed to load kubelet config file, error: {error}")
+    if period is None and gates[MAX_PERIOD]:
+        period = 300 * S
+    refusal = _validate(period, gates[MAX_PERIOD])
+    if refusal is not None and not behaviour.accepts_invalid:
+        return refusal
+    if behaviour.refuses_valid and refusal is None:
+        return _invalid("CrashLoopBackOff.MaxContainerRestartPeriod is not to our liking")
+    initial, maximum = _curve(period, gates, behaviour)
+    return Effective(
+        gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(profile, period, behaviour), release=release
+    )
+
+
+def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> Refusal | None:
+    for name, value in wanted.items():
+        if name in _GATES and name not in gates:
+            return _panic(f"unrecognized feature gate: {name}")
+        if name == DECLARED and release >= (1, 37) and not value:
+            return _panic(f"cannot set feature gate {name} to false, feature is locked to true")
+        gates[name] = value
+    missing = [name for name in (RULES, DECLARED) if not gates.get(name)]
+    if gates.get(RESET) and missing:
+        return _panic(f"{RESET} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
+    return None
+
+
+def _validate(period: int | None, gate: bool) -> Refusal | None:
+    if period is None:
+        return None
+    if not gate:
+        return _invalid(
+            f"FeatureGate {MAX_PERIOD} not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set"
+        )
+    if not 1_000 <= period // 1_000_000 <= 300_000:
+        return _invalid(
+            f"CrashLoopBackOff.MaxContainerRestartPeriod (got: {period / S:g} seconds) must be set between 1s and 300s"
+        )
+    return None
+
+
+def _curve(period: int | None, gates: dict[str, bool], behaviour: Behaviour) -> tuple[int, int]:
+    reduced = gates[REDUCED] and behaviour.heeds_reduced_decay
+    initial = S if reduced else 10 * S
+    maximum = 60 * S if reduced else 300 * S
+    if period is not None and behaviour.heeds_max and gates[MAX_PERIOD]:
+        maximum = period
+    maximum = int(maximum * behaviour.effective_share * behaviour.cap_share)
+    if behaviour.initial_ns is not None:
+        initial = behaviour.initial_ns
+    if behaviour.lowers_initial:
+        initial = min(initial, maximum)
+    return initial, maximum
+
+
+def _configz(profile: KubeletProfile, period: int | None, behaviour: Behaviour) -> dict[str, Any]:
+    stated = dict(profile.config)
+    if period is not None:
+        stated["crashLoopBackOff"] = {"maxContainerRestartPeriod": spell(int(period * behaviour.configz_share))}
+    return stated
+
+
+def _json_type(raw: object) -> str:
+    if isinstance(raw, bool):
+        return "bool"
+    return "number" if isinstance(raw, int | float) else "object"
+
+
+def _invalid(text: str) -> Refusal:
+    return Refusal(f"failed to validate kubelet configuration, error: invalid configuration: {text}, path: config.yaml")
+
+
+def _panic(text: str) -> Refusal:
+    return Refusal(
+        f"panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {text}",
+        exit_code=2,
+    )

@@ -1,0 +1,145 @@
+"""The host under the simulated node: how long things take, what is lost of the evidence, how coarse clocks are."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from random import Random
+
+import msgspec
+
+from crashloop.history.event import Channel
+from crashloop.sim.behaviour import S
+
+MS = 1_000_000
+
+Range = tuple[float, float]
+"""Least and most, in the unit of the field's name."""
+
+
+class HostModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine. Times are drawn from the ranges, mostly near the lower end."""
+
+    name: str
+    sync_ms: Range = (5, 30)
+    """From the start of a pod sync to its decision."""
+    create_ms: Range = (10, 60)
+    """From the decision to the runtime's create event."""
+    start_ms: Range = (40, 200)
+    """From the create event to the start of the process."""
+    api_ms: Range = (8, 60)
+    """One status write."""
+    delivery_ms: Range = (2, 40)
+    """From the API server to the recorder."""
+    relist_ms: Range = (3, 25)
+    stalls_per_min: float = 0.0
+    """Times a minute at which the whole host stands still, recorder included; the heartbeat shows each."""
+    stall_s: Range = (0.2, 3.0)
+    starved_share: float = 0.0
+    """Share of the kubelet's steps that wait for a CPU; the kernel's pressure figure shows each."""
+    starved_s: Range = (0.2, 2.0)
+    pressure: bool = True
+    """Whether the kernel has pressure figures."""
+    gaps_per_min: dict[Channel, float] = {}
+    """Times a minute at which the recorder loses a channel."""
+    gap_s: Range = (1.0, 15.0)
+    missing: frozenset[Channel] = frozenset()
+    """Channels that this cluster does not offer at all."""
+    runtime_step_ns: int = 1
+    journal_step_ns: int = 10 * MS
+    settle_s: Range = (0.5, 2.0)
+    """How long the recorder watches on once its evidence is complete."""
+
+
+CALM = HostModel(name="calm")
+BUSY = HostModel(
+    name="busy",
+    sync_ms=(10, 150),
+    create_ms=(20, 400),
+    start_ms=(60, 900),
+    api_ms=(10, 300),
+    delivery_ms=(5, 400),
+    relist_ms=(5, 200),
+)
+STARVED = HostModel(
+    name="starved",
+    create_ms=(20, 400),
+    start_ms=(60, 900),
+    stalls_per_min=6.0,
+    starved_share=0.3,
+    starved_s=(0.5, 4.0),
+    delivery_ms=(5, 900),
+)
+LOSSY = HostModel(
+    name="lossy", gaps_per_min={Channel.API: 3.0, Channel.RUNTIME: 1.0, Channel.KUBELET: 1.0}, gap_s=(1.0, 20.0)
+)
+COARSE = HostModel(name="coarse", runtime_step_ns=S, journal_step_ns=S)
+NO_RUNTIME = HostModel(name="no runtime events", missing=frozenset({Channel.RUNTIME}))
+NO_JOURNAL = HostModel(name="no journal", missing=frozenset({Channel.JOURNAL}))
+BLIND = HostModel(name="blind", missing=frozenset({Channel.RUNTIME, Channel.JOURNAL}))
+NO_LOG = HostModel(name="no kubelet log", missing=frozenset({Channel.KUBELET}), pressure=False)
+
+HOSTS = (CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG)
+
+
+class Span(msgspec.Struct, frozen=True):
+    """From one time to another, in nanoseconds."""
+
+    from_ns: int
+    to_ns: int
+
+
+class Host:
+    """A host model in use: draws durations and remembers for how long it kept the kubelet waiting."""
+
+    def __init__(self, model: HostModel, chance: Random, begin_ns: int, length_ns: int) -> None:
+        self.model = model
+        self.chance = chance
+        self.stalls = _moments(chance, model.stalls_per_min, model.stall_s, begin_ns, length_ns)
+        self.gaps = {
+            channel: _moments(chance, rate, model.gap_s, begin_ns, length_ns)
+            for channel, rate in model.gaps_per_min.items()
+        }
+        self.starved: list[Span] = []
+        self._stalls_from = [stall.from_ns for stall in self.stalls]
+
+    def awake(self, t_ns: int) -> int:
+        """The first time from `t_ns` on at which the host is not stalled."""
+        before = bisect_right(self._stalls_from, t_ns) - 1
+        return max(t_ns, self.stalls[before].to_ns) if before >= 0 else t_ns
+
+    def takes_ms(self, between: Range) -> int:
+        """Nanoseconds drawn from a range of milliseconds."""
+        least, most = between
+        return int((least + (most - least) * self.chance.random() ** 3) * MS)
+
+    def step_ms(self, between: Range, now_ns: int) -> int:
+        """Nanoseconds that a step of the kubelet takes, waiting for a CPU included."""
+        took = self.takes_ms(between)
+        if self.model.starved_share and self.chance.random() < self.model.starved_share:
+            waited = int(_draw(self.chance, self.model.starved_s))
+            self.starved.append(Span(now_ns + took, now_ns + took + waited))
+            took += waited
+        return took
+
+    def lost(self, channel: Channel, t_ns: int) -> bool:
+        """Whether the recorder had lost the channel at that time."""
+        return any(gap.from_ns <= t_ns < gap.to_ns for gap in self.gaps.get(channel, ()))
+
+
+def _draw(chance: Random, between_s: Range) -> float:
+    least, most = between_s
+    return (least + (most - least) * chance.random()) * S
+
+
+def _moments(chance: Random, per_min: float, length_s: Range, begin_ns: int, length_ns: int) -> tuple[Span, ...]:
+    """Random spans that do not touch each other."""
+    return tuple(_walk(chance, per_min, length_s, begin_ns, begin_ns + length_ns)) if per_min else ()
+
+
+def _walk(chance: Random, per_min: float, length_s: Range, at_ns: int, end_ns: int) -> Iterable[Span]:
+    while True:
+        at_ns += int(chance.expovariate(per_min / 60) * S)
+        if at_ns >= end_ns:
+            return
+        until = at_ns + int(_draw(chance, length_s))
+        yield Span(at_ns, until)
+        at_ns = until + S

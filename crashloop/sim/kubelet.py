@@ -1,0 +1,142 @@
+"""The kubelet process: its configuration, its counters in memory, its pods; it can go and come back."""
+
+from crashloop.history.event import Kind
+from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
+from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.config import Effective
+from crashloop.sim.pod import Instance, SimPod
+from crashloop.sim.policy import Policies
+from crashloop.sim.runtime import Runtime
+from crashloop.sim.status_writer import StatusWriter
+from crashloop.sim.sync import PodSync
+from crashloop.sim.world import World
+from crashloop.spec.scenario import Container
+
+START_MS = (800, 2_500)
+FIRST_PID = 4_000
+RETRY_NS = S // 10
+
+
+class Kubelet:
+    """One node's kubelet over all its processes."""
+
+    def __init__(self, world: World, runtime: Runtime, effective: Effective, behaviour: Behaviour) -> None:
+        self.world = world
+        self.loop, self.host, self.tape = world
+        self.runtime = runtime
+        self.effective = effective
+        self.behaviour = behaviour
+        self.policies = Policies(behaviour, effective.rules, effective.reset)
+        self._pods: dict[str, tuple[SimPod, StatusWriter]] = {}
+        self._syncs: dict[str, PodSync] = {}
+        self._pid = FIRST_PID
+        self.up = False
+        self.backoffs = self._new_backoffs()
+        runtime.on_change = self._changed
+        runtime.on_start = self._started
+        runtime.on_exit_planned = self._exit_planned
+
+    def start(self) -> None:
+        """The process is there and answers; it takes every pod as it finds it."""
+        self._pid += 1
+        self.up = True
+        self._tick_phase_ns = self._phase(S)
+        if not self.behaviour.survives_restart:
+            self.backoffs = self._new_backoffs()
+        data = {
+            "kubelet_pid": self._pid,
+            "kubelet_started_ns": self.loop.now - S,
+            "configz": self.effective.configz,
+            "gates": self.effective.gates,
+            "matches_profile": True,
+        }
+        self.tape.kubelet(self.loop.now, Kind.NODE, data)
+        for pod, writer in self._pods.values():
+            self._take(pod, writer)
+
+    def restart(self, down_ns: int) -> None:
+        """The process goes, and comes back later with an empty memory."""
+        self.up = False
+        for sync in self._syncs.values():
+            sync.worker.halt()
+        self.loop.after(down_ns + self.host.takes_ms(START_MS), self._come_back)
+
+    def _come_back(self) -> None:
+        if any(sync.worker.busy for sync in self._syncs.values()):
+            self.loop.after(RETRY_NS, self._come_back)
+            return
+        if self.behaviour.kills_at_restart:
+            for pod, _ in self._pods.values():
+                for instance in pod.alive():
+                    self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
+        self.start()
+
+    def admit(self, pod: SimPod, writer: StatusWriter) -> None:
+        """A pod was bound to this node."""
+        self._pods[pod.uid] = pod, writer
+        if self.up:
+            self._take(pod, writer)
+
+    def delete(self, pod: SimPod) -> PodSync:
+        """The pod is to go; the sync that takes it down."""
+        del self._pods[pod.uid]
+        return self._syncs[pod.uid]
+
+    def updated(self, pod: SimPod) -> None:
+        """The pod's object changed."""
+        if self.behaviour.forgets_on_annotation:
+            self._forget(pod)
+        if self.up and pod.uid in self._syncs:
+            self._syncs[pod.uid].worker.wake()
+
+    def exited(self, pod: SimPod, instance: Instance) -> None:
+        if pod.uid in self._syncs:
+            self._syncs[pod.uid].exited(instance)
+
+    def _take(self, pod: SimPod, writer: StatusWriter) -> None:
+        before = self._syncs.get(pod.uid)
+        sync = PodSync(
+            self.world,
+            self.runtime,
+            pod,
+            writer,
+            self.effective,
+            self.policies,
+            self.backoffs,
+            self._tick_phase_ns,
+        )
+        if before is not None:
+            sync.statements.inherit(before.statements)
+        self._syncs[pod.uid] = sync
+        if self.behaviour.forgets_on_status:
+            writer.on_write = lambda: self._forget(pod)
+        sync.pleg.refresh()
+        for instance in pod.alive():
+            sync.prober.watch(pod.spec.container(instance.name), instance)
+        sync.worker.wake()
+
+    def _forget(self, pod: SimPod) -> None:
+        for container in pod.spec.containers:
+            self.backoffs.forget(self._syncs[pod.uid].key(container))
+
+    def _changed(self) -> None:
+        for sync in self._syncs.values():
+            sync.pleg.plan()
+
+    def _started(self, pod: SimPod, container: Container, instance: Instance) -> None:
+        sync = self._syncs[pod.uid]
+        if not sync.worker.halted:
+            sync.prober.watch(container, instance)
+
+    def _exit_planned(self, pod: SimPod, container: Container, exit_ns: int) -> None:
+        """A kubelet that starts the next instance before the present one exits does so once."""
+        ahead = exit_ns - self.behaviour.starts_ahead_ns
+        if self.behaviour.starts_ahead_ns and pod.numbers[container.name] == 1 and ahead > self.loop.now:
+            pod.numbers[container.name] = 2
+            self.loop.at(ahead, lambda: self.loop.spawn(self.runtime.start(pod, container, 2)))
+
+    def _new_backoffs(self) -> Backoffs:
+        return Backoffs(self.effective.initial_ns, self.effective.max_ns, self.behaviour, self._phase(GC_PERIOD_NS))
+
+    def _phase(self, period_ns: int) -> int:
+        return self.loop.now + int(self.host.chance.random() * period_ns)

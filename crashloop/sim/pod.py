@@ -1,0 +1,153 @@
+"""A pod as the simulated cluster holds it: the manifest, its instances, and what the pod cache has seen of them."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from crashloop.spec.program import Life
+from crashloop.spec.scenario import Container, ContainerKind, Pod
+
+IMAGE = "crashloop/workload:1"
+RESOURCES = "cpu=10m"
+
+
+class Seen(IntEnum):
+    """State of an instance, in the order in which it passes through them."""
+
+    NOT_YET = 0
+    CREATED = 1
+    RUNNING = 2
+    EXITED = 3
+    REMOVED = 4
+
+
+class Instance:
+    """One container that the runtime created."""
+
+    __slots__ = (
+        "container_id",
+        "created_ns",
+        "exit_code",
+        "exited_ns",
+        "image",
+        "killed",
+        "life",
+        "name",
+        "number",
+        "ordinal",
+        "pid",
+        "removed_ns",
+        "sandbox",
+        "seen",
+        "started_ns",
+        "told",
+    )
+
+    def __init__(self, name: str, ordinal: int, number: int, image: str, sandbox: int, created_ns: int) -> None:
+        self.name = name
+        self.ordinal = ordinal
+        """How many instances of the container the runtime created before."""
+        self.number = number
+        """The kubelet's: restartCount."""
+        self.image = image
+        self.sandbox = sandbox
+        """How many sandboxes the pod had by then."""
+        self.container_id = ""
+        self.pid = 0
+        self.created_ns = created_ns
+        self.started_ns: int | None = None
+        self.exited_ns: int | None = None
+        self.removed_ns: int | None = None
+        self.exit_code = 0
+        self.life = 0
+        """The journal's number of what it runs."""
+        self.killed = False
+        self.seen = Seen.NOT_YET
+        """What the kubelet's pod cache says."""
+        self.told = Seen.NOT_YET
+        """What a pod lifecycle event was made of."""
+
+    def state(self, at_ns: int) -> Seen:
+        """Its true state at that time."""
+        if self.removed_ns is not None and self.removed_ns <= at_ns:
+            return Seen.REMOVED
+        if self.exited_ns is not None and self.exited_ns <= at_ns:
+            return Seen.EXITED
+        if self.started_ns is not None and self.started_ns <= at_ns:
+            return Seen.RUNNING
+        return Seen.CREATED if self.created_ns <= at_ns else Seen.NOT_YET
+
+
+class View(NamedTuple):
+    """An instance as a pod sync sees it: the state is the one of when the sync began."""
+
+    instance: Instance
+    state: Seen
+
+
+class PodView:
+    """All instances of a pod as a sync sees them, newest first."""
+
+    def __init__(self, instances: list[Instance]) -> None:
+        self._by_name: dict[str, list[View]] = {}
+        for instance in reversed(instances):
+            if Seen.NOT_YET < instance.seen < Seen.REMOVED:
+                self._by_name.setdefault(instance.name, []).append(View(instance, instance.seen))
+
+    def newest(self, name: str) -> View | None:
+        views = self._by_name.get(name)
+        return views[0] if views else None
+
+    def of(self, name: str) -> list[View]:
+        return self._by_name.get(name, [])
+
+    def newest_exited(self, name: str) -> Instance | None:
+        """The instance that a back-off is measured from."""
+        return next((view.instance for view in self.of(name) if view.state is Seen.EXITED), None)
+
+    def running(self) -> list[Instance]:
+        return [views[0].instance for views in self._by_name.values() if views[0].state < Seen.EXITED]
+
+    def __bool__(self) -> bool:
+        return bool(self._by_name)
+
+
+class SimPod:
+    """A pod object with its uid and everything the runtime holds for it."""
+
+    def __init__(self, name: str, uid: str, spec: Pod, created_ns: int) -> None:
+        self.name = name
+        self.uid = uid
+        self.spec = spec
+        self.created_ns = created_ns
+        self.inits = spec.of_kind(ContainerKind.INIT)
+        self.regulars = spec.of_kind(ContainerKind.REGULAR)
+        self.ephemerals = spec.of_kind(ContainerKind.EPHEMERAL)
+        self.instances: list[Instance] = []
+        """Those the runtime still holds, in order of creation."""
+        self.made: dict[str, int] = {}
+        """Instances created so far, by container."""
+        self.numbers: dict[str, int] = {}
+        """The restartCount of the newest instance, by container."""
+        self.lives: dict[str, int] = {}
+        """Lives begun so far, by container: the journal's count."""
+        self.images = {container.name: IMAGE for container in spec.containers}
+        self.resources = {container.name: RESOURCES for container in spec.containers}
+        self.sandbox_id: str | None = None
+        self.sandboxes = 0
+        self._programs = {container.name: container.program.each_life() for container in spec.containers}
+
+    @property
+    def stem(self) -> str:
+        """How the kubelet names it in messages."""
+        return f"{self.name}_default({self.uid})"
+
+    def next_life(self, container: Container) -> tuple[int, Life | None]:
+        """The number of the life that begins now, and what it does; None: it runs until it is killed."""
+        number = self.lives.get(container.name, 0)
+        self.lives[container.name] = number + 1
+        lives = self._programs[container.name]
+        return number, lives[number] if number < len(lives) else None
+
+    def alive(self) -> list[Instance]:
+        """Instances that have not exited."""
+        return [each for each in self.instances if each.exited_ns is None]

@@ -1,0 +1,142 @@
+"""The simulated container runtime and the containers' programs: what really happens, and what each of them writes down."""
+
+from collections.abc import Callable
+
+from crashloop.history.event import Kind
+from crashloop.sim.host import MS
+from crashloop.sim.loop import Steps, ignore
+from crashloop.sim.pod import Instance, SimPod
+from crashloop.sim.world import World
+from crashloop.spec.scenario import Container
+
+SHELL_MS = (1, 20)
+"""From the start of the process to the journal's first stamp."""
+LAST_WORDS_MS = (1, 8)
+"""From the journal's last stamp to the exit."""
+PUBLISH_MS = (1, 25)
+"""From the start of the process to the runtime's start event: a very short life exits before it."""
+REAP_MS = (1, 12)
+TERM_MS = (5, 60)
+SANDBOX_MS = (80, 400)
+
+
+class Runtime:
+    """Creates, starts, stops and removes containers in virtual time."""
+
+    def __init__(self, world: World) -> None:
+        self.loop, self.host, self.tape = world
+        self.ready_ns = self.loop.now
+        """The runtime does not answer before this time."""
+        self.on_change: Callable[[], None] = ignore
+        """Called when an instance started or exited."""
+        self.on_exit: Callable[[SimPod, Instance], None] = ignore
+        self.on_start: Callable[[SimPod, Container, Instance], None] = ignore
+        self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
+        self._ids = 0
+
+    def create_sandbox(self, pod: SimPod) -> Steps:
+        yield self._ready() + self.host.step_ms(SANDBOX_MS, self.loop.now)
+        pod.sandbox_id = self._new_id()
+        pod.sandboxes += 1
+        self._sandbox(pod, pod.sandbox_id, "created")
+        yield self.host.takes_ms(PUBLISH_MS)
+        self._sandbox(pod, pod.sandbox_id, "started")
+
+    def stop_sandbox(self, pod: SimPod, *, remove: bool = False) -> Steps:
+        sandbox_id, pod.sandbox_id = pod.sandbox_id, None
+        if sandbox_id is not None:
+            yield self._ready() + self.host.takes_ms(TERM_MS)
+            self._sandbox(pod, sandbox_id, "exited")
+            if remove:
+                self._sandbox(pod, sandbox_id, "removed")
+
+    def start(self, pod: SimPod, container: Container, number: int) -> Steps:
+        """Create the container's next instance under that restartCount and start it."""
+        yield self._ready() + self.host.step_ms(self.host.model.create_ms, self.loop.now)
+        now = self.loop.now
+        ordinal = pod.made.get(container.name, 0)
+        pod.made[container.name] = ordinal + 1
+        instance = Instance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
+        instance.container_id = self._new_id()
+        instance.pid = 1_000 + self._ids
+        pod.instances.append(instance)
+        self._event(pod, instance, now, Kind.CREATED, image=instance.image)
+        yield self.host.step_ms(self.host.model.start_ms, now)
+        self._run(pod, container, instance)
+
+    def _run(self, pod: SimPod, container: Container, instance: Instance) -> None:
+        born = self.loop.now
+        instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))
+        self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
+        instance.life, life = pod.next_life(container)
+        spoke = self.host.awake(born + self.host.takes_ms(SHELL_MS))
+        line = f"{self.tape.boot_ns(spoke) // (10 * MS)} start {instance.life}"
+        self.tape.journal(
+            spoke, Kind.STARTED, {"line": line}, pod_uid=pod.uid, container=container.name, instance=instance.life
+        )
+        if life is not None:
+            exit_ns = self.host.awake(spoke + int(life.run_s * 1e9) + self.host.takes_ms(LAST_WORDS_MS))
+            self.loop.at(exit_ns, lambda: self._exit(pod, instance, life.exit_code))
+            self.on_exit_planned(pod, container, exit_ns)
+        self.loop.at(instance.started_ns, self.on_change)
+        self.on_start(pod, container, instance)
+
+    def kill(self, pod: SimPod, container: Container, instance: Instance) -> Steps:
+        """SIGTERM, and wait for the exit."""
+        yield self._ready() + self.host.takes_ms(TERM_MS)
+        instance.killed = True
+        self._exit(pod, instance, container.exit_code_on_term)
+
+    def _exit(self, pod: SimPod, instance: Instance, exit_code: int) -> None:
+        if instance.exited_ns is not None:
+            return
+        now = self.loop.now
+        instance.exited_ns, instance.exit_code = now, exit_code
+        said = now - self.host.takes_ms(LAST_WORDS_MS)
+        line = f"{self.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
+        data = {"exit_code": exit_code, "line": line}
+        self.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
+        published = self.host.awake(now + self.host.takes_ms(REAP_MS))
+        self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, published_ns=published)
+        self.on_change()
+        self.on_exit(pod, instance)
+
+    def remove(self, pod: SimPod, instance: Instance) -> None:
+        """Remove an exited instance with its log."""
+        instance.removed_ns = self.loop.now
+        pod.instances.remove(instance)
+        self._event(pod, instance, self.loop.now, Kind.REMOVED)
+
+    def restart(self, down_ns: int) -> None:
+        """The runtime's daemon goes and comes back; containers live on."""
+        self.ready_ns = self.loop.now + down_ns
+
+    def _ready(self) -> int:
+        """Nanoseconds until the runtime answers."""
+        return max(0, self.ready_ns - self.loop.now)
+
+    def _new_id(self) -> str:
+        self._ids += 1
+        return f"{self._ids:064x}"
+
+    def _sandbox(self, pod: SimPod, sandbox_id: str, phase: str) -> None:
+        self.tape.runtime(self.loop.now, Kind.SANDBOX, {"container_id": sandbox_id, "phase": phase}, pod_uid=pod.uid)
+
+    def _event(
+        self,
+        pod: SimPod,
+        instance: Instance,
+        t_ns: int,
+        kind: Kind,
+        sent_ns: int | None = None,
+        **data: object,
+    ) -> None:
+        self.tape.runtime(
+            t_ns,
+            kind,
+            {"container_id": instance.container_id, **data},
+            sent_ns,
+            pod_uid=pod.uid,
+            container=instance.name,
+            instance=instance.ordinal,
+        )

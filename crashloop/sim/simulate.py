@@ -1,0 +1,81 @@
+"""One scenario on a simulated node: the history that a recorder would have written."""
+
+from random import Random
+
+from crashloop.history.event import Event, Kind
+from crashloop.sim.behaviour import S
+from crashloop.sim.config import Refusal, take
+from crashloop.sim.director import Director
+from crashloop.sim.faults import Fault, behaviour_of
+from crashloop.sim.host import CALM, Host, HostModel
+from crashloop.sim.kubelet import Kubelet
+from crashloop.sim.loop import Loop
+from crashloop.sim.runtime import Runtime
+from crashloop.sim.tape import Tape
+from crashloop.sim.world import World
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import PodScenario, StartupScenario
+from crashloop.spec.version import KubernetesVersion
+
+BEGIN_NS = 1_800_000_000 * S
+"""The Unix time at which every simulation begins (January 2027)."""
+KUBELET_EXITS_MS = (150, 900)
+KUBELET_HEALTHY_MS = (700, 3_000)
+_NO_FAULTS: frozenset[Fault] = frozenset()
+
+
+def simulate(
+    scenario: PodScenario,
+    profile: KubeletProfile,
+    version: KubernetesVersion,
+    *,
+    rng: Random,
+    faults: frozenset[Fault] = _NO_FAULTS,
+    host: HostModel = CALM,
+) -> tuple[Event, ...]:
+    """The history of a pod scenario on a node whose kubelet has that profile, version and those faults.
+
+    Raises ValueError if the kubelet does not start with that profile.
+    """
+    behaviour = behaviour_of(faults)
+    effective = take(profile, version, behaviour)
+    if isinstance(effective, Refusal):
+        raise ValueError(f"profile {profile.name!r}: kubelet {version} does not start: {effective.text}")
+    length_ns = int(scenario.until.at_most_s * 1e9)
+    machine = Host(host, rng, BEGIN_NS, length_ns)
+    tape = Tape(machine, BEGIN_NS)
+    loop = Loop(BEGIN_NS, machine.awake)
+    world = World(loop, machine, tape)
+    runtime = Runtime(world)
+    kubelet = Kubelet(world, runtime, effective, behaviour)
+    tape.began(scenario, profile, version)
+    kubelet.start()
+    director = Director(scenario, world, runtime, kubelet)
+    loop.run(BEGIN_NS + length_ns)
+    director.finish()
+    return tape.seal(loop.now, "complete" if director.complete else "deadline")
+
+
+def simulate_startup(
+    scenario: StartupScenario,
+    candidate: KubeletProfile,
+    version: KubernetesVersion,
+    *,
+    rng: Random,
+    faults: frozenset[Fault] = _NO_FAULTS,
+    host: HostModel = CALM,
+) -> tuple[Event, ...]:
+    """The history of a kubelet that is started with the candidate's configuration."""
+    outcome = take(candidate, version, behaviour_of(faults))
+    machine = Host(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
+    tape = Tape(machine, BEGIN_NS)
+    tape.began(scenario, candidate, version)
+    now = BEGIN_NS + machine.takes_ms((5, 50))
+    tape.kubelet(now, Kind.PROCESS_STARTED, {"pid": 5_001, "argv": ["kubelet", "--config=config.yaml"]})
+    if isinstance(outcome, Refusal):
+        now = machine.awake(now + machine.takes_ms(KUBELET_EXITS_MS))
+        tape.kubelet(now, Kind.PROCESS_EXITED, {"exit_code": outcome.exit_code, "stderr": outcome.text})
+    else:
+        now = machine.awake(now + machine.takes_ms(KUBELET_HEALTHY_MS))
+        tape.kubelet(now, Kind.PROCESS_HEALTHY, {"configz": outcome.configz})
+    return tape.seal(now + S // 100, "complete")

@@ -1,0 +1,191 @@
+"""What the kubelet states about a pod: phase, container states, restartCount. The status of the API object.
+
+pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses and getPhase @v1.37.1. The status is made before the decision
+of the same sync, so a back-off shows one sync later (reason cache), and a start with the next look at the runtime.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.decide import restarts
+from crashloop.sim.pod import Instance, PodView, Seen, SimPod
+from crashloop.sim.policy import Policies
+from crashloop.spec.scenario import Container
+
+State = dict[str, Any]
+
+_RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
+RESET_STATE: State = {"terminated": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE, "exitCode": 137}}
+TERMINAL = ("Succeeded", "Failed")
+
+
+class Statements:
+    """Makes the statuses of one pod."""
+
+    def __init__(self, pod: SimPod, policies: Policies) -> None:
+        self.pod = pod
+        self.policies = policies
+        self.reasons: dict[str, str] = {}
+        """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
+        self.reset: set[str] = set()
+        """Containers that RestartAllContainers removed and that have not started again."""
+        self._last: dict[str, State] = {}
+        """The last state stated of each container; it outlives the exited instance."""
+
+    def mark_reset(self, names: set[str]) -> None:
+        """RestartAllContainers removed the instances of these containers."""
+        self.reset |= names - self.reasons.keys()
+        self._last |= dict.fromkeys(self.reset, RESET_STATE)
+        self.reasons.clear()
+
+    def inherit(self, before: "Statements") -> None:
+        """Take over what the API object already says, after a restart of the kubelet."""
+        self.reset = before.reset
+        self._last = before._last
+
+    def status(self, view: PodView) -> tuple[dict[str, Any], str]:
+        """The PodStatus, and the true phase."""
+        pod, behaviour = self.pod, self.policies.behaviour
+        phase = self.phase(view)
+        status = {
+            "phase": self._stated_phase(phase, view),
+            "startTime": _stamp(pod.created_ns),
+            "conditions": [{"type": "PodScheduled", "status": "True"}],
+            "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
+            "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
+            "ephemeralContainerStatuses": [
+                self._container(each, view, behaviour) for each in pod.ephemerals if view.newest(each.name)
+            ],
+        }
+        return {name: value for name, value in status.items() if value}, phase
+
+    def phase(self, view: PodView) -> str:
+        """The phase by the rules of getPhase with the gate ContainerRestartRules on."""
+        failed, pending = self._init_progress(view)
+        if failed:
+            return "Failed"
+        newest = {each.name: view.newest(each.name) for each in self.pod.regulars}
+        if pending or any(seen is None and name not in self.reset for name, seen in newest.items()):
+            return "Pending"
+        if any(seen is not None and seen.state < Seen.EXITED for seen in newest.values()):
+            return "Running"
+        if any(
+            seen is None or restarts(seen.instance, container, self.pod, self.policies)
+            for container, seen in zip(self.pod.regulars, newest.values(), strict=True)
+        ):
+            return "Running"
+        ended_well = all(seen is not None and seen.instance.exit_code == 0 for seen in newest.values())
+        return "Succeeded" if ended_well else "Failed"
+
+    def _init_progress(self, view: PodView) -> tuple[bool, bool]:
+        """Whether an init container failed for good, and whether one is still to run."""
+        failed = pending = False
+        for container in self.pod.inits:
+            newest = view.newest(container.name)
+            if newest is None:
+                pending |= container.name not in self.reset
+            elif container.is_sidecar:
+                continue
+            elif newest.state is not Seen.EXITED:
+                pending = True
+            elif newest.instance.exit_code != 0:
+                again = restarts(newest.instance, container, self.pod, self.policies)
+                failed, pending = failed or not again, pending or again
+        return failed, pending
+
+    def _stated_phase(self, phase: str, view: PodView) -> str:
+        behaviour = self.policies.behaviour
+        if phase in TERMINAL and (view.running() or behaviour.never_ends):
+            return "Running"
+        if phase == "Failed" and behaviour.always_succeeded:
+            return "Succeeded"
+        if phase == "Succeeded" and behaviour.always_failed:
+            return "Failed"
+        if phase == "Running" and behaviour.failed_while_waiting and self._rule_is_about_to_act(view):
+            return "Failed"
+        return phase
+
+    def _rule_is_about_to_act(self, view: PodView) -> bool:
+        newest = [(each, view.newest(each.name)) for each in self.pod.regulars]
+        return all(seen is not None and seen.state is Seen.EXITED for _, seen in newest) and any(
+            seen is not None and self.policies.by_rule(container, seen.instance.exit_code) for container, seen in newest
+        )
+
+    def _container(self, container: Container, view: PodView, behaviour: Behaviour) -> dict[str, Any]:
+        name = container.name
+        views = view.of(name)
+        state, running = self._state(container, view)
+        previous = views[:1] if "waiting" in state else views[1:]
+        ended = next((seen.instance for seen in previous if seen.state is Seen.EXITED), None)
+        if ended is not None:
+            self._last[name] = _terminated(ended, behaviour.last_exit_code_offset, behaviour)
+        instance = views[0].instance if views else None
+        status = {
+            "name": name,
+            "state": state,
+            "ready": running,
+            "restartCount": self._count(name, instance),
+            "image": self.pod.images[name],
+            "imageID": "",
+            "started": running,
+        }
+        if name in self._last and not behaviour.forgets_last_state:
+            status["lastState"] = self._last[name]
+        if instance is not None:
+            status["containerID"] = f"containerd://{instance.container_id}"
+        return status
+
+    def _state(self, container: Container, view: PodView) -> tuple[State, bool]:
+        """The state, and whether it is running."""
+        newest = view.newest(container.name)
+        behaviour = self.policies.behaviour
+        if newest is None or newest.state is Seen.CREATED:
+            return self._not_started(container.name), False
+        self.reset.discard(container.name)
+        instance = newest.instance
+        if newest.state is Seen.RUNNING or behaviour.running_while_dead:
+            return {"running": {"startedAt": _stamp(instance.started_ns)}}, True
+        message = self.reasons.get(container.name)
+        if message is not None and restarts(instance, container, self.pod, self.policies):
+            return {"waiting": {"reason": "CrashLoopBackOff", "message": message}}, False
+        return _terminated(instance, behaviour.exit_code_offset, behaviour), False
+
+    def _not_started(self, name: str) -> State:
+        if name in self.reset:
+            return {"waiting": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE}}
+        return {"waiting": {"reason": "PodInitializing" if self.pod.inits else "ContainerCreating"}}
+
+    def _count(self, name: str, instance: Instance | None) -> int:
+        """The restartCount: that of the newest instance, or of the one to come after RestartAllContainers."""
+        behaviour = self.policies.behaviour
+        number = instance.number if instance is not None else self.pod.numbers.get(name, -1)
+        if name in self.reset and instance is None:
+            number += 1
+        number = max(number, 0)
+        if behaviour.count_stuck:
+            number = min(number, 1)
+        if behaviour.count_skips and number >= 2:
+            number += 1
+        if behaviour.count_drops and number >= 2:
+            number -= 2
+        return max(number + behaviour.count_offset, 0)
+
+
+def _terminated(instance: Instance, code_offset: int, behaviour: Behaviour) -> State:
+    code = instance.exit_code + code_offset
+    finished_ns = None if instance.exited_ns is None else instance.exited_ns + behaviour.finished_offset_s * S
+    return {
+        "terminated": {
+            "exitCode": code,
+            "reason": "Completed" if code == 0 else "Error",
+            "startedAt": _stamp(instance.started_ns),
+            "finishedAt": _stamp(finished_ns),
+            "containerID": f"containerd://{instance.container_id}",
+        }
+    }
+
+
+def _stamp(t_ns: int | None) -> str | None:
+    """A time as the API writes it, in whole seconds."""
+    return None if t_ns is None else datetime.fromtimestamp(t_ns // S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

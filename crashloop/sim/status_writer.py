@@ -1,0 +1,68 @@
+"""The kubelet's status manager and the API server behind it: what was stated reaches the watch, latest wins."""
+
+from collections.abc import Callable
+from typing import Any
+
+from crashloop.history.event import Channel, Kind
+from crashloop.sim.loop import ignore
+from crashloop.sim.world import World
+
+
+class StatusWriter:
+    """Writes the statuses of one pod, one after the other; those made meanwhile are coalesced into the last."""
+
+    def __init__(self, world: World, pod_uid: str) -> None:
+        self._loop, self._host, self._tape = world
+        self._uid = pod_uid
+        self._written: dict[str, Any] = {}
+        self._next: dict[str, Any] | None = None
+        self._busy = False
+        self._version = 1_000
+        self._delivered_ns = 0
+        self._to_relist = False
+        self.on_write: Callable[[], None] = ignore
+        self.on_delivery: Callable[[str], None] = ignore
+        """Called with the phase when the recorder has a status in hand."""
+
+    def state(self, status: dict[str, Any]) -> None:
+        """Make this the pod's status."""
+        self._next = status
+        if not self._busy:
+            self._write()
+
+    def _write(self) -> None:
+        status, self._next = self._next, None
+        if status is None or status == self._written:
+            return
+        self._busy = True
+        self._loop.after(self._host.takes_ms(self._host.model.api_ms), lambda: self._commit(status))
+
+    def _commit(self, status: dict[str, Any]) -> None:
+        self._written = status
+        self._version += 1
+        self._busy = False
+        self.on_write()
+        self._deliver()
+        self._write()
+
+    def _deliver(self) -> None:
+        """To the watch; while the recorder has lost it, the next list brings the latest."""
+        now = self._loop.now
+        gap = next((gap for gap in self._host.gaps.get(Channel.API, ()) if gap.from_ns <= now < gap.to_ns), None)
+        if gap is None:
+            received = now + self._host.takes_ms(self._host.model.delivery_ms)
+            self._receive(self._host.awake(max(received, self._delivered_ns)))
+        elif not self._to_relist:
+            self._to_relist = True
+            self._loop.at(gap.to_ns, self._relist)
+
+    def _relist(self) -> None:
+        self._to_relist = False
+        self._deliver()
+
+    def _receive(self, at_ns: int) -> None:
+        self._delivered_ns = at_ns
+        data = {"resource_version": str(self._version), "status": self._written}
+        self._tape.api(at_ns, Kind.STATUS, data, self._uid)
+        phase = str(self._written["phase"])
+        self._loop.at(at_ns, lambda: self.on_delivery(phase))

@@ -1,0 +1,225 @@
+"""One pod sync, from the look at the pod cache to the last start: the work of the kubelet on one pod.
+
+pkg/kubelet/kubelet.go SyncPod and pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, doBackOff @v1.37.1. A sync
+works with the pod as it was when the sync began: what it kills itself it still sees running.
+"""
+
+from crashloop.history.event import Kind
+from crashloop.sim.backoff import Backoffs
+from crashloop.sim.config import Effective
+from crashloop.sim.decide import Actions, Kill, decide
+from crashloop.sim.duration import spell
+from crashloop.sim.loop import Steps
+from crashloop.sim.pleg import Pleg
+from crashloop.sim.pod import Instance, PodView, Seen, SimPod
+from crashloop.sim.policy import Policies
+from crashloop.sim.prober import Prober
+from crashloop.sim.runtime import Runtime
+from crashloop.sim.statements import TERMINAL, Statements
+from crashloop.sim.status_writer import StatusWriter
+from crashloop.sim.worker import Worker
+from crashloop.sim.world import World
+from crashloop.spec.scenario import Container, ContainerKind
+
+FREE = 0
+SECOND_INSTANCE = 2
+"""The restart at which a faulty kubelet starts two instances: the first one that is delayed."""
+
+
+class PodSync:
+    """The kubelet's hold on one pod."""
+
+    def __init__(
+        self,
+        world: World,
+        runtime: Runtime,
+        pod: SimPod,
+        writer: StatusWriter,
+        effective: Effective,
+        policies: Policies,
+        backoffs: Backoffs,
+        tick_phase_ns: int,
+    ) -> None:
+        self.loop, self.host, self.tape = world
+        self.runtime = runtime
+        self.pod = pod
+        self.writer = writer
+        self.effective = effective
+        self.policies = policies
+        self.behaviour = policies.behaviour
+        self.backoffs = backoffs
+        self.statements = Statements(pod, policies)
+        self.pleg = Pleg(world, runtime, pod)
+        self.pleg.on_relist = self._relisted
+        self.worker = Worker(world, self.pleg, self.behaviour, effective.release, tick_phase_ns)
+        self.worker.sync = self._sync
+        self.prober = Prober(world, self.behaviour, self.worker.wake)
+
+    def exited(self, instance: Instance) -> None:
+        """The runtime saw an exit."""
+        if not self.worker.halted:
+            self.prober.ended(self.pod.spec.container(instance.name))
+
+    def _relisted(self, changed: bool, died: list[Instance]) -> None:
+        for name in {instance.name for instance in died}:
+            exited = [each for each in self.pod.instances if each.name == name and each.seen is Seen.EXITED]
+            for older in exited[:-1]:
+                self.runtime.remove(self.pod, older)
+        self.worker.relisted(changed)
+
+    def _sync(self) -> Steps:
+        yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
+        view = PodView(self.pod.instances)
+        status, phase = self.statements.status(view)
+        self.writer.state(status)
+        if phase in TERMINAL:
+            yield from self._terminate()
+            return
+        actions = decide(self.pod, view, self.policies, self.prober.probed)
+        if actions.reset is not None:
+            yield from self._reset(actions.reset)
+            return
+        if self.behaviour.siblings_too:
+            self._take_siblings_along(view, actions)
+        for kill in actions.kills:
+            yield from self.runtime.kill(self.pod, kill.container, kill.instance)
+        if actions.kill_pod:
+            yield from self._kill_all()
+            yield from self.runtime.stop_sandbox(self.pod)
+        if actions.create_sandbox:
+            yield from self.runtime.create_sandbox(self.pod)
+        yield from self._start_all(actions, view)
+
+    def _start_all(self, actions: Actions, view: PodView) -> Steps:
+        held_ns: int | None = None
+        acted = bool(actions.kills or actions.kill_pod)
+        for container in actions.starts:
+            wait_ns = self._back_off(container, view)
+            if wait_ns <= FREE:
+                acted = True
+                self.statements.reasons.pop(container.name, None)
+                yield from self._start(container)
+                continue
+            held_ns = wait_ns if held_ns is None else min(held_ns, wait_ns)
+            if container.kind is ContainerKind.INIT and not container.is_sidecar:
+                break
+        if held_ns is not None:
+            # The shortest back-off as of now: starting the others took time.
+            self.worker.completed(failed=True, held_ns=held_ns, acted=acted)
+        else:
+            self.worker.completed(failed=actions.kill_pod, acted=acted)
+
+    def _back_off(self, container: Container, view: PodView) -> int:
+        """For how long the start is held back, in nanoseconds; FREE counts as a start attempt."""
+        last = view.newest_exited(container.name)
+        if last is None or last.exited_ns is None:
+            return FREE
+        now, key = self.loop.now, self.key(container)
+        since = last.started_ns if self.behaviour.from_start and last.started_ns is not None else last.exited_ns
+        self._meddle(key, last)
+        if not self.behaviour.rules_wait and self.policies.by_rule(container, last.exit_code):
+            return FREE
+        wait_ns = self.backoffs.remaining_ns(key, since, now, last.exit_code)
+        if wait_ns <= FREE:
+            self.backoffs.next(key, since, now, self.host.chance.random())
+            return FREE
+        self._log(container, key)
+        return wait_ns
+
+    def _meddle(self, key: object, last: Instance) -> None:
+        """Where a faulty kubelet meddles with its counters."""
+        if self.behaviour.success_forgets and last.exit_code == 0:
+            self.backoffs.forget(key)
+        if self.behaviour.resets_at_sync:
+            self.backoffs.restart_curve(key)
+        if not self.behaviour.first_is_free:
+            self.backoffs.begin(key, self.loop.now)
+
+    def key(self, container: Container) -> tuple[str, ...]:
+        """What a counter belongs to: pkg/kubelet/kuberuntime/helpers.go GetBackoffKey."""
+        pod, name = self.pod, container.name
+        owner = pod.uid if self.behaviour.keyed_by_uid else pod.name
+        own = name if self.behaviour.keyed_by_container else ""
+        return owner, own, pod.images[name], pod.resources[name]
+
+    def _log(self, container: Container, key: object) -> None:
+        entry = self.backoffs.entry(key, self.loop.now)
+        stated_ns = int((entry.delay_ns if entry else 0) * self.behaviour.log_factor)
+        text = f"back-off {spell(stated_ns)} restarting failed container={container.name} pod={self.pod.stem}"
+        self.statements.reasons[container.name] = text
+        line = (
+            f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"{container.name}\\" '
+            f'with CrashLoopBackOff: \\"{text}\\"" podUID="{self.pod.uid}"'
+        )
+        data = {"line": line, "delay_s": stated_ns / 1e9}
+        self.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
+
+    def _start(self, container: Container) -> Steps:
+        pod, name = self.pod, container.name
+        number = pod.numbers.get(name, -1) + 1
+        pod.numbers[name] = number
+        if self.behaviour.new_sandbox and number:
+            yield from self._replace_sandbox()
+        if self.behaviour.starts_twice and number == SECOND_INSTANCE:
+            self.loop.spawn(self.runtime.start(pod, container, number))
+        yield from self.runtime.start(pod, container, number)
+
+    def _replace_sandbox(self) -> Steps:
+        yield from self.runtime.stop_sandbox(self.pod, remove=True)
+        yield from self.runtime.create_sandbox(self.pod)
+        for instance in self.pod.instances:
+            instance.sandbox = self.pod.sandboxes
+
+    def _reset(self, source: Container) -> Steps:
+        """Remove every instance, one after the other, the container that exited last; a new start-up follows."""
+        pod, scope = self.pod, self.behaviour.reset_scope
+        others = [each for each in (*pod.regulars, *pod.inits) if each is not source]
+        targets = {"all": [*others, source], "source": [source], "regular": [*pod.regulars]}[scope]
+        removed = set()
+        killed = False
+        for container in targets:
+            for instance in [each for each in pod.instances if each.name == container.name]:
+                removed.add(container.name)
+                if instance.exited_ns is None:
+                    killed = True
+                    yield from self.runtime.kill(pod, container, instance)
+                self.runtime.remove(pod, instance)
+        if source.name not in removed:
+            for instance in [each for each in pod.instances if each.name == source.name]:
+                self.runtime.remove(pod, instance)
+        if not self.behaviour.reset_keeps_sandbox:
+            yield from self._replace_sandbox()
+        self.statements.mark_reset(removed)
+        self.worker.completed(failed=False)
+        if killed or self.effective.release >= (1, 36):
+            self.worker.wake()
+
+    def _take_siblings_along(self, view: PodView, actions: Actions) -> None:
+        if not any(view.newest(each.name) for each in actions.starts):
+            return
+        for container in self.pod.regulars:
+            newest = view.newest(container.name)
+            if newest is not None and newest.state is Seen.RUNNING:
+                actions.kills.append(Kill(container, newest.instance))
+                actions.starts.append(container)
+
+    def _kill_all(self) -> Steps:
+        for instance in self.pod.alive():
+            yield from self.runtime.kill(self.pod, self.pod.spec.container(instance.name), instance)
+
+    def _terminate(self) -> Steps:
+        """The pod is done: stop what still runs, say how it ended, give the sandbox back."""
+        yield from self._kill_all()
+        self.pleg.refresh()
+        self.writer.state(self.statements.status(PodView(self.pod.instances))[0])
+        yield from self.runtime.stop_sandbox(self.pod)
+        self.worker.halt()
+        self.worker.completed(failed=False)
+
+    def delete(self) -> Steps:
+        """The pod was deleted: stop and remove everything."""
+        self.worker.halt()
+        yield from self._kill_all()
+        for instance in list(self.pod.instances):
+            self.runtime.remove(self.pod, instance)
+        yield from self.runtime.stop_sandbox(self.pod, remove=True)
