@@ -26,7 +26,14 @@ BINARY = "kube"
 BUILD_S = 3600.0
 """A cold build takes about 8 minutes on 2 cores."""
 MODULES_S = 900.0
-MISSING = ("no required module provides package", "unknown revision", "404 Not Found", "410 Gone", "403 Forbidden")
+MISSING = (
+    "no required module provides package",
+    "missing go.sum entry for module providing package",
+    "unknown revision",
+    "404 Not Found",
+    "410 Gone",
+    "403 Forbidden",
+)
 UNREACHABLE = ("dial tcp", "i/o timeout", "TLS handshake", "connection reset", "module lookup disabled")
 """How `go` words it; it has no exit codes for them."""
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}
