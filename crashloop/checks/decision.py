@@ -1,6 +1,7 @@
 """Checker of the decision after each exit: restarted if and only if the model says so."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -88,11 +89,10 @@ def check_no_restart(case: Case) -> Checked:
             instances = ran(pod, spec.name)
             if not instances:
                 findings.append(inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'))
-            for again in instances[1:]:
+            for before, again in pairwise(instances):
+                lines = tuple(fact.line for fact in (before.exit, again.created or again.start) if fact)
                 findings.append(
-                    fail(
-                        f'"{spec.name}" was started again {at_lines(again.lines)}; it was not to restart.', *again.lines
-                    )
+                    fail(f'"{spec.name}" was started again {at_lines(lines)}; it was not to restart.', *lines)
                 )
             for each in exits_of(case, pod, spec.name):
                 quiet = None if each.following else _quiet(case, each)
@@ -105,7 +105,8 @@ def _judged(case: Case, each: Exit) -> Finding | None:
     """One exit against its decision."""
     stays_down = each.decided.decision is Decision.STOP
     if each.following is not None and stays_down:
-        lines = (each.line, *each.following.lines[:1])
+        again = each.following.created or each.following.start
+        lines = (each.line, *((again.line,) if again else ()))
         return fail(
             f"{each.name} and was restarted {at_lines(lines)}; it was not to restart: {each.decided.step}.", *lines
         )

@@ -1,6 +1,6 @@
 """Checkers of delays: every delay against both its bounds, and what single requirements ask of some of them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from crashloop.checks.bounds import too_early, too_late
@@ -11,6 +11,7 @@ from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.missing import missing_restart
 from crashloop.checks.observed import ran
 from crashloop.checks.words import at_lines, count
+from crashloop.spec.program import Program
 
 MIN_DELAYS = 2
 """The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""
@@ -53,20 +54,25 @@ def check_cap(case: Case) -> Checked:
     """Delays MUST stop growing at the maximum. Needs min_at_cap (1) delays at the maximum."""
     maximum_s = case.prediction.curve.maximum_s
     at_cap = [each for each in all_delays(case) if each.due.delay_s >= maximum_s]
-    return _judged(case, at_cap, least=int(case.number("min_at_cap", 1)), what="delay at the maximum")
+    return _judged(case, at_cap, least=int(case.number("min_at_cap", 1)), rest="at the maximum")
 
 
 def check_reset(case: Case) -> Checked:
     """The delay after the longest life and the one after it MUST be those due. Needs both, of one container."""
     around: list[Delay] = []
     for container in case.scenario.pod.containers:
-        lives = container.program.each_life()
-        if not lives:
-            continue
-        longest = max(range(len(lives)), key=lambda number: lives[number].run_s)
-        wanted = (longest + 1, longest + 2)
+        longest = _longest_life(container.program)
+        wanted = () if longest is None else (longest + 1, longest + 2)
         around += [each for each in all_delays(case) if each.container == container.name and each.due.restart in wanted]
-    return _judged(case, around, least=2, what="delay after the long life", counts=lambda _: True)
+    return _judged(case, around, least=2, rest="after the long life", counts=lambda _: True)
+
+
+def _longest_life(program: Program) -> int | None:
+    """The number of the one life that is longer than all others."""
+    by_length = sorted(enumerate(program.each_life()), key=lambda life: -life[1].run_s)
+    if len(by_length) < 2 or by_length[0][1].run_s == by_length[1][1].run_s:
+        return None
+    return by_length[0][0]
 
 
 def check_independent_counters(case: Case) -> Checked:
@@ -83,7 +89,7 @@ def check_independent_counters(case: Case) -> Checked:
         if instances:
             seen[container.name] = sum(_counts(each) for each in delays if each.container == container.name)
         if instances[1:] and not case.prediction.containers[container.name].exits:
-            lines = instances[1].lines
+            lines = instances[1].lines[:1]
             findings.append(
                 fail(f'"{container.name}" was restarted {at_lines(lines)}; only others had exited.', *lines)
             )
@@ -108,7 +114,8 @@ def _judged(
     late: bool = True,
     least: int | None = None,
     what: str = "delay",
-    counts: Any = _counts,
+    rest: str = "",
+    counts: Callable[[Delay], bool] = _counts,
 ) -> Checked:
     """Both bounds of each, and the least number of them."""
     judged = tuple(delays)
@@ -116,7 +123,7 @@ def _judged(
     needed = int(case.number("min_delays", MIN_DELAYS)) if least is None else least
     seen = sum(1 for each in judged if each.shortest is not None and counts(each))
     if seen < needed and not findings:
-        findings.append(inconclusive(f"{count(seen, what)} seen, {needed} needed: {why_it_ended(case)}."))
+        findings.append(inconclusive(f"{count(seen, what, rest)} seen, {needed} needed: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings), facts={"delays": [row(case, each) for each in judged]})
 
 

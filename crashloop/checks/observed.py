@@ -1,7 +1,7 @@
 """One container's history in the words of the back-off model: its lives, and what else touched its counter."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from crashloop.checks.case import Case
 from crashloop.history.instances import Instance
@@ -100,7 +100,7 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
         if part is not None and done.ok and (done.data.arguments or {}).get("container", container) == container:
             yield KeyChanged((done.t_ns - zero) / 1e9, part)
     instances = pod.instances(container)
-    for instance, following in zip(instances, (*instances[1:], None), strict=True):
+    for instance, following in zip_longest(instances, instances[1:]):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
         removed = instance.removed

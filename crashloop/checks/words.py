@@ -27,6 +27,6 @@ def at_lines(lines: Iterable[int]) -> str:
     return f"(history lines {', '.join(map(str, numbers[:-1]))} and {numbers[-1]})"
 
 
-def count(number: int, noun: str) -> str:
-    """`1 delay`, `3 delays`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def count(number: int, noun: str, rest: str = "") -> str:
+    """`1 delay`, `3 delays`, `3 delays at the maximum`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}{' ' + rest if rest else ''}"
