@@ -6,7 +6,7 @@ profiles (manifests/kubelet). The resolved settings are written to the run direc
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -184,4 +184,4 @@ def _path(kind: type, value: object) -> object:
     return kind(value)
 
 
-_CHECKS: dict[type, Any] = {Path: _absolute, str: _text, float: _seconds}
+_CHECKS: dict[type, Callable[[str, str], object]] = {Path: _absolute, str: _text, float: _seconds}

@@ -93,7 +93,7 @@ def test_the_hosts_runc_is_used_and_its_dynamic_busybox_is_not(
 ) -> None:
     write_programs(bare_host, "runc", "busybox")
     own = write_programs(tmp_path / "own", *(program for program in PROGRAMS if program not in ("runc", "busybox")))
-    with pytest.raises(PrerequisiteError, match=r"^busybox package: not in the cache"):
+    with pytest.raises(PrerequisiteError, match=r"^busybox: not in the cache"):
         ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)
     write_programs(own, "busybox")
     binaries = ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)

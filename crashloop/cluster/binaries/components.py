@@ -68,13 +68,19 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     """What is fetched, built and cached as one: one cache entry."""
 
     name: str
-    version: str
+    version: str = ""
+    """Empty where the distribution decides."""
     programs: tuple[str, ...]
     releases: tuple[ReleaseFile, ...] = ()
     go_install: GoInstall | None = None
     go_programs: tuple[str, ...] = ()
     """Programs that the Go module in kube_build holds; etcd comes with a build of Kubernetes."""
     package: Package | None = None
+
+    @property
+    def label(self) -> str:
+        """For messages: `containerd 2.3.7`."""
+        return f"{self.name} {self.version}".strip()
 
 
 def architecture() -> str:
@@ -194,7 +200,6 @@ def runc(versions: Versions) -> Component:
 
 BUSYBOX = Component(
     name="busybox",
-    version="package",
     programs=("busybox",),
     package=Package(name="busybox-static", paths=("bin/busybox", "usr/bin/busybox")),
 )

@@ -78,8 +78,8 @@ def _install(component: Component, folder: Path, progress: Progress) -> None:
     packages = [f"{package}@v{component.version}" for package in recipe.packages.values()]
     flags = f"-s -w -X {recipe.version_variable.format(version=component.version)}"
     argv = ["go", "install", "-trimpath", "-tags", recipe.tags, "-ldflags", flags, *packages]
-    with progress.step(f"building {component.name} {component.version} (about a minute the first time)"):
-        _go(argv, f"build of {component.name}", BUILD_S, env={"GOBIN": str(folder)})
+    with progress.step(f"building {component.label} (about a minute the first time)"):
+        _go(argv, f"build of {component.label}", BUILD_S, env={"GOBIN": str(folder)})
 
 
 def _build_module(component: Component, folder: Path, progress: Progress) -> None:
@@ -89,7 +89,7 @@ def _build_module(component: Component, folder: Path, progress: Progress) -> Non
         shutil.copy(TEMPLATES / f"{source.replace('-', '_')}.go", module)
     is_etcd_alone = component.go_programs == ("etcd",)
     version = COMMITTED if is_etcd_alone else KubernetesVersion.parse(component.version)
-    label = f"{component.name} {component.version}"
+    label = component.label
     if version == COMMITTED:
         for name in ("go.mod", "go.sum"):
             shutil.copy(TEMPLATES / name, module)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.cluster.binaries.cache import Cache, CachedEntry, Entry, Program
-from crashloop.cluster.binaries.components import Component, Source, architecture
+from crashloop.cluster.binaries.components import BUSYBOX, Component, Source, architecture
 from crashloop.cluster.binaries.download import Releases
 from crashloop.cluster.binaries.go_build import TEMPLATES, build_component
 from crashloop.cluster.binaries.packages import unpack_package
@@ -67,13 +67,13 @@ class Provision:
     def _download(self, component: Component, folder: Path) -> None:
         if not component.releases:
             raise NotAvailable("no official binaries with a checksum are known")
-        with self.progress.step(f"downloading the official release of {component.name} {component.version}"):
+        with self.progress.step(f"downloading the official release of {component.label}"):
             self.releases.fetch(component, folder)
 
     def _nowhere(self, component: Component, reasons: dict[Source, str]) -> str:
         names = ", ".join(component.programs)
         lines = [
-            f"{component.name} {component.version}: not in the cache ({self.cache.root}), and no source has it.",
+            f"{component.label}: not in the cache ({self.cache.root}), and no source has it.",
             *(f"  {SOURCE_NAMES[source]}: {reason}." for source, reason in reasons.items()),
             "Any one of these helps:",
             *self._ways(component),
@@ -89,7 +89,10 @@ class Provision:
         if component.go_install or component.go_programs:
             ways.append("  Go 1.26 or newer on PATH, with a connection to a Go module proxy (`go env GOPROXY`).")
         if component.package:
-            ways.append(f"  {component.programs[0]} on PATH (on Debian and Ubuntu: package {component.package.name}).")
+            linked = ", statically linked" if component is BUSYBOX else ""
+            ways.append(
+                f"  {component.programs[0]}{linked}, on PATH (on Debian and Ubuntu: package {component.package.name})."
+            )
         return ways
 
 
@@ -99,7 +102,7 @@ def entry_name(component: Component, arch: str) -> str:
     if component.go_programs:
         for template in sorted(TEMPLATES.iterdir()):
             recipe.update(template.read_bytes())
-    return f"{component.name}-{component.version}-linux-{arch}-{recipe.hexdigest()[:8]}"
+    return f"{component.label.replace(' ', '-')}-linux-{arch}-{recipe.hexdigest()[:8]}"
 
 
 def _inspected(component: Component, source: Source, folder: Path) -> Entry:
