@@ -1,0 +1,78 @@
+"""Gates per release: which exist, which are on, which are locked."""
+
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.model.gates import GATES, RELEASES, GateState, effective_gates, gate_state, is_enabled, knows_gate
+from crashloop.spec.profile import (
+    MAX_PERIOD_GATE,
+    REDUCED_DECAY_GATE,
+    RESTART_ALL_GATE,
+    RESTART_RULES_GATE,
+    KubeletProfile,
+)
+from crashloop.spec.version import KubernetesVersion
+
+STOCK = KubeletProfile(name="stock")
+
+
+@pytest.mark.parametrize(
+    ("minor", "on", "off"),
+    [
+        (33, set(), {MAX_PERIOD_GATE, REDUCED_DECAY_GATE}),
+        (34, set(), {MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE}),
+        (35, {MAX_PERIOD_GATE, RESTART_RULES_GATE}, {REDUCED_DECAY_GATE, RESTART_ALL_GATE}),
+        (36, {MAX_PERIOD_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE}, {REDUCED_DECAY_GATE}),
+        (37, {MAX_PERIOD_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE}, {REDUCED_DECAY_GATE}),
+    ],
+)
+def test_each_release_has_its_defaults(minor: int, on: set[str], off: set[str]) -> None:
+    gates = effective_gates(STOCK, KubernetesVersion(1, minor))
+    restarting = {MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE}
+    assert {gate for gate in restarting & gates.keys() if gates[gate]} == on
+    assert {gate for gate in restarting & gates.keys() if not gates[gate]} == off
+
+
+def test_a_profile_overrides_defaults_but_not_locks() -> None:
+    profile = KubeletProfile(
+        name="gates", config={"featureGates": {REDUCED_DECAY_GATE: True, "NodeDeclaredFeatures": False, "Other": True}}
+    )
+    gates = effective_gates(profile, KubernetesVersion(1, 37))
+    assert gates[REDUCED_DECAY_GATE]
+    assert gates["NodeDeclaredFeatures"]
+    assert gates["Other"]
+
+
+def test_a_profile_with_a_version_of_its_own_has_that_releases_gates() -> None:
+    old = KubeletProfile(name="old", kubernetes_version="v1.34.4")
+    assert not effective_gates(old, KubernetesVersion(1, 37))[MAX_PERIOD_GATE]
+
+
+def test_gates_come_and_go_with_releases() -> None:
+    assert not knows_gate(RESTART_ALL_GATE, KubernetesVersion(1, 34))
+    assert knows_gate(RESTART_ALL_GATE, KubernetesVersion(1, 35))
+    assert knows_gate("SidecarContainers", KubernetesVersion(1, 36))
+    assert not knows_gate("SidecarContainers", KubernetesVersion(1, 37))
+
+
+def test_a_gate_without_a_row_is_not_called_unknown() -> None:
+    assert knows_gate("KubeletPSI", KubernetesVersion(1, 37))
+    assert gate_state("KubeletPSI", KubernetesVersion(1, 37)) is None
+
+
+def test_what_is_left_out_is_as_the_release_has_it() -> None:
+    assert is_enabled(RESTART_RULES_GATE, {}, KubernetesVersion(1, 35))
+    assert not is_enabled(RESTART_RULES_GATE, {RESTART_RULES_GATE: False}, KubernetesVersion(1, 35))
+
+
+def test_a_newer_release_counts_as_the_newest_known_one() -> None:
+    assert gate_state("NodeDeclaredFeatures", KubernetesVersion(1, 99)) is GateState.LOCKED
+
+
+def test_an_older_release_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"Kubernetes 1\.32\.0: the model begins with release 1\.33"):
+        effective_gates(STOCK, KubernetesVersion(1, 32))
+
+
+def test_every_row_has_a_column_for_each_release() -> None:
+    assert {len(row) for row in GATES.values()} == {len(RELEASES)}

@@ -1,0 +1,67 @@
+"""Restarts after kills by the kubelet: the documented curve, and the stale status that the kubelet goes by."""
+
+import pytest
+
+from crashloop.model.backoff import CounterLost, Lived, Observed, dues
+from crashloop.model.config import Curve
+from crashloop.model.variants import DOCUMENTED, TWO_FREE_AFTER_KILLS
+from crashloop.spec.scenario import Mode
+from crashloop.spec.version import KubernetesVersion
+
+V1_37 = KubernetesVersion(1, 37)
+SHIPPED = frozenset({TWO_FREE_AFTER_KILLS})
+
+
+def liveness_loop(curve: Curve, life_s: float, kills: int, deviations: frozenset[str]) -> list[float]:
+    """Delays of a container that is killed `life_s` into each life and restarted when due."""
+    lives: list[Lived] = []
+    start_s = 0.0
+    for _ in range(kills):
+        lives.append(Lived(start_s, start_s + life_s, killed_by_kubelet=True))
+        found = dues(curve, lives, version=V1_37, mode=Mode.ANNOTATED, deviations=deviations)
+        start_s += life_s + found[-1].delay_s
+    return [due.delay_s for due in found]
+
+
+@pytest.mark.parametrize(
+    ("curve", "life_s", "delays"),
+    [
+        (Curve(10, 300), 30, [0, 0, 0, 0, 40, 80, 160, 300, 0, 300, 0]),
+        (Curve(10, 300), 5, [0, 0, 10, 20, 40, 80]),
+        (Curve(10, 10), 5, [0, 0, 10, 0, 10, 0]),
+        (Curve(1, 1), 1, [0, 0, 0, 0, 0, 0]),
+        (Curve(1, 1), 30, [0, 0, 0, 0, 0, 0]),
+    ],
+    ids=["outlives-the-first-delays", "short-lives", "alternates-at-the-cap", "never-delayed", "never-delayed-long"],
+)
+def test_the_kubelet_goes_by_the_exit_before_the_kill(curve: Curve, life_s: float, delays: list[float]) -> None:
+    assert liveness_loop(curve, life_s, len(delays), SHIPPED) == delays
+
+
+@pytest.mark.parametrize("life_s", [5, 30])
+def test_kills_wait_like_crashes_as_documented(life_s: float) -> None:
+    assert liveness_loop(Curve(10, 300), life_s, 6, DOCUMENTED) == [0, 10, 20, 40, 80, 160]
+
+
+def test_a_kill_close_to_the_delay_may_go_either_way() -> None:
+    lives = [Lived(0, 9, True), Lived(9, 18, True), Lived(18, 27, True)]
+    found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+    assert [each.delay_s for each in found[-1].windows] == [0, 10]
+
+
+def test_crashes_between_kills_keep_their_delay() -> None:
+    lives = [Lived(0, 5), Lived(5, 10), Lived(20, 25, True), Lived(25, 26)]
+    found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+    assert [due.delay_s for due in found] == [0, 10, 20, 40]
+
+
+def test_after_a_lost_counter_a_kill_counts_from_the_beginning_at_once() -> None:
+    lives: list[Observed] = [
+        Lived(0, 5, True),
+        Lived(5, 10, True),
+        Lived(10, 20, True),
+        CounterLost(15),
+        Lived(20, 22, True),
+    ]
+    found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+    assert [due.delay_s for due in found] == [0, 0, 0, 10]
