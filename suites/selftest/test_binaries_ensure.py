@@ -5,12 +5,19 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.binaries import Source, ensure_binaries, ensure_kubelet
-from crashloop.cluster.binaries.components import KUBERNETES_PROGRAMS, architecture, kubernetes
+from crashloop.cluster.binaries.components import (
+    BUSYBOX,
+    KUBERNETES_PROGRAMS,
+    architecture,
+    containerd,
+    kubernetes,
+    runc,
+)
 from crashloop.cluster.binaries.ensure import PROGRAMS
 from crashloop.cluster.binaries.provision import Provision, entry_name
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
-from crashloop.settings import Settings
+from crashloop.settings import Settings, Versions
 from suites.selftest.binaries_kit import NOWHERE, release_site, settings_for, write_program, write_programs
 
 SILENT = SilentProgress()
@@ -108,7 +115,6 @@ def test_a_host_that_has_no_way_is_told_all_ways(bare_host: Path, settings: Sett
         f"kubernetes 1.37.1: not in the cache ({settings.paths.cache_dir}/binaries), and no source has it.",
         f"  official release: {NOWHERE}: [Errno 111] Connection refused.",
         "  build with Go: no `go` on PATH.",
-        "  package of the distribution: no distribution package is known for it.",
         "Any one of these helps:",
         f"  a connection to {NOWHERE}, or a mirror of it: CRASHLOOP_RELEASE_URL.",
         "  Go 1.26 or newer on PATH, with a connection to a Go module proxy (`go env GOPROXY`).",
@@ -179,3 +185,11 @@ def test_another_recipe_is_another_entry() -> None:
     whole, alone = kubernetes("1.37.1"), kubernetes("1.37.1", ("kubelet",))
     assert entry_name(whole, "amd64").startswith("kubernetes-1.37.1-linux-amd64-")
     assert len({entry_name(whole, "amd64"), entry_name(whole, "arm64"), entry_name(alone, "amd64")}) == 3
+
+
+def test_sources_are_tried_in_the_promised_order() -> None:
+    versions = Versions()
+    assert kubernetes("1.37.1").sources == (Source.DOWNLOAD, Source.BUILD)
+    assert containerd(versions).sources == (Source.DOWNLOAD, Source.BUILD)
+    assert runc(versions).sources == (Source.DOWNLOAD, Source.PACKAGE)
+    assert BUSYBOX.sources == (Source.PACKAGE,)

@@ -149,8 +149,3 @@ def test_containerd_is_installed_with_its_version_and_without_what_needs_c_libra
         "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2@v2.3.7 "
         "github.com/containerd/containerd/v2/cmd/ctr@v2.3.7"
     )
-
-
-def test_busybox_is_not_built(go: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotAvailable, match="it cannot be built with `go`"):
-        build_component(components.BUSYBOX, work_folder(tmp_path), SILENT)

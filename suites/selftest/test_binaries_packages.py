@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import components
+from crashloop.cluster.binaries.components import Package
 from crashloop.cluster.binaries.packages import unpack_package
 from crashloop.cluster.binaries.sources import NotAvailable
-from crashloop.settings import Versions
+
+BUSYBOX = Package(name="busybox-static", paths=("bin/busybox", "usr/bin/busybox"))
 
 pytestmark = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb (Debian or Ubuntu)")
 
@@ -56,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", ["bin/busybox", "usr/bin/busybox"])
 def test_the_program_is_all_that_is_left_of_the_package(apt: Path, tmp_path: Path, folder: Path, path: str) -> None:
     teach(apt, f"cp {package_with(tmp_path, path)} .")
-    unpack_package(components.BUSYBOX, folder)
+    unpack_package("busybox", BUSYBOX, folder)
     assert [(file.name, file.read_text(), file.stat().st_mode & 0o777) for file in folder.iterdir()] == [
         ("busybox", "a program", 0o755)
     ]
@@ -65,7 +66,7 @@ def test_the_program_is_all_that_is_left_of_the_package(apt: Path, tmp_path: Pat
 def test_a_host_without_package_lists_gets_them_into_the_cache(apt: Path, tmp_path: Path, folder: Path) -> None:
     archive = package_with(tmp_path, "bin/busybox")
     teach(apt, f'case "$*" in *lists*download*) cp {archive} .;; *lists*update) ;; *) exit 100;; esac')
-    unpack_package(components.BUSYBOX, folder)
+    unpack_package("busybox", BUSYBOX, folder)
     assert (folder / "busybox").read_text() == "a program"
     calls = (apt.parent / "calls").read_text().splitlines()
     assert [call.split(" ")[-2:] for call in calls] == [
@@ -78,16 +79,11 @@ def test_a_host_without_package_lists_gets_them_into_the_cache(apt: Path, tmp_pa
 def test_a_package_that_the_sources_do_not_have_is_not_available(apt: Path, folder: Path) -> None:
     teach(apt, "echo 'E: Unable to locate package runc' >&2; exit 100")
     with pytest.raises(NotAvailable) as caught:
-        unpack_package(components.runc(Versions()), folder)
+        unpack_package("runc", Package(name="runc", paths=("usr/sbin/runc",)), folder)
     assert str(caught.value) == "`apt-get download runc`: E: Unable to locate package runc"
 
 
 def test_a_package_without_the_program_is_not_available(apt: Path, tmp_path: Path, folder: Path) -> None:
     teach(apt, f"cp {package_with(tmp_path, 'usr/share/doc/busybox')} .")
     with pytest.raises(NotAvailable, match=r"^busybox-static_1\.35_all\.deb has no bin/busybox or usr/bin/busybox$"):
-        unpack_package(components.BUSYBOX, folder)
-
-
-def test_a_component_without_a_package_is_not_available(apt: Path, folder: Path) -> None:
-    with pytest.raises(NotAvailable, match="no distribution package is known for it"):
-        unpack_package(components.containerd(Versions()), folder)
+        unpack_package("busybox", BUSYBOX, folder)

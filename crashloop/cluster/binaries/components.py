@@ -82,6 +82,16 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         """For messages: `containerd 2.3.7`."""
         return f"{self.name} {self.version}".strip()
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where it can come from if it is not in the cache, in the order in which that is tried."""
+        known = {
+            Source.DOWNLOAD: self.releases,
+            Source.BUILD: self.go_install or self.go_programs,
+            Source.PACKAGE: self.package,
+        }
+        return tuple(source for source, how in known.items() if how)
+
 
 def architecture() -> str:
     """This host's architecture as releases spell it. Raises PrerequisiteError on one that has no cluster binaries."""

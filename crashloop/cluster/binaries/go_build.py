@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries.components import Component
+from crashloop.cluster.binaries.components import Component, GoInstall
 from crashloop.cluster.binaries.gomod import generated_go_mod, version_flags
 from crashloop.cluster.binaries.sources import NotAvailable
 from crashloop.cluster.provider import Progress
@@ -49,16 +49,14 @@ class _Module(msgspec.Struct, rename="pascal"):
 def build_component(component: Component, folder: Path, progress: Progress) -> None:
     """Build all programs of a component into the folder.
 
-    Raises NotAvailable if there is no `go` or it has no source for this, UsageError for a version that does not exist,
+    Raises NotAvailable if there is no `go` or no module proxy answers, UsageError for a version that does not exist,
     PrerequisiteError or CommandFailed if the build fails.
     """
-    if component.go_install is None and not component.go_programs:
-        raise NotAvailable("it cannot be built with `go`")
     _check_go()
-    if component.go_install is not None:
-        _install(component, folder, progress)
-    else:
+    if component.go_install is None:
         _build_module(component, folder, progress)
+    else:
+        _install(component, component.go_install, folder, progress)
 
 
 def _check_go() -> None:
@@ -72,9 +70,7 @@ def _check_go() -> None:
         )
 
 
-def _install(component: Component, folder: Path, progress: Progress) -> None:
-    recipe = component.go_install
-    assert recipe is not None
+def _install(component: Component, recipe: GoInstall, folder: Path, progress: Progress) -> None:
     packages = [f"{package}@v{component.version}" for package in recipe.packages.values()]
     flags = f"-s -w -X {recipe.version_variable.format(version=component.version)}"
     argv = ["go", "install", "-trimpath", "-tags", recipe.tags, "-ldflags", flags, *packages]

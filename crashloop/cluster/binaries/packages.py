@@ -7,28 +7,24 @@ lists are fetched into the cache, so the system stays as it is and no root is ne
 import shutil
 from pathlib import Path
 
-from crashloop.cluster.binaries.components import Component, Package
+from crashloop.cluster.binaries.components import Package
 from crashloop.cluster.binaries.sources import NotAvailable
 from crashloop.cluster.runner import CommandFailed, run
 
 APT_S = 300.0
 
 
-def unpack_package(component: Component, folder: Path) -> None:
-    """Put the program of a component's package into the folder.
+def unpack_package(program: str, package: Package, folder: Path) -> None:
+    """Put a program out of its package into the folder.
 
     Raises NotAvailable if the host has no apt, or its sources do not have the package.
     """
-    package = component.package
-    if package is None:
-        raise NotAvailable("no distribution package is known for it")
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise NotAvailable("this is not Debian or Ubuntu: no `apt-get` and `dpkg-deb` on PATH")
     work = folder / ".package"
     work.mkdir()
     archive = _download(package, work)
     run(["dpkg-deb", "-x", archive, work / "root"], describe=f"package {package.name}", timeout_s=60)
-    (program,) = component.programs
     unpacked = next((work / "root" / path for path in package.paths if (work / "root" / path).is_file()), None)
     if unpacked is None:
         raise NotAvailable(f"{archive.name} has no {' or '.join(package.paths)}")

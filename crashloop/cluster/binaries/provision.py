@@ -52,12 +52,12 @@ class Provision:
         attempts: dict[Source, Callable[[], None]] = {
             Source.DOWNLOAD: lambda: self._download(component, folder),
             Source.BUILD: lambda: build_component(component, folder, self.progress),
-            Source.PACKAGE: lambda: unpack_package(component, folder),
+            Source.PACKAGE: lambda: _unpack(component, folder),
         }
         reasons: dict[Source, str] = {}
-        for source, attempt in attempts.items():
+        for source in component.sources:
             try:
-                attempt()
+                attempts[source]()
                 return _inspected(component, source, folder)
             except NotAvailable as reason:
                 reasons[source] = str(reason)
@@ -65,8 +65,6 @@ class Provision:
         raise PrerequisiteError(self._nowhere(component, reasons))
 
     def _download(self, component: Component, folder: Path) -> None:
-        if not component.releases:
-            raise NotAvailable("no official binaries with a checksum are known")
         with self.progress.step(f"downloading the official release of {component.label}"):
             self.releases.fetch(component, folder)
 
@@ -103,6 +101,12 @@ def entry_name(component: Component, arch: str) -> str:
         for template in sorted(TEMPLATES.iterdir()):
             recipe.update(template.read_bytes())
     return f"{component.label.replace(' ', '-')}-linux-{arch}-{recipe.hexdigest()[:8]}"
+
+
+def _unpack(component: Component, folder: Path) -> None:
+    (program,) = component.programs
+    assert component.package is not None
+    unpack_package(program, component.package, folder)
 
 
 def _inspected(component: Component, source: Source, folder: Path) -> Entry:
