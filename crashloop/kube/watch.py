@@ -103,6 +103,10 @@ class PodWatch:
         if (connection := self._connection) is not None:
             connection.shutdown()
 
+    def broken_since(self) -> tuple[int, str] | None:
+        """Since when nothing is heard, and why; None while connected."""
+        return None if self._broken is None else (self._complete_ns, self._broken)
+
     def items(self) -> Iterator[Listed | Changed | Gap]:
         """What happens, until `stop`. A connection that cannot be made is tried again, for ever."""
         while not self._stopped.is_set():

@@ -82,9 +82,14 @@ class KubeletLogChannel:
             self._tails[node] = LogTail(path)
             self._read(node)
 
+    def follows(self, node: str) -> bool:
+        return node in self._tails
+
     def remove(self, node: str) -> None:
         with self._lock:
             self._tails.pop(node, None)
+            self._processes.pop(node, None)
+            self._unreadable.pop(node, None)
 
     def process(self, node: str) -> KubeletProcess | None:
         """The kubelet that wrote the newest line."""

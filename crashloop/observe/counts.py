@@ -1,0 +1,117 @@
+"""How often the containers of a scenario started and exited so far. Pure.
+
+Counted by the runtime's events where the cluster has them, else by the statuses in the API, which is what there is.
+Both are kept: a scenario is settled once the statuses tell what the runtime has shown.
+"""
+
+from collections import defaultdict
+
+import msgspec
+
+from crashloop.history.event import Channel, Event, Kind
+
+
+class _ContainerState(msgspec.Struct, frozen=True):
+    running: msgspec.Raw | None = None
+    terminated: msgspec.Raw | None = None
+
+
+class _ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    restart_count: int = 0
+    state: _ContainerState = _ContainerState()
+    last_state: _ContainerState = _ContainerState()
+
+    @property
+    def exits(self) -> int:
+        """Instances that have ended: those before the newest, and the newest unless it runs or never ran."""
+        return self.restart_count + (self.has_started and self.state.running is None)
+
+    @property
+    def has_started(self) -> bool:
+        return bool(self.state.running or self.state.terminated or self.last_state.terminated)
+
+
+class PodCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """What is counted of a PodStatus."""
+
+    phase: str = ""
+    init_container_statuses: tuple[_ContainerStatus, ...] | None = None
+    container_statuses: tuple[_ContainerStatus, ...] | None = None
+
+    @property
+    def each(self) -> tuple[_ContainerStatus, ...]:
+        return (*(self.init_container_statuses or ()), *(self.container_statuses or ()))
+
+
+class _Tally:
+    """Counts of one channel, by container and pod: a recreated pod starts anew."""
+
+    def __init__(self) -> None:
+        self.restarts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self.exits_ns: defaultdict[str, list[int]] = defaultdict(list)
+        self.exits: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+
+    def exit(self, container: str, pod_uid: str, count: int, at_ns: int) -> None:
+        """The container has exited `count` times in that pod, the last time no later than `at_ns`."""
+        new = count - self.exits[container][pod_uid]
+        if new > 0:
+            self.exits[container][pod_uid] = count
+            self.exits_ns[container] += [at_ns] * new
+
+
+class Counts:
+    """Counts of one scenario, over all of its pods."""
+
+    def __init__(self, *, has_runtime_events: bool) -> None:
+        self._runtime, self._api = _Tally(), _Tally()
+        self._by = [self._runtime] if has_runtime_events else [self._api]
+        self._starts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._told_starts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.phases: set[str] = set()
+
+    def take(self, event: Event) -> None:
+        """Count an event of the runtime's channel; others are ignored, but a gap in it lets the statuses count as well."""
+        if event.kind is Kind.GAP and event.data["channel"] == Channel.RUNTIME and self._api not in self._by:
+            self._by.append(self._api)
+        if event.channel is not Channel.RUNTIME or event.container is None or event.pod_uid is None:
+            return
+        container, pod_uid = event.container, event.pod_uid
+        if event.kind is Kind.STARTED:
+            self._starts[container, pod_uid] += 1
+            self._runtime.restarts[container][pod_uid] = self._starts[container, pod_uid] - 1
+        elif event.kind is Kind.EXITED:
+            self._runtime.exit(container, pod_uid, self._runtime.exits[container][pod_uid] + 1, event.t_ns)
+
+    def take_status(self, pod_uid: str, status: PodCounts, received_ns: int) -> None:
+        """Count a status of the API."""
+        self.phases.add(status.phase)
+        for each in status.each:
+            restarts = self._api.restarts[each.name]
+            restarts[pod_uid] = max(restarts[pod_uid], each.restart_count)
+            self._api.exit(each.name, pod_uid, each.exits, received_ns)
+            starts = each.restart_count + each.has_started
+            self._told_starts[each.name, pod_uid] = max(self._told_starts[each.name, pod_uid], starts)
+
+    def restarts(self, container: str) -> int:
+        return max(sum(tally.restarts[container].values()) for tally in self._by)
+
+    def exits(self, container: str) -> int:
+        return max(len(tally.exits_ns[container]) for tally in self._by)
+
+    def exit_ns(self, container: str, index: int) -> int | None:
+        """When the container exited for the `index`th time (0 is the first), UTC; None if it has not."""
+        known = max((tally.exits_ns[container] for tally in self._by), key=len)
+        return known[index] if index < len(known) else None
+
+    def told_restarts(self, container: str) -> int:
+        """Restarts by the statuses."""
+        return sum(self._api.restarts[container].values())
+
+    def told_exits(self, container: str) -> int:
+        """Exits by the statuses."""
+        return len(self._api.exits_ns[container])
+
+    def starts(self, container: str, pod_uid: str) -> int:
+        """Starts in one pod, by the channel that has seen most."""
+        return max(self._starts[container, pod_uid], self._told_starts[container, pod_uid])

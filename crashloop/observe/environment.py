@@ -1,0 +1,72 @@
+"""environment.json: the machine that a run was made on, and what its nodes say they run."""
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from crashloop import __version__
+from crashloop.kube.client import Json
+
+ENVIRONMENT_FORMAT = "crashloop.environment/1"
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine of the recorder."""
+
+    kernel: str
+    machine: str
+    cpus: int
+    memory_bytes: int
+    cgroup_version: int
+    has_cpu_pressure: bool
+    """Whether the kernel counts CPU stalls (/proc/pressure/cpu)."""
+    python: str
+
+
+class NodeVersions(msgspec.Struct, frozen=True, kw_only=True):
+    """`status.nodeInfo` of a node, as far as it names versions."""
+
+    name: str
+    kubelet: str
+    container_runtime: str
+    kernel: str
+    os_image: str
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """environment.json."""
+
+    format: str = ENVIRONMENT_FORMAT
+    crashloop_version: str = __version__
+    host: Host
+    nodes: tuple[NodeVersions, ...]
+
+
+def read_environment(nodes: list[Json]) -> Environment:
+    """The facts of this host and of the Node objects given."""
+    host = Host(
+        kernel=platform.release(),
+        machine=platform.machine(),
+        cpus=len(os.sched_getaffinity(0)),
+        memory_bytes=psutil.virtual_memory().total,
+        cgroup_version=2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1,
+        has_cpu_pressure=Path("/proc/pressure/cpu").exists(),
+        python=sys.version.split()[0],
+    )
+    return Environment(host=host, nodes=tuple(_versions(node) for node in nodes))
+
+
+def _versions(node: dict[str, Any]) -> NodeVersions:
+    info = node["status"]["nodeInfo"]
+    return NodeVersions(
+        name=node["metadata"]["name"],
+        kubelet=info["kubeletVersion"],
+        container_runtime=info["containerRuntimeVersion"],
+        kernel=info["kernelVersion"],
+        os_image=info["osImage"],
+    )

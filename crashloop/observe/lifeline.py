@@ -1,0 +1,51 @@
+"""The recorder lives as long as the process that started it holds the other end of its standard input.
+
+End of file, SIGTERM and SIGINT all mean the same: interrupt what is recorded, tear down, exit. While a cluster is
+brought up or taken down by a provider the main thread may be deep in a call, so there the interruption is raised.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interrupted(KeyboardInterrupt):
+    """The life line has broken. Not an error: providers clean up as on Ctrl-C."""
+
+
+class Lifeline:
+    """Watches standard input and signals; made in the main thread."""
+
+    def __init__(self, stdin: int = 0) -> None:
+        self.broken = threading.Event()
+        self._stdin = stdin
+        self._raising = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._interrupted)
+        threading.Thread(target=self._watch, name="lifeline", daemon=True).start()
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """Inside, a broken life line raises Interrupted in the main thread, at once or when it breaks."""
+        self._raising = True
+        try:
+            if self.broken.is_set():
+                raise Interrupted
+            yield
+        finally:
+            self._raising = False
+
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        self.broken.set()
+        if self._raising:
+            self._raising = False
+            raise Interrupted
+
+    def _watch(self) -> None:
+        while os.read(self._stdin, 4096):
+            pass
+        # A signal, since it also ends a call in which the main thread waits.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

@@ -1,0 +1,165 @@
+"""The recorder: a process of its own that carries out the plan of a run directory and writes its histories.
+
+    python -m crashloop.observe.recorder RUN_DIR
+
+It waits for plan.json, brings the cluster up, records, and tears the cluster down as soon as the last scenario is
+sealed. It lives no longer than whoever holds the other end of its standard input. recorder.json says how it fares.
+Exit codes: those of `crashloop.verdict.ExitCode`.
+"""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from crashloop.cluster.ownership import mark_kept
+from crashloop.cluster.provider import Cluster, ClusterRequest
+from crashloop.cluster.providers import provider
+from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
+from crashloop.observe.history_file import HistoryFile
+from crashloop.observe.lifeline import Interrupted, Lifeline
+from crashloop.observe.settings import RecorderSettings, recorder_settings
+from crashloop.observe.watched import begin_event, end_events
+from crashloop.observe.waves import Waves, requests
+from crashloop.rundir import RecorderState, RunDir
+from crashloop.spec.plan import Plan
+from crashloop.verdict import ExitCode
+from crashloop.waiting import wait_until
+
+log = logging.getLogger("crashloop.recorder")
+
+ErrorKind = Literal["usage", "prerequisite", "cluster", "internal"]
+
+
+class LoggedProgress:
+    """Implements `crashloop.cluster.provider.Progress` in recorder.log."""
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        began = time.monotonic()
+        log.info("%s ...", text)
+        yield
+        log.info("%s: %.1f s", text, time.monotonic() - began)
+
+
+class Recorder:
+    """Takes one run from its plan to its end."""
+
+    def __init__(self, run: RunDir, lifeline: Lifeline) -> None:
+        self._run = run
+        self._lifeline = lifeline
+        self._plan: Plan | None = None
+
+    def main(self) -> int:
+        """Record the run; the exit code of the process."""
+        self._write_state("starting")
+        try:
+            with self._lifeline.raising():
+                self._plan = self._wait_for_plan()
+            self._record(self._plan)
+            if self._lifeline.broken.is_set():
+                raise Interrupted
+        except (Interrupted, SystemExit):
+            log.info("interrupted")
+            self._seal_the_rest("the recorder was told to stop")
+            self._write_state("interrupted")
+            return ExitCode.INTERRUPTED
+        except CrashloopError as error:
+            log.error("%s", error)
+            return self._failed(str(error), _kind(error))
+        except Exception as error:
+            log.exception("the recorder has crashed")
+            return self._failed(f"the recorder has crashed: {type(error).__name__}: {error}", "internal")
+        self._write_state("done")
+        log.info("done")
+        return ExitCode.OK
+
+    def _wait_for_plan(self) -> Plan:
+        """The plan, once it is there: tests are collected meanwhile, and an end of that breaks the life line."""
+        path = self._run.plan_json
+        return wait_until("plan.json", lambda: self._run.plan() if path.exists() else None, timeout_s=float("inf"))
+
+    def _record(self, plan: Plan) -> None:
+        settings = recorder_settings(self._run.info())
+        with self._cluster(plan, settings) as cluster:
+            self._write_state("recording")
+            Waves(self._run, plan, cluster, self._lifeline, LoggedProgress()).record()
+
+    @contextmanager
+    def _cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[Cluster]:
+        """A cluster with the nodes of the first wave; afterwards its logs are kept and it is gone, unless it is to be kept."""
+        request = ClusterRequest(
+            name=self._run.root.name.lower(),
+            kubernetes_version=plan.kubernetes_version,
+            nodes=requests(plan, plan.waves[0]),
+            feature_gates=settings.feature_gates,
+            kubelet_binary=settings.kubelet_binary,
+            bin_dir=settings.bin_dir,
+        )
+        maker = provider(plan.provider)
+        with self._lifeline.raising():
+            maker.check(request)
+            cluster = maker.up(request, LoggedProgress())
+        try:
+            yield cluster
+        finally:
+            try:
+                cluster.collect_logs(self._run.logs_dir)
+            finally:
+                if settings.keep:
+                    mark_kept(cluster.info.name)
+                    log.info("cluster %s is kept; its kubeconfig: %s", cluster.info.name, cluster.info.kubeconfig)
+                else:
+                    cluster.down()
+
+    def _failed(self, error: str, kind: ErrorKind) -> int:
+        self._seal_the_rest(error)
+        self._write_state("failed", error=error, error_kind=kind)
+        return ExitCode.ERROR
+
+    def _seal_the_rest(self, detail: str) -> None:
+        """Give every scenario that was not begun a history that says why there is none."""
+        for scenario in self._plan.scenarios if self._plan else ():
+            path = self._run.history(scenario.name)
+            if not path.exists():
+                file = HistoryFile(path)
+                file.append(begin_event(scenario, node=None, kubernetes_version=None, profile=None))
+                file.seal(end_events("interrupted", detail))
+
+    def _write_state(
+        self,
+        state: Literal["starting", "recording", "done", "failed", "interrupted"],
+        *,
+        error: str | None = None,
+        error_kind: ErrorKind | None = None,
+    ) -> None:
+        self._run.write(
+            self._run.recorder_json, RecorderState(state=state, pid=os.getpid(), error=error, error_kind=error_kind)
+        )
+
+
+def _kind(error: CrashloopError) -> ErrorKind:
+    if isinstance(error, UsageError):
+        return "usage"
+    return "prerequisite" if isinstance(error, PrerequisiteError) else "cluster"
+
+
+def main(run_dir: Path) -> int:
+    """Record the run of a run directory. Raises UsageError if it is none."""
+    run = RunDir.open(run_dir)
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(
+        filename=run.recorder_log,
+        level=logging.INFO,
+        format="%(asctime)s.%(msecs)03dZ %(levelname).1s %(message)s",
+        datefmt="%H:%M:%S",
+    )
+    return Recorder(run, Lifeline()).main()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,27 @@
+"""What of a run's settings the recorder needs."""
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.rundir import RunInfo
+
+
+class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Read from `RunInfo.settings`; keys that are not named here are for others."""
+
+    kubelet_binary: str | None = None
+    """The user's own kubelet for all nodes. Default: the one of the plan's version. --kubelet-binary."""
+    bin_dir: str | None = None
+    """Folder with the user's own binaries. Default: cache and download only. --bin-dir."""
+    keep: bool = False
+    """Whether the cluster is left up. Default: it is removed once the last evidence is in. --keep."""
+    feature_gates: dict[str, bool] = {}
+    """Gates of the control plane. Default: upstream's."""
+
+
+def recorder_settings(info: RunInfo) -> RecorderSettings:
+    """The settings of a run. Raises UsageError if one has the wrong type."""
+    try:
+        return msgspec.convert(info.settings, RecorderSettings)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"run.json: the settings cannot be used ({error}).") from error
