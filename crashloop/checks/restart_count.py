@@ -40,7 +40,7 @@ def check_restart_count(case: Case) -> Checked:
             counted[spec.name] = reports[-1][1].restart_count if reports else 0
             findings += _ahead(case, pod, spec.name, instances, reports)
             findings += _falling(spec.name, reports)
-            findings += _behind(case, pod, spec.name, instances, reports)
+            findings += _behind(case, spec.name, instances, reports)
     least = int(case.number("min_restarts", MIN_RESTARTS))
     seen = max(min(restarts[name], counted[name]) for name in restarts)
     if not findings and seen < least:
@@ -93,9 +93,7 @@ def _falling(name: str, reports: _Reports) -> Iterator[Finding]:
             return
 
 
-def _behind(
-    case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
-) -> Iterator[Finding]:
+def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Reports) -> Iterator[Finding]:
     """A last status that has not counted every restart, though it had the time."""
     recording = case.recording
     settled_ns = recording.end_ns - SETTLED_NS
@@ -112,7 +110,7 @@ def _behind(
     )
     created = newest.created or newest.start
     lost = next(recording.gaps_of(Channel.API, (created.utc_ns or 0) if created else 0, recording.end_ns), None)
-    if Channel.API not in pod.channels:
+    if not reports:
         yield inconclusive(f"{sentence} No pod status was seen at all.", *lines)
     elif lost is not None:
         yield inconclusive(f"{sentence} The watch was lost meanwhile (history line {lost.line}).", *lines, lost.line)
