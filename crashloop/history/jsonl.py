@@ -50,7 +50,7 @@ def read_events(lines: Iterable[bytes]) -> Iterator[Numbered | Damage]:
             expected += 1
             continue
         if number == 1 and event.kind is not Kind.BEGIN:
-            yield Damage(line=1, problem=f"the history starts with {event.kind!r}; a begin event was expected")
+            yield Damage(line=1, problem=f"the history starts with {event.kind!s}; a begin event was expected")
         if event.kind is Kind.BEGIN:
             fatal = "a second recording begins here" if number > 1 else _unsupported(event.data)
             if fatal:

@@ -47,7 +47,7 @@ class History:
         self.pressure_us = 1000
         begin = {
             "format": HISTORY_FORMAT,
-            "scenario": msgspec.to_builtins(scenario),
+            "scenario": msgspec.json.decode(msgspec.json.encode(scenario)),
             "node": "node-1",
             "kubernetes_version": VERSION,
             "profile": scenario.profile,
