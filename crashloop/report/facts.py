@@ -10,22 +10,35 @@ MAX_TEXT = 2000
 
 
 def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """`{"host": {"cpus": 2}}` as `("host.cpus", "2")`, in the given order; empty containers are left out."""
+    """`{"host": {"cpus": 2}}` as `("host.cpus", "2")`, in the given order; empty values are left out.
+
+    A list of mappings has one row each: `("nodes.max-1s", "kubelet v1.37.1, kernel 6.1.0")`.
+    """
     for key, value in facts.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from flattened(value, f"{name}.")
         elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
-            yield from flattened({str(index): each for index, each in enumerate(value)}, f"{name}.")
+            yield from (_listed(name, position, each) for position, each in enumerate(value))
         elif value not in ((), [], None, ""):
-            yield name, shortened(_plain(value), MAX_TEXT)
+            yield name, shortened(_plain(name, value), MAX_TEXT)
 
 
-def _plain(value: Any) -> str:
+def _listed(name: str, position: int, value: Any) -> tuple[str, str]:
+    if not isinstance(value, Mapping):
+        return f"{name}.{position}", shortened(_plain(name, value), MAX_TEXT)
+    own_name = value.get("name", position)
+    parts = (f"{key} {text}" for key, text in flattened(value) if key != "name")
+    return f"{name}.{own_name}", shortened(", ".join(parts), MAX_TEXT)
+
+
+def _plain(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return f"{value / 2**30:.1f} GiB"
     if isinstance(value, float):
         return seconds(value)
     if isinstance(value, list | tuple):
-        return ", ".join(_plain(each) for each in value)
+        return ", ".join(_plain(name, each) for each in value)
     return str(value)

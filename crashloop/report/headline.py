@@ -60,11 +60,12 @@ def _inconclusive(_: Results, number: int) -> tuple[str, str, str]:
 
 def _pass(results: Results, number: int) -> tuple[str, str, str]:
     known = results.counts[Standing.DEVIATION]
-    besides = f", {counted(known, 'verdict')} {'is a' if known == 1 else 'are'} known deviation{'s' * (known != 1)}"
+    besides = f", {counted(known, 'verdict is a known deviation', 'verdicts are known deviations')}" if known else ""
+    passes = f"restarts containers as it says: {counted(number, 'verdict passes', 'verdicts pass')}{besides}"
+    deviates = f"deviates from what it says only as is known: {counted(known, 'verdict')}"
     return (
-        f"Kubernetes {results.kubernetes_version} restarts containers as it says: "
-        f"{counted(number, 'verdict passes', 'verdicts pass')}{besides if known else ''}.",
-        "Every requirement that was judged held, in both directions, with at least the evidence that it asks for.",
+        f"Kubernetes {results.kubernetes_version} {passes if number else deviates}.",
+        "What was judged held in both directions, with at least the evidence that each requirement asks for.",
         "Nothing. The run directory can be judged again at any time.",
     )
 

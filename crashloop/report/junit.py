@@ -58,7 +58,10 @@ def _add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Res
         outcome.text = printable(_explained(verdict, results))
     elif standing is Standing.DEVIATION:
         known = next(each for each in results.deviations if each.id == verdict.deviation)
-        said = [f"Known deviation {known.id}: {known.sentence} {known.link}".strip(), _explained(verdict, results)]
+        said = [
+            f"Known deviation {known.id}: {known.sentence} {known.link or ''}".strip(),
+            _explained(verdict, results),
+        ]
         ET.SubElement(case, "system-out").text = printable("\n".join(said))
 
 

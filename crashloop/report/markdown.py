@@ -1,7 +1,7 @@
 """summary.md, for a GitHub job summary: a headline, what is not PASS, and everything else folded away."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from crashloop.report.headline import headline
 from crashloop.report.results import Results
@@ -9,8 +9,8 @@ from crashloop.report.standing import Standing
 from crashloop.report.text import evidence_text, printable, shortened, took
 from crashloop.verdict import Verdict
 
-MAX_ROWS = 1000
-"""Rows of a table: GitHub drops a job summary of more than 1 MiB whole."""
+MAX_TABLE_BYTES = 450_000
+"""Size of each of the two tables: GitHub drops a job summary of more than 1 MiB whole."""
 
 MAX_FINDING = 400
 """Characters of a finding."""
@@ -43,11 +43,15 @@ def to_markdown(results: Results) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(verdicts: Iterable[Verdict], results: Results) -> str:
-    rows = [_row(verdict, results) for verdict in verdicts]
-    lines = ["| Outcome | Requirement | Scenario | Profile | Finding |", "|---|---|---|---|---|", *rows[:MAX_ROWS]]
-    if len(rows) > MAX_ROWS:
-        lines.append(f"\n{len(rows) - MAX_ROWS} more verdicts are in results.json.")
+def _table(verdicts: Sequence[Verdict], results: Results) -> str:
+    lines = ["| Outcome | Requirement | Scenario | Profile | Finding |", "|---|---|---|---|---|"]
+    size = 0
+    for position, verdict in enumerate(verdicts):
+        row = _row(verdict, results)
+        size += len(row.encode())
+        if size > MAX_TABLE_BYTES:
+            return "\n".join([*lines, f"\n{len(verdicts) - position} more are in results.json."])
+        lines.append(row)
     return "\n".join(lines)
 
 

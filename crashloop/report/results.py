@@ -27,6 +27,19 @@ class RunFacts(Protocol):
     def crashloop_version(self) -> str: ...
 
 
+class KnownDeviation(Protocol):
+    """What is taken from deviations.yaml (crashloop.deviations.Deviation)."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def evidence(self) -> str: ...
+    @property
+    def link(self) -> str | None: ...
+
+
 class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement that was judged, as the catalogue words it."""
 
@@ -43,7 +56,11 @@ class DeviationText(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     sentence: str = ""
-    link: str = ""
+    """What the kubelet does instead; empty when the deviations.yaml that judged does not have it."""
+    evidence: str = ""
+    """What was measured, and where the kubelet's source has it."""
+    link: str | None = None
+    """The upstream issue."""
 
 
 class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +114,7 @@ def build_results(
     plan: Plan,
     verdicts: Iterable[Verdict],
     requirements: Mapping[str, Requirement],
-    deviations: Iterable[DeviationText],
+    deviations: Iterable[KnownDeviation],
     environment: Mapping[str, Any],
     *,
     finished: datetime,
@@ -114,7 +131,10 @@ def build_results(
     order = {each.id: position for position, each in enumerate(touched)}
     in_order = sorted(judged, key=lambda v: (Standing.of(v).rank, order[v.requirement], v.scenario, v.profile))
     named = {verdict.deviation for verdict in in_order} - {None}
-    known = {each.id: each for each in deviations}
+    known = {
+        each.id: DeviationText(id=each.id, sentence=each.sentence, evidence=each.evidence, link=each.link)
+        for each in deviations
+    }
     return Results(
         suite=info.suite,
         provider=plan.provider,

@@ -11,6 +11,10 @@ _LINEAR_LANE = 0.22
 """Share of a logarithmic axis from 0 to its floor, where free restarts stand, and all that comes too early."""
 
 
+_MILLISECOND = 1e-3
+"""Delays below it are drawn as 0."""
+
+
 class Scale(NamedTuple):
     """An axis of delays in seconds from 0 to `high`; logarithmic from `floor` on unless that is None."""
 
@@ -36,11 +40,11 @@ class Scale(NamedTuple):
 
 def scale_for(due: Iterable[float], others: Iterable[float]) -> Scale:
     """The axis for due delays and all that is drawn with them."""
-    positive = [value for value in due if value > 0]
+    positive = [value for value in due if value >= _MILLISECOND]
     high = max([*positive, *others], default=0.0)
     if positive and max(positive) >= LOG_FROM_RATIO * min(positive):
         return Scale(high * 1.1, floor=min(positive))
-    return Scale(high * 1.06 or 1.0)
+    return Scale(max(high * 1.06, _MILLISECOND))
 
 
 def _linear_ticks(high: float, at_most: int) -> tuple[float, ...]:

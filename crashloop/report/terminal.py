@@ -49,8 +49,9 @@ def render(results: Results, console: Console, *, report: str = "report.html") -
         for line in lines:
             words = f"{line.standing.label:<15} {line.requirement.id:<12} {line.scenarios:<8}"
             _print(console, f"{words} {line.requirement.sentence}".rstrip())
+    _print_skipped(results, console)
     for verdict in reversed(results.verdicts):
-        if Standing.of(verdict) is not Standing.PASS:
+        if Standing.of(verdict) not in (Standing.PASS, Standing.SKIPPED):
             _print_findings(verdict, console)
     _print_headline(results, report, console)
 
@@ -81,6 +82,19 @@ def _print_table(lines: Sequence[_Line], console: Console) -> None:
             Text(printable(line.requirement.sentence), "" if line.standing.needs_attention else "dim"),
         )
     console.print(table)
+
+
+def _print_skipped(results: Results, console: Console) -> None:
+    """One missing capability can skip many requirements: one entry a reason."""
+    by_reason: dict[tuple[str, ...], dict[str, None]] = {}
+    for verdict in results.verdicts:
+        if Standing.of(verdict) is Standing.SKIPPED:
+            by_reason.setdefault(verdict.findings, {})[verdict.requirement] = None
+    for reason, requirements in by_reason.items():
+        _print(console, "")
+        _print(console, f"{Standing.SKIPPED.label} {', '.join(requirements)}", _STYLES[Standing.SKIPPED])
+        for finding in reason:
+            _print(console, f"  {finding}")
 
 
 def _print_findings(verdict: Verdict, console: Console) -> None:

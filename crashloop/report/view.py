@@ -112,10 +112,10 @@ def view_of(results: Results) -> View:
     )
 
 
-def web_link(link: str) -> str | None:
+def web_link(link: str | None) -> str | None:
     """The link if it leads to a web page, else None: `javascript:` and its like are shown, never followed."""
     try:
-        parts = urlsplit(link)
+        parts = urlsplit(link or "")
     except ValueError:
         return None
     return link if parts.scheme in ("http", "https") and parts.netloc else None
@@ -175,7 +175,9 @@ def _shares(results: Results) -> tuple[Share, ...]:
 
 
 def _topics(results: Results) -> tuple[tuple[str, tuple[Chip, ...]], ...]:
-    grouped = groupby(results.requirements, key=lambda each: _topic_and_number(each.id)[0])
+    judged = {verdict.requirement for verdict in results.verdicts}
+    present = [each for each in results.requirements if each.id in judged]
+    grouped = groupby(present, key=lambda each: _topic_and_number(each.id)[0])
     return tuple((topic, tuple(_chip(results, each) for each in group)) for topic, group in grouped)
 
 

@@ -233,7 +233,7 @@ DEVIATIONS = (
         id="counter-collected-while-waiting",
         sentence="The back-off entry is collected ten minutes after the last start attempt even while the container "
         "waits, so a run of 590 s at a delay of 20 s starts the curve over.",
-        link="",
+        evidence="Ran 590 s with 40 s due: the next delay was 10 s; pkg/kubelet/kubelet_pods.go@v1.37.1.",
     ),
     DeviationText(
         id="gate-off-refuses-field",
@@ -439,15 +439,27 @@ PLAN = Plan(
 )
 
 ENVIRONMENT: dict[str, Any] = {
-    "host": {"kernel": "6.1.0-44-amd64", "distribution": "Debian 12", "cpus": 2, "memory_gib": 7.8, "cgroup": "v1"},
-    "binaries": {
-        "kubelet": "v1.37.1 (built from k8s.io/kubernetes)",
-        "kube-apiserver": "v1.37.1",
-        "etcd": "3.7.0",
-        "containerd": "2.3.7",
+    "format": "crashloop.environment/1",
+    "crashloop_version": "0.1.0",
+    "host": {
+        "kernel": "6.1.0-44-amd64",
+        "machine": "x86_64",
+        "cpus": 2,
+        "memory_bytes": 8_375_186_432,
+        "cgroup_version": 1,
+        "has_cpu_pressure": True,
+        "python": "3.11.2",
     },
-    "image": "crashloop/program:1",
-    "host_stalls": {"over_100ms": 4, "longest_s": 3.1},
+    "nodes": [
+        {
+            "name": profile.name,
+            "kubelet": f"v{profile.kubernetes_version or '1.37.1'}",
+            "container_runtime": "containerd://2.3.7",
+            "kernel": "6.1.0-44-amd64",
+            "os_image": "Debian GNU/Linux 12 (bookworm)",
+        }
+        for profile in PROFILES[:8]
+    ],
 }
 
 

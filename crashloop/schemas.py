@@ -1,0 +1,59 @@
+"""JSON Schemas of the run directory, generated from the types that read and write it.
+
+`python -m crashloop.schemas docs/schema` writes them again after a type has changed; a self-test compares.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from crashloop.cluster.provider import ClusterInfo
+from crashloop.history.event import Event
+from crashloop.report.results import RESULTS_FORMAT, Results
+from crashloop.rundir import RUN_FORMAT, RecorderState, RunInfo
+from crashloop.spec.plan import PLAN_FORMAT, Plan
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
+    "run": (RunInfo, "run.json", RUN_FORMAT),
+    "plan": (Plan, "plan.json", PLAN_FORMAT),
+    "cluster": (ClusterInfo, "cluster.json", None),
+    "recorder": (RecorderState, "recorder.json", None),
+    "history-line": (Event, "a line of history/<scenario>.jsonl", None),
+    "results": (Results, "results.json", RESULTS_FORMAT),
+}
+"""Name of the schema: its type, what it describes, and the value of `format` where the document has one."""
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Every schema by name. A document that has a `format` must have exactly the one that the schema is for."""
+    return {name: _schema(*document) for name, document in _DOCUMENTS.items()}
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """A schema as its file holds it."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _schema(kind: type, describes: str, document_format: str | None) -> dict[str, Any]:
+    schema = msgspec.json.schema(kind)
+    if document_format is not None:
+        main = schema["$defs"][kind.__name__]
+        main["properties"]["format"] = {"const": document_format}
+        main["required"] = ["format", *main["required"]]
+    return {"$schema": DIALECT, "title": f"crashloop: {describes}", **schema}
+
+
+def main(folder: Path) -> None:
+    """Write every schema into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas().items():
+        (folder / f"{name}.json").write_text(schema_text(schema), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
