@@ -11,9 +11,13 @@ import msgspec
 from crashloop.history.event import Channel, Event, Kind
 
 
+class _Set(msgspec.Struct, frozen=True):
+    """Whether it is there; what it says does not count."""
+
+
 class _ContainerState(msgspec.Struct, frozen=True):
-    running: msgspec.Raw | None = None
-    terminated: msgspec.Raw | None = None
+    running: _Set | None = None
+    terminated: _Set | None = None
 
 
 class _ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
@@ -29,7 +33,7 @@ class _ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def has_started(self) -> bool:
-        return bool(self.state.running or self.state.terminated or self.last_state.terminated)
+        return (self.state.running or self.state.terminated or self.last_state.terminated) is not None
 
 
 class PodCounts(msgspec.Struct, frozen=True, rename="camel"):

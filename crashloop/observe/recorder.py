@@ -10,6 +10,7 @@ Exit codes: those of `crashloop.verdict.ExitCode`.
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ class Recorder:
         self._run = run
         self._lifeline = lifeline
         self._plan: Plan | None = None
+        self._crash: BaseException | None = None
+        threading.excepthook = self._thread_crashed
 
     def main(self) -> int:
         """Record the run; the exit code of the process."""
@@ -61,6 +64,8 @@ class Recorder:
             with self._lifeline.raising():
                 self._plan = self._wait_for_plan()
             self._record(self._plan)
+            if self._crash is not None:
+                raise self._crash
             if self._lifeline.broken.is_set():
                 raise Interrupted
         except (Interrupted, SystemExit):
@@ -115,6 +120,11 @@ class Recorder:
                     log.info("cluster %s is kept; its kubeconfig: %s", cluster.info.name, cluster.info.kubeconfig)
                 else:
                     cluster.down()
+
+    def _thread_crashed(self, crash: threading.ExceptHookArgs) -> None:
+        """A channel that has crashed loses evidence unseen, so nothing goes on without it."""
+        self._crash = self._crash or crash.exc_value
+        self._lifeline.broken.set()
 
     def _failed(self, error: str, kind: ErrorKind) -> int:
         self._seal_the_rest(error)
