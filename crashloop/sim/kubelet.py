@@ -41,8 +41,9 @@ class Kubelet:
         self._pid += 1
         self.up = True
         self._tick_phase_ns = self._phase(S)
+        fresh = self._new_backoffs()
         if not self.behaviour.survives_restart:
-            self.backoffs = self._new_backoffs()
+            self.backoffs = fresh
         data = {
             "kubelet_pid": self._pid,
             "kubelet_started_ns": self.loop.now - S,

@@ -33,6 +33,8 @@ class Pleg:
 
     def cached_ns(self) -> int:
         """When the newest cache entry was taken: a relist with nothing to see comes every second, but is not played."""
+        if self._planned:
+            return self._relisted_ns
         now = self._loop.now
         return max(self._relisted_ns, now - (now - self._phase_ns) % self._period_ns)
 

@@ -61,6 +61,7 @@ class Runtime:
         instance.pid = 1_000 + self._ids
         pod.instances.append(instance)
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
+        self.on_change()
         yield self.host.step_ms(self.host.model.start_ms, now)
         self._run(pod, container, instance)
 
