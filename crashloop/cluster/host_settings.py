@@ -1,0 +1,74 @@
+"""Settings of the host that every kubelet writes, and how the host gets its own back.
+
+Source: setupKernelTunables in pkg/kubelet/cm/container_manager_linux.go@v1.37.1, which runs in every kubelet with
+`protectKernelDefaults: false`; the values are those of k8s.io/component-helpers/node/util/sysctl.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+KUBELET_WRITES = {
+    "vm/overcommit_memory": "1",
+    "vm/panic_on_oom": "0",
+    "kernel/panic": "10",
+    "kernel/panic_on_oops": "1",
+    "kernel/keys/root_maxkeys": "1000000",
+    "kernel/keys/root_maxbytes": "25000000",
+}
+"""Path below /proc/sys -> the value that a kubelet sets."""
+
+HOST_FOLDERS = ("/var/lib/kubelet", "/var/lib/cni")
+"""Folders that must exist as mount points: nodes have their own there, because a path in them is fixed."""
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """host-settings.json."""
+
+    sysctls: dict[str, str]
+    missing_folders: tuple[str, ...]
+    """Those of HOST_FOLDERS that the host did not have."""
+
+
+def to_restore(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    """What to write: the recorded value where the kubelet's stands now. What anybody else has set stays."""
+    return {
+        name: value
+        for name, value in recorded.items()
+        if now.get(name) == KUBELET_WRITES.get(name) and value != now.get(name)
+    }
+
+
+class HostSettings:
+    """A file that holds the host's own values from the first cluster's start to the last one's end."""
+
+    def __init__(self, file: Path, sysctls: Path = Path("/proc/sys")) -> None:
+        self._file = file
+        self._sysctls = sysctls
+
+    def record(self) -> None:
+        """Write the values down, unless a cluster that is still there has done so."""
+        if not self._file.exists():
+            missing = tuple(folder for folder in HOST_FOLDERS if not Path(folder).exists())
+            self._file.write_bytes(msgspec.json.encode(Recorded(sysctls=self._read(), missing_folders=missing)))
+
+    def restore(self) -> None:
+        """Give the host its values back and forget them."""
+        if not self._file.exists():
+            return
+        recorded = msgspec.json.decode(self._file.read_bytes(), type=Recorded)
+        for folder in recorded.missing_folders:
+            with suppress(OSError):
+                Path(folder).rmdir()
+        for name, value in to_restore(recorded.sysctls, self._read()).items():
+            (self._sysctls / name).write_text(value)
+        self._file.unlink()
+
+    def _read(self) -> dict[str, str]:
+        found = {}
+        for name in KUBELET_WRITES:
+            path = self._sysctls / name
+            if path.exists():
+                found[name] = path.read_text().strip()
+        return found

@@ -1,0 +1,73 @@
+"""Addresses of a local cluster: pure functions of its network number and the number of a node.
+
+Theory of operation. Each cluster has a hub: a network namespace with a bridge, in which the control plane runs.
+Every node is a namespace with one cable to that bridge. One more cable leads to the host, for kubectl and for
+whoever watches; it is all the host sees, so neither its firewall nor its sysctls take part in what the nodes do.
+"""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network
+
+import msgspec
+
+from crashloop.errors import PrerequisiteError
+
+SERVICE_RANGE = "10.96.0.0/16"
+SERVICE_API_ADDRESS = "10.96.0.1"
+"""First address of the range: that of the Service `kubernetes`."""
+API_PORT = 6443
+MOST_NODES = 200
+
+_NETWORKS = tuple(number for number in range(101, 128)) + tuple(number for number in range(64, 96))
+"""Second byte of a cluster's 10.x.0.0/16, in order of preference: seldom used at home, in offices and by Docker."""
+
+
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """The network of one cluster, 10.<number>.0.0/16."""
+
+    number: int
+
+    @property
+    def all(self) -> IPv4Network:
+        return IPv4Network(f"10.{self.number}.0.0/16")
+
+    @property
+    def hub(self) -> str:
+        """Address of the control plane, and the nodes' way to everything else."""
+        return f"10.{self.number}.0.1"
+
+    @property
+    def host(self) -> str:
+        """The host's own address on the bridge."""
+        return f"10.{self.number}.0.2"
+
+    @property
+    def host_link(self) -> str:
+        """Name of the host's end of the cable."""
+        return f"crashloop{self.number}"
+
+    @property
+    def api_server(self) -> str:
+        return f"https://{self.hub}:{API_PORT}"
+
+    def node(self, index: int) -> str:
+        """Address of a node."""
+        return f"10.{self.number}.0.{10 + index}"
+
+    def pods(self, index: int) -> str:
+        """Range of the pods of a node."""
+        return f"10.{self.number}.{1 + index}.0/24"
+
+
+def free_network(in_use: Iterable[IPv4Network | IPv4Address]) -> Network:
+    """The first network that overlaps nothing in use on the host. Raises PrerequisiteError if there is none."""
+    used = [IPv4Network(each) for each in in_use]
+    for number in _NETWORKS:
+        network = Network(number=number)
+        if not any(network.all.overlaps(each) for each in used):
+            return network
+    raise PrerequisiteError(
+        f"provider local: no free network among 10.{_NETWORKS[0]}.0.0/16 and {len(_NETWORKS) - 1} others; "
+        "routes or addresses of this host overlap each of them.\n"
+        "See `ip route`; remove clusters that are no longer needed with `crashloop down --all`."
+    )

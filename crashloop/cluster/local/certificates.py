@@ -1,0 +1,119 @@
+"""The cluster's own certificate authority, and what it signs. Keys never leave the state folder (mode 0600)."""
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from crashloop.cluster.local.files import write_file
+
+_VALID_FOR = timedelta(days=30)
+_CLOCK_MAY_STEP_BACK = timedelta(days=1)
+"""A certificate is valid from before its making, so that a clock step in a soak run does not end TLS."""
+
+
+class CertificatePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A certificate that is wanted. Users and groups are RBAC's: common name and organizations."""
+
+    certificate: str
+    key: str
+    common_name: str
+    organizations: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class Authority:
+    """A certificate authority whose key is in memory."""
+
+    def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+        self._certificate = certificate
+        self._key = key
+
+    @classmethod
+    def create(cls, certificate: Path, key: Path) -> "Authority":
+        """Make a new authority and write it."""
+        private = ec.generate_private_key(ec.SECP256R1())
+        name = _name("crashloop-ca")
+        signed = (
+            _builder(name, name, private.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=True), critical=True)
+            .sign(private, hashes.SHA256())
+        )
+        write_file(key, _private_pem(private), mode=0o600)
+        write_file(certificate, signed.public_bytes(Encoding.PEM))
+        return cls(signed, private)
+
+    @classmethod
+    def load(cls, certificate: Path, key: Path) -> "Authority":
+        """Read an authority that `create` has written."""
+        private = load_pem_private_key(key.read_bytes(), password=None)
+        assert isinstance(private, ec.EllipticCurvePrivateKey)
+        return cls(x509.load_pem_x509_certificate(certificate.read_bytes()), private)
+
+    def issue(self, plan: CertificatePlan) -> None:
+        """Make a key, sign its certificate for use by servers and clients, and write both."""
+        private = ec.generate_private_key(ec.SECP256R1())
+        alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in plan.names]
+        alternatives += [x509.IPAddress(ip_address(address)) for address in plan.addresses]
+        builder = (
+            _builder(_name(plan.common_name, plan.organizations), self._certificate.subject, private.public_key())
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
+                critical=False,
+            )
+        )
+        if alternatives:
+            builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        write_file(Path(plan.key), _private_pem(private), mode=0o600)
+        write_file(Path(plan.certificate), builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM))
+
+
+def create_signing_key(path: Path) -> None:
+    """Make the key that signs service account tokens; the API server reads its public half from the same file."""
+    write_file(path, _private_pem(ec.generate_private_key(ec.SECP256R1())), mode=0o600)
+
+
+def _name(common_name: str, organizations: tuple[str, ...] = ()) -> x509.Name:
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations]
+    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_MAY_STEP_BACK)
+        .not_valid_after(now + _VALID_FOR)
+    )
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())

@@ -1,0 +1,123 @@
+"""The cgroups below which a cluster's containers live, on cgroup v1 and v2.
+
+A kubelet's `cgroupRoot` must exist before it starts: in every v1 hierarchy, with cpuset filled in on each level
+(an empty cpuset admits no process), or in the one v2 hierarchy, with the controllers handed down to each level.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from crashloop.errors import ClusterError
+from crashloop.waiting import wait_until
+
+_CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
+_NEEDED_V2 = ("cpuset", "cpu", "memory", "pids")
+
+
+class CgroupHost(msgspec.Struct, frozen=True, kw_only=True):
+    """How the host has cgroups mounted."""
+
+    version: int
+    """1 or 2; a hybrid host, whose v2 hierarchy has no controllers that a kubelet needs, is 1."""
+    mounts: tuple[str, ...]
+    """Mount points of all hierarchies. On a hybrid host runc makes its cgroups in the v2 one, too."""
+
+
+def detect(mounts: str) -> CgroupHost:
+    """Read the text of /proc/self/mounts. Pure."""
+    rows = [line.split() for line in mounts.splitlines()]
+    found = {kind: [row[1] for row in rows if row[2] == kind] for kind in ("cgroup", "cgroup2")}
+    if found["cgroup"]:
+        return CgroupHost(version=1, mounts=tuple(dict.fromkeys(found["cgroup"] + found["cgroup2"])))
+    return CgroupHost(version=2, mounts=tuple(found["cgroup2"][:1]))
+
+
+def cgroup_host() -> CgroupHost:
+    """How this host has cgroups mounted."""
+    return detect(Path("/proc/self/mounts").read_text())
+
+
+def make(host: CgroupHost, path: str) -> None:
+    """Make a cgroup, given relative to the mount points, in every hierarchy, ready for a kubelet to use."""
+    for mount in host.mounts:
+        folder = Path(mount)
+        for part in Path(path).parts:
+            if host.version == 2:
+                _hand_down(folder)
+            child = folder / part
+            child.mkdir(exist_ok=True)
+            for name in _CPUSET_FILES:
+                if host.version == 1 and (folder / name).exists() and not (child / name).read_text().strip():
+                    (child / name).write_text((folder / name).read_text())
+            folder = child
+        if host.version == 2:
+            _hand_down(folder)
+
+
+def processes(host: CgroupHost, path: str) -> set[int]:
+    """Ids of all processes in a cgroup and below."""
+    found: set[int] = set()
+    for mount in host.mounts:
+        for folder in _bottom_up(Path(mount, path)):
+            with contextlib.suppress(OSError):
+                found.update(int(line) for line in (folder / "cgroup.procs").read_text().split())
+    return found - {0}
+
+
+def remove(host: CgroupHost, path: str, *, timeout_s: float = 10.0) -> None:
+    """Remove a cgroup and all below it, once its processes are gone. Raises ClusterError if it stays busy."""
+    busy: list[str] = []
+
+    def removed() -> bool:
+        busy.clear()
+        for mount in host.mounts:
+            for folder in _bottom_up(Path(mount, path)):
+                try:
+                    folder.rmdir()
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    if error.errno != errno.EBUSY:
+                        raise ClusterError(f"cgroup {folder}: cannot be removed ({error.strerror}).") from error
+                    busy.append(str(folder))
+        return not busy
+
+    wait_until(f"cgroups {path} to be removed", removed, timeout_s=timeout_s, last_seen=lambda: f"busy: {busy[:3]}")
+
+
+def remove_if_empty(host: CgroupHost, path: str) -> None:
+    """Remove a cgroup if nothing is below it and nothing in it."""
+    for mount in host.mounts:
+        with contextlib.suppress(OSError):
+            Path(mount, path).rmdir()
+
+
+def _hand_down(folder: Path) -> None:
+    available = (folder / "cgroup.controllers").read_text().split()
+    missing = [name for name in _NEEDED_V2 if name not in available]
+    if missing:
+        raise ClusterError(
+            f"cgroup {folder}: controllers {', '.join(missing)} are not available to it, and a kubelet needs them.\n"
+            "Enable them in cgroup.subtree_control of the cgroup above it."
+        )
+    handed = (folder / "cgroup.subtree_control").read_text().split()
+    wanted = [f"+{name}" for name in available if name not in handed]
+    for controller in wanted:
+        try:
+            (folder / "cgroup.subtree_control").write_text(controller)
+        except OSError as error:
+            if controller[1:] in _NEEDED_V2:
+                raise ClusterError(
+                    f"cgroup {folder}: controller {controller[1:]} cannot be handed down ({error.strerror}).\n"
+                    "In a container, run with the host's cgroup namespace (docker run --cgroupns=host --privileged)."
+                ) from error
+
+
+def _bottom_up(top: Path) -> Iterator[Path]:
+    for folder, _, _ in os.walk(top, topdown=False):
+        yield Path(folder)

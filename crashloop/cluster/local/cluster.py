@@ -1,0 +1,207 @@
+"""A local cluster that is up."""
+
+import shutil
+import signal
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from crashloop.cluster.local import cgroups
+from crashloop.cluster.local.api import Admin
+from crashloop.cluster.local.bring_up import BringUp, accepts
+from crashloop.cluster.local.candidate import try_candidate
+from crashloop.cluster.local.control_plane import HUB
+from crashloop.cluster.local.files import write_file
+from crashloop.cluster.local.kubelets import kubelet_of
+from crashloop.cluster.local.machinery import Machinery
+from crashloop.cluster.local.namespaces import unwire_node
+from crashloop.cluster.local.node import Place, candidate_place, node_plan, own_place
+from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.processes import signal_daemon, wait_gone
+from crashloop.cluster.local.teardown import remove_cluster, remove_node
+from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
+from crashloop.errors import ClusterError, UsageError
+from crashloop.history.event import Event
+from crashloop.progress import SilentProgress
+from crashloop.settings import Settings
+from crashloop.spec.profile import KubeletProfile
+from crashloop.waiting import pause, wait_until
+
+STOPS_WITHIN_S = 30.0
+RUNS_WITHIN_S = 30.0
+
+
+class LocalCluster:
+    """Implements `crashloop.cluster.provider.Cluster`. Its methods may be called from several threads."""
+
+    def __init__(self, blueprint: Blueprint, *, state: StateFolder, store: ClusterStore, settings: Settings) -> None:
+        self._blueprint = blueprint
+        self._state = state
+        self._store = store
+        self._settings = settings
+        self._machinery = Machinery(blueprint.layout)
+        self._cgroup_host = cgroups.cgroup_host()
+        self._lock = threading.Lock()
+        self._indices = {node.index for node in blueprint.nodes}
+
+    @property
+    def info(self) -> ClusterInfo:
+        blueprint = self._blueprint
+        return ClusterInfo(
+            name=blueprint.cluster,
+            provider="local",
+            kubernetes_version=blueprint.kubernetes_version,
+            kubeconfig=str(blueprint.layout.kubeconfig),
+            nodes=tuple(
+                Node(
+                    name=node.name,
+                    profile=node.profile,
+                    runtime_socket=node.runtime_socket,
+                    kubelet_log=node.kubelet.log,
+                )
+                for node in blueprint.nodes
+            ),
+            capabilities=frozenset(Capability),
+            image=blueprint.images.program,
+        )
+
+    def make_hub(self, plan: ControlPlanePlan) -> None:
+        """Take the cluster's network; its number is free only as long as the store is locked."""
+        BringUp(self._machinery, self._cgroup_host).hub(plan)
+
+    def start(self, plan: ControlPlanePlan, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:
+        """Bring up the control plane and the first nodes, side by side."""
+        plans = self._plans(nodes, progress)
+        bring_up = BringUp(self._machinery, self._cgroup_host)
+        with progress.step(f"cluster {self._blueprint.cluster}: control plane and {len(plans)} nodes"):
+            bring_up.certificates(plan, cluster=self._blueprint.cluster)
+            bring_up.all(plan, plans, self._admin())
+        self._now_has((*self._blueprint.nodes, *plans))
+
+    def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:
+        plans = self._plans(nodes, progress)
+        with progress.step(f"cluster {self._blueprint.cluster}: {len(plans)} more nodes"):
+            try:
+                BringUp(self._machinery, self._cgroup_host).all(None, plans, self._admin())
+            except BaseException:
+                for plan in plans:
+                    self._remove(plan)
+                raise
+        self._now_has((*self._blueprint.nodes, *plans))
+
+    def remove_nodes(self, names: tuple[str, ...]) -> None:
+        plans = [self._node(name) for name in names]
+        self._now_has(tuple(node for node in self._blueprint.nodes if node.name not in names))
+        for plan in plans:
+            self._remove(plan)
+
+    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
+        plan = self._node(node)
+        self._stop(plan.kubelet, signal.SIGKILL if kill else signal.SIGTERM)
+        pause(down_s)
+        self._start(plan.kubelet, (plan.address, plan.kubelet_port))
+
+    def restart_runtime(self, node: str) -> None:
+        plan = self._node(node)
+        self._stop(plan.runtime, signal.SIGTERM)
+        self._start(plan.runtime, plan.runtime_socket)
+
+    def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
+        where = self._node(node)
+        index = self._take_index()
+        plan = self._plan(candidate_place(where, index), candidate, SilentProgress())
+        try:
+            return try_candidate(
+                plan,
+                machinery=self._machinery,
+                bring_up=BringUp(self._machinery, self._cgroup_host),
+                admin=self._admin(),
+                at_most_s=at_most_s,
+            )
+        finally:
+            self._forget(plan)
+
+    def collect_logs(self, destination: Path) -> None:
+        layout = self._blueprint.layout
+        control_plane = destination / "control-plane"
+        control_plane.mkdir(parents=True, exist_ok=True)
+        for log in layout.control_plane.glob("*.log"):
+            shutil.copy(log, control_plane)
+        for folder in layout.nodes.iterdir():
+            for file in layout.node(folder.name, 0).evidence():
+                if file.exists():
+                    (destination / folder.name).mkdir(exist_ok=True)
+                    shutil.copy(file, destination / folder.name)
+
+    def down(self) -> None:
+        if self._state.path.exists():
+            remove_cluster(self._state.path)
+            self._store.delete(self._state)
+
+    def _plans(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> tuple[NodePlan, ...]:
+        taken = [node.name for node in self._blueprint.nodes]
+        for request in nodes:
+            if request.name in taken:
+                raise UsageError(f"cluster {self._blueprint.cluster}: node {request.name!r} is there already.")
+            taken.append(request.name)
+        return tuple(
+            self._plan(own_place(self._blueprint, request.name, self._take_index()), request.profile, progress)
+            for request in nodes
+        )
+
+    def _plan(self, place: Place, profile: KubeletProfile, progress: Progress) -> NodePlan:
+        kubelet = kubelet_of(profile, self._blueprint, self._settings, progress)
+        return node_plan(self._blueprint, place, profile=profile, kubelet=kubelet)
+
+    def _node(self, name: str) -> NodePlan:
+        for node in self._blueprint.nodes:
+            if node.name == name:
+                return node
+        known = ", ".join(node.name for node in self._blueprint.nodes) or "none"
+        raise ClusterError(f"cluster {self._blueprint.cluster}: no node {name!r}; there are: {known}.")
+
+    def _take_index(self) -> int:
+        with self._lock:
+            index = next(index for index in range(len(self._indices) + 1) if index not in self._indices)
+            self._indices.add(index)
+            return index
+
+    def _now_has(self, nodes: tuple[NodePlan, ...]) -> None:
+        with self._lock:
+            self._blueprint = msgspec.structs.replace(self._blueprint, nodes=nodes)
+            write_file(self._blueprint.layout.blueprint, msgspec.json.encode(self._blueprint), mode=0o600)
+            self._state.set_nodes(tuple(node.name for node in nodes))
+
+    def _stop(self, process: ProcessPlan, how: signal.Signals) -> None:
+        daemon = self._machinery.daemon(process.role, process.node)
+        signal_daemon(daemon, how)
+        wait_gone(daemon, describe=f"{process.role} of {process.node}", timeout_s=STOPS_WITHIN_S)
+
+    def _start(self, process: ProcessPlan, address: str | tuple[str, int]) -> None:
+        daemon = self._machinery.start(process)
+
+        def runs() -> bool:
+            self._machinery.require_alive(process, daemon, subject=f"node {process.node}")
+            return accepts(address)
+
+        wait_until(f"{process.role} of {process.node} to answer", runs, timeout_s=RUNS_WITHIN_S, every_s=0.05)
+
+    def _remove(self, plan: NodePlan) -> None:
+        """Take a node away: its pods and its Node object, its processes, its cable, its bulk."""
+        with suppress(OSError):
+            self._admin().forget_node(plan.network.api_server, plan.name)
+        self._forget(plan)
+        unwire_node(self._machinery.holder(HUB), plan.index)
+
+    def _forget(self, plan: NodePlan) -> None:
+        remove_node(self._state.path, plan)
+        for folder in self._blueprint.layout.node(plan.name, plan.index).bulk():
+            shutil.rmtree(folder, ignore_errors=True)
+        with self._lock:
+            self._indices.discard(plan.index)
+
+    def _admin(self) -> Admin:
+        return Admin(self._blueprint.layout)

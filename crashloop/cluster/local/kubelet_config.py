@@ -1,0 +1,105 @@
+"""A node's KubeletConfiguration: what this provider needs, with the profile on top. The profile always wins.
+
+Source of the fields: k8s.io/kubelet/config/v1beta1/types.go.
+"""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from crashloop.cluster.local.layout import NodeLayout
+from crashloop.spec.version import KubernetesVersion
+
+KUBELET_PORT = 10250
+HEALTHZ_PORT = 10248
+
+FAILS_ON_CGROUP_V1_SINCE = (1, 35)
+"""`failCgroupV1` is true by default from here on (kubernetes/kubernetes#134298, KEP-5573); older kubelets start as they are.
+
+It is the only way in which the releases 1.33 to 1.37 differ for whoever starts a kubelet.
+"""
+
+
+class KubeletSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a kubelet's configuration depends on besides its profile."""
+
+    layout: NodeLayout
+    client_ca: str
+    """Path of the authority that signs the clients' certificates."""
+    cgroup_root: str
+    cgroup_version: int
+    kubernetes_version: str
+    register: bool = True
+    port: int = KUBELET_PORT
+    healthz_port: int = HEALTHZ_PORT
+
+
+def base_config(setting: KubeletSetting) -> dict[str, Any]:
+    """What a kubelet needs to run beside others on a host that is not its own."""
+    layout = setting.layout
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "x509": {"clientCAFile": setting.client_ca},
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+        },
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": str(layout.certificate),
+        "tlsPrivateKeyFile": str(layout.key),
+        "containerRuntimeEndpoint": f"unix://{layout.runtime_socket}",
+        "podLogsDir": str(layout.pod_logs),
+        "volumePluginDir": str(layout.volume_plugins),
+        "resolvConf": str(layout.resolv_conf),
+        # Several kubelets share the host's cgroups, and none of them owns it.
+        "cgroupDriver": "cgroupfs",
+        "cgroupRoot": setting.cgroup_root,
+        "enforceNodeAllocatable": [],
+        # The default of -999 needs CAP_SYS_RESOURCE, which a container often lacks.
+        "oomScoreAdj": 1,
+        "failSwapOn": False,
+        **_cgroup_v1(setting),
+        # The host's own shortage is not what is tested: a node evicts late and never removes an image.
+        "evictionHard": {
+            "memory.available": "50Mi",
+            "nodefs.available": "1%",
+            "nodefs.inodesFree": "1%",
+            "imagefs.available": "1%",
+        },
+        "imageGCHighThresholdPercent": 100,
+        "imageGCLowThresholdPercent": 99,
+        "makeIPTablesUtilChains": False,
+        "registerNode": setting.register,
+        "port": setting.port,
+        "healthzPort": setting.healthz_port,
+        "healthzBindAddress": "127.0.0.1",
+    }
+
+
+def _cgroup_v1(setting: KubeletSetting) -> dict[str, Any]:
+    fails_by_default = KubernetesVersion.parse(setting.kubernetes_version).release >= FAILS_ON_CGROUP_V1_SINCE
+    if setting.cgroup_version == 1 and fails_by_default:
+        return {"failCgroupV1": False}
+    return {}
+
+
+def merged(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
+    """`fragment` over `base`: mappings are merged key by key, everything else is replaced, null included."""
+    result = dict(base)
+    for key, value in fragment.items():
+        below = result.get(key)
+        both_map = isinstance(below, dict) and isinstance(value, dict)
+        result[key] = merged(below, value) if both_map else value  # type: ignore[arg-type]
+    return result
+
+
+def kubelet_config(setting: KubeletSetting, profile: dict[str, Any]) -> dict[str, Any]:
+    """The whole configuration of a kubelet."""
+    return merged(base_config(setting), profile)
+
+
+def as_yaml(config: dict[str, Any]) -> str:
+    """The configuration file's text."""
+    return yaml.safe_dump(config, sort_keys=False)

@@ -1,0 +1,68 @@
+"""What carries plans out: one object per cluster that starts its processes and knows where they are."""
+
+from pathlib import Path
+
+from crashloop.cluster.local.files import last_lines, write_file
+from crashloop.cluster.local.layout import ClusterLayout
+from crashloop.cluster.local.ledger import Ledger, Process
+from crashloop.cluster.local.namespaces import HOLDER, enter
+from crashloop.cluster.local.plan import FilePlan, ProcessPlan
+from crashloop.cluster.local.processes import Daemon, Starter, exit_code, is_alive
+from crashloop.errors import ClusterError
+
+HOLDER_ROLE = "holder"
+
+
+class Machinery:
+    """Starts the processes of one cluster and writes each into the ledger."""
+
+    def __init__(self, layout: ClusterLayout) -> None:
+        self.layout = layout
+        self.ledger = Ledger(layout.root)
+        self.starter = Starter(layout.root)
+
+    def write(self, folders: tuple[str, ...], files: tuple[FilePlan, ...]) -> None:
+        """Make folders and write files."""
+        for folder in folders:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        for file in files:
+            write_file(Path(file.path), file.text)
+
+    def hold(self, node: str, log: Path) -> int:
+        """Make the namespaces of the hub or a node; the holder's process id."""
+        daemon = self.starter.start_holder(HOLDER, node=node, log=log)
+        self.ledger.add(Process(role=HOLDER_ROLE, node=node, daemon=daemon))
+        return daemon.pid
+
+    def holder(self, node: str) -> int:
+        """The holder's process id. Raises ClusterError if it has gone."""
+        return self.daemon(HOLDER_ROLE, node).pid
+
+    def start(self, plan: ProcessPlan) -> Daemon:
+        """Start a process in its namespaces."""
+        argv = enter(self.holder(plan.namespace), plan.argv)
+        daemon = self.starter.start(argv, node=plan.node, log=Path(plan.log), search_path=plan.search_path)
+        self.ledger.add(Process(role=plan.role, node=plan.node, daemon=daemon))
+        return daemon
+
+    def daemon(self, role: str, node: str) -> Daemon:
+        """The running process of a role. Raises ClusterError if there is none."""
+        daemon = self.ledger.daemon(role, node)
+        if daemon is None or not is_alive(daemon):
+            raise ClusterError(f"{role} of {node}: it is not running.")
+        return daemon
+
+    def require_alive(self, plan: ProcessPlan, daemon: Daemon, *, subject: str) -> None:
+        """Raise ClusterError with the log's last lines if the process has ended."""
+        if is_alive(daemon):
+            return
+        code = exit_code(daemon)
+        how = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
+        raise ClusterError(f"{subject}: {plan.role} ended{how} while it was starting.\n{log_excerpt(plan)}")
+
+
+def log_excerpt(plan: ProcessPlan, lines: int = 12) -> str:
+    """The last lines of a process's log, introduced."""
+    path = Path(plan.log)
+    text = "\n".join(f"  {line[:400]}" for line in last_lines(path, lines).splitlines())
+    return f"Last lines of {path.name}:\n{text}"

@@ -1,0 +1,150 @@
+"""Network and mount namespaces of the hub and the nodes, and the cables between them.
+
+Theory of operation. A *holder* is a sleeping process that owns a network and a mount namespace; everything of the
+hub or a node enters both with nsenter. The kernel frees namespaces, mounts, cables and routes with the last process
+in them, so after any end, SIGKILL of everything included, there is nothing to unmount or to unplug.
+The mount namespace has its own /run: neither systemd nor D-Bus of the host is in reach.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+from pyroute2 import IPRoute
+
+from crashloop.cluster.host_settings import HOST_FOLDERS
+from crashloop.cluster.local.addresses import Network
+
+_BRIDGE = "bridge"
+_NODE_LINK = "eth0"
+_UPLINK = "host"
+_CLONE_NEWNET = 0x40000000
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+OWN_FOLDERS = ("/run", "/var/log", *HOST_FOLDERS)
+"""What a holder's mount namespace has of its own, because a path in it is fixed.
+
+Sockets of shims, links to pod logs, the kubelet's socket for device plugins, the CNI library's cache.
+"""
+
+HOLDER = (
+    "unshare",
+    "--net",
+    "--mount",
+    "--propagation=slave",
+    "--",
+    "sh",
+    "-ec",
+    f"for folder in {' '.join(OWN_FOLDERS)}; do "
+    "mkdir -p $folder; mount -t tmpfs -o mode=755 crashloop $folder; done; "
+    "echo 1 >/proc/sys/net/ipv4/ip_forward; echo ready; exec sleep infinity",
+)
+"""Argument vector of a holder; it prints `ready` once its namespaces are made."""
+
+
+def enter(holder: int, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The argument vector that runs a program in a holder's namespaces, under the holder's own process id."""
+    return ("nsenter", f"--target={holder}", "--net", "--mount", "--", *argv)
+
+
+def networks_in_use() -> list[IPv4Network | IPv4Address]:
+    """Networks and addresses that the host has, or has routes to (the default route apart)."""
+    with IPRoute() as host:
+        addresses = [
+            IPv4Network(f"{each.get_attr('IFA_ADDRESS')}/{each['prefixlen']}", strict=False)
+            for each in host.get_addr(family=2)
+        ]
+        routes = [
+            IPv4Network(f"{each.get_attr('RTA_DST')}/{each['dst_len']}", strict=False)
+            for each in host.get_routes(family=2)
+            if each.get_attr("RTA_DST")
+        ]
+    return [*addresses, *routes]
+
+
+def wire_hub(hub: int, network: Network, *, alias: str) -> None:
+    """Make the bridge in the hub and the cable to the host. `alias` marks the host's end as ours."""
+    with IPRoute() as host:
+        host.link("add", ifname=network.host_link, kind="veth", peer={"ifname": _UPLINK, "net_ns_pid": hub})
+        link = _index(host, network.host_link)
+        host.link("set", index=link, ifalias=alias)
+        _inside(hub, lambda inner: _make_bridge(inner, network))
+        host.addr("add", index=link, address=network.host, prefixlen=24)
+        host.link("set", index=link, state="up")
+        host.route("add", dst=str(network.all), gateway=network.hub)
+
+
+def wire_node(hub: int, node: int, network: Network, index: int) -> None:
+    """Lay the cable from a node to the bridge, and the way to its pods."""
+    cable = f"node{index}"
+
+    def at_hub(inner: IPRoute) -> None:
+        inner.link("add", ifname=cable, kind="veth", peer={"ifname": _NODE_LINK, "net_ns_pid": node})
+        inner.link("set", index=_up(inner, cable), master=_index(inner, _BRIDGE))
+        inner.route("replace", dst=network.pods(index), gateway=network.node(index))
+
+    def at_node(inner: IPRoute) -> None:
+        _up(inner, "lo")
+        inner.addr("add", index=_up(inner, _NODE_LINK), address=network.node(index), prefixlen=24)
+        inner.route("add", dst="default", gateway=network.hub)
+
+    _inside(hub, at_hub)
+    _inside(node, at_node)
+
+
+def unwire_node(hub: int, index: int) -> None:
+    """Take a node's cable out of the bridge; the kernel may not have done so yet when the node's last process is gone."""
+    _inside(hub, lambda inner: _delete(inner, f"node{index}"))
+
+
+def remove_host_link(name: str, *, alias: str) -> None:
+    """Remove the host's end of a cable if it is there and ours."""
+    with IPRoute() as host:
+        for link in host.get_links(ifname=name):
+            if link.get_attr("IFLA_IFALIAS") == alias:
+                _delete(host, name)
+
+
+def _make_bridge(inner: IPRoute, network: Network) -> None:
+    _up(inner, "lo")
+    inner.link("add", ifname=_BRIDGE, kind="bridge")
+    bridge = _up(inner, _BRIDGE)
+    inner.addr("add", index=bridge, address=network.hub, prefixlen=24)
+    inner.link("set", index=_up(inner, _UPLINK), master=bridge)
+
+
+def _inside(holder: int, work: Callable[[IPRoute], None]) -> None:
+    """Do netlink work in a holder's network namespace.
+
+    A thread of its own enters the namespace and ends there. pyroute2's own way forks, and a fork of a process with
+    threads may never wake up.
+    """
+
+    def enter_and_work() -> None:
+        with Path(f"/proc/{holder}/ns/net").open("rb") as namespace:
+            if _LIBC.setns(namespace.fileno(), _CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        with IPRoute() as netlink:
+            work(netlink)
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(enter_and_work).result()
+
+
+def _index(netlink: IPRoute, name: str) -> int:
+    found: int = netlink.link_lookup(ifname=name)[0]
+    return found
+
+
+def _up(netlink: IPRoute, name: str) -> int:
+    index = _index(netlink, name)
+    netlink.link("set", index=index, state="up")
+    return index
+
+
+def _delete(netlink: IPRoute, name: str) -> None:
+    for index in netlink.link_lookup(ifname=name):
+        netlink.link("del", index=index)

@@ -1,0 +1,155 @@
+"""Plan of a node: its own containerd and its own kubelet, with the profile's configuration. Pure."""
+
+import msgspec
+
+from crashloop.cluster.local.certificates import CertificatePlan
+from crashloop.cluster.local.kubeconfigs import kubeconfig
+from crashloop.cluster.local.kubelet_config import HEALTHZ_PORT, KUBELET_PORT, KubeletSetting, as_yaml, kubelet_config
+from crashloop.cluster.local.layout import NodeLayout
+from crashloop.cluster.local.plan import Blueprint, FilePlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.runtime_config import cni_conflist, containerd_toml
+from crashloop.spec.profile import KubeletProfile
+
+PROFILE_LABEL = "crashloop.dev/profile"
+CGROUP_PARENT = "crashloop"
+KUBELET = "kubelet"
+RUNTIME = "containerd"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a kubelet runs. A candidate is tried in the namespace of another node, so its ports differ."""
+
+    name: str
+    index: int
+    namespace: str
+    address: str
+    register: bool = True
+    port: int = KUBELET_PORT
+    healthz_port: int = HEALTHZ_PORT
+
+
+class KubeletProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """The kubelet that a profile asks for."""
+
+    path: str
+    version: str
+
+
+def own_place(blueprint: Blueprint, name: str, index: int) -> Place:
+    """A node in a namespace of its own."""
+    return Place(name=name, index=index, namespace=name, address=blueprint.network.node(index))
+
+
+def candidate_place(node: NodePlan, index: int) -> Place:
+    """A second kubelet in a node's namespace, on other ports, which does not register."""
+    return Place(
+        name=f"candidate-{index}",
+        index=index,
+        namespace=node.name,
+        address=node.address,
+        register=False,
+        port=20000 + index,
+        healthz_port=21000 + index,
+    )
+
+
+def node_plan(blueprint: Blueprint, place: Place, *, profile: KubeletProfile, kubelet: KubeletProgram) -> NodePlan:
+    """A kubelet and its runtime at a place."""
+    layout = blueprint.layout.node(place.name, place.index)
+    cgroup = f"{CGROUP_PARENT}/{blueprint.cluster}/{place.name}"
+    config = kubelet_config(
+        KubeletSetting(
+            layout=layout,
+            client_ca=str(blueprint.layout.ca_certificate),
+            cgroup_root=f"/{cgroup}",
+            cgroup_version=blueprint.cgroup_version,
+            kubernetes_version=kubelet.version,
+            register=place.register,
+            port=place.port,
+            healthz_port=place.healthz_port,
+        ),
+        profile.config,
+    )
+    return NodePlan(
+        name=place.name,
+        index=place.index,
+        profile=profile.name,
+        network=blueprint.network,
+        cgroup=cgroup,
+        folders=tuple(str(folder) for folder in layout.folders()),
+        certificate=_certificate(layout, place),
+        files=(
+            FilePlan(path=str(layout.kubeconfig), text=_kubeconfig(blueprint, layout)),
+            FilePlan(path=str(layout.kubelet_config), text=as_yaml(config)),
+            FilePlan(path=str(layout.resolv_conf), text="# Pods of this cluster have no name service.\n"),
+            FilePlan(path=str(layout.runtime_config), text=_containerd_toml(blueprint, layout)),
+            FilePlan(path=str(layout.cni_config), text=cni_conflist(layout, pods=blueprint.network.pods(place.index))),
+        ),
+        address=place.address,
+        kubelet_port=config["port"],
+        runtime=_runtime(blueprint, layout, place),
+        runtime_socket=str(layout.runtime_socket),
+        import_images=_import_images(blueprint, layout),
+        kubelet=_kubelet(layout, place, profile=profile.name, program=kubelet.path),
+    )
+
+
+def _kubelet(layout: NodeLayout, place: Place, *, profile: str, program: str) -> ProcessPlan:
+    argv = (
+        program,
+        f"--config={layout.kubelet_config}",
+        f"--kubeconfig={layout.kubeconfig}",
+        f"--root-dir={layout.kubelet_root}",
+        f"--cert-dir={layout.certificates}",
+        f"--hostname-override={place.name}",
+        f"--node-ip={place.address}",
+        f"--node-labels={PROFILE_LABEL}={profile}",
+        "--v=2",
+    )
+    return ProcessPlan(role=KUBELET, node=place.name, namespace=place.namespace, argv=argv, log=str(layout.kubelet_log))
+
+
+def _runtime(blueprint: Blueprint, layout: NodeLayout, place: Place) -> ProcessPlan:
+    return ProcessPlan(
+        role=RUNTIME,
+        node=place.name,
+        namespace=place.namespace,
+        argv=(blueprint.programs.containerd, f"--config={layout.runtime_config}"),
+        log=str(layout.runtime_log),
+        search_path=(blueprint.programs.shim_dir,),
+    )
+
+
+def _certificate(layout: NodeLayout, place: Place) -> CertificatePlan:
+    return CertificatePlan(
+        certificate=str(layout.certificate),
+        key=str(layout.key),
+        common_name=f"system:node:{place.name}",
+        organizations=("system:nodes",),
+        addresses=(place.address,),
+        names=(place.name,),
+    )
+
+
+def _kubeconfig(blueprint: Blueprint, layout: NodeLayout) -> str:
+    return kubeconfig(
+        cluster=blueprint.cluster,
+        server=blueprint.network.api_server,
+        ca=str(blueprint.layout.ca_certificate),
+        certificate=str(layout.certificate),
+        key=str(layout.key),
+    )
+
+
+def _containerd_toml(blueprint: Blueprint, layout: NodeLayout) -> str:
+    return containerd_toml(
+        layout,
+        sandbox_image=blueprint.images.sandbox,
+        runc=blueprint.programs.runc,
+        cni_plugins=blueprint.programs.cni_dir,
+    )
+
+
+def _import_images(blueprint: Blueprint, layout: NodeLayout) -> tuple[str, ...]:
+    address = f"--address={layout.runtime_socket}"
+    return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", blueprint.images.archive)

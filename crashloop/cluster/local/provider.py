@@ -1,0 +1,146 @@
+"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd a node."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from crashloop.cluster.binaries import BinarySet, ensure_binaries
+from crashloop.cluster.images import ImageArchive, ensure_image_archive
+from crashloop.cluster.local import cgroups
+from crashloop.cluster.local.addresses import Network, free_network
+from crashloop.cluster.local.cluster import LocalCluster
+from crashloop.cluster.local.control_plane import control_plane_plan
+from crashloop.cluster.local.namespaces import networks_in_use
+from crashloop.cluster.local.plan import Blueprint, Images, Programs
+from crashloop.cluster.local.prerequisites import check_host, check_request
+from crashloop.cluster.local.teardown import remove_cluster
+from crashloop.cluster.ownership import ClusterStore, StateFolder, new_facts, reap
+from crashloop.cluster.provider import Capability, ClusterRequest, Progress
+from crashloop.errors import UsageError
+from crashloop.settings import Settings, resolve_settings
+
+
+class LocalProvider:
+    """Implements `crashloop.cluster.provider.Provider` and `crashloop.cluster.providers.OwningProvider`."""
+
+    name = "local"
+    capabilities = frozenset(Capability)
+
+    def __init__(self, *, settings: Settings | None = None, store: ClusterStore | None = None) -> None:
+        self._settings = settings or resolve_settings()
+        self._store = store or ClusterStore(self._settings.paths.state_dir)
+
+    def check(self, request: ClusterRequest) -> None:
+        check_request(request, state_folder=self._store.root / request.name)
+        check_host(self._store.root.parent)
+
+    def up(self, request: ClusterRequest, progress: Progress) -> LocalCluster:
+        self.check(request)
+        blueprint = self._blueprint(request, progress)
+        reap(self._store)
+        with sigterm_as_exit():
+            return self._up(request, blueprint, progress)
+
+    def attach(self, name: str) -> LocalCluster:
+        """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
+        state = self._store.find(name)
+        if not state.take():
+            raise UsageError(f"cluster {name!r}: it is in use by another process.\nEnd that run first.")
+        path = state.path / "blueprint.json"
+        if not path.exists():
+            raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
+        blueprint = msgspec.json.decode(path.read_bytes(), type=Blueprint)
+        return LocalCluster(blueprint, state=state, store=self._store, settings=self._settings)
+
+    def remove_parts(self, state: StateFolder) -> None:
+        remove_cluster(state.path)
+
+    def _up(self, request: ClusterRequest, blueprint: Blueprint, progress: Progress) -> LocalCluster:
+        cluster = None
+        facts = new_facts(
+            name=request.name,
+            provider=self.name,
+            owner_pid=os.getpid(),
+            kubernetes_version=blueprint.kubernetes_version,
+            nodes=tuple(node.name for node in request.nodes),
+        )
+        try:
+            with self._store.locked():
+                blueprint = msgspec.structs.replace(blueprint, network=free_network(networks_in_use()))
+                plan = control_plane_plan(blueprint, feature_gates=request.feature_gates)
+                state = self._store.create(facts)
+                cluster = LocalCluster(blueprint, state=state, store=self._store, settings=self._settings)
+                cluster.make_hub(plan)
+            cluster.start(plan, request.nodes, progress)
+        except BaseException:
+            if cluster is not None:
+                cluster.down()
+            raise
+        return cluster
+
+    def _blueprint(self, request: ClusterRequest, progress: Progress) -> Blueprint:
+        binaries = ensure_binaries(
+            self._settings,
+            kubernetes_version=request.kubernetes_version,
+            bin_dir=_path(request.bin_dir),
+            kubelet_binary=_path(request.kubelet_binary),
+            progress=progress,
+        )
+        archive = ensure_image_archive(binaries, self._settings)
+        return Blueprint(
+            cluster=request.name,
+            state_folder=str(self._store.root / request.name),
+            kubernetes_version=binaries.kubernetes_version,
+            kubelet_version=binaries.versions["kubelet"],
+            programs=programs_of(binaries),
+            images=images_of(archive),
+            network=Network(number=0),
+            cgroup_version=cgroups.cgroup_host().version,
+        )
+
+
+def programs_of(binaries: BinarySet) -> Programs:
+    """The programs that this provider starts."""
+    return Programs(
+        etcd=str(binaries.etcd),
+        kube_apiserver=str(binaries.kube_apiserver),
+        kube_controller_manager=str(binaries.kube_controller_manager),
+        kube_scheduler=str(binaries.kube_scheduler),
+        kubelet=str(binaries.kubelet),
+        containerd=str(binaries.containerd),
+        shim_dir=str(binaries.shim_dir),
+        ctr=str(binaries.ctr),
+        runc=str(binaries.runc),
+        cni_dir=str(binaries.cni_dir),
+    )
+
+
+def images_of(archive: ImageArchive) -> Images:
+    return Images(archive=str(archive.path), program=archive.program_image, sandbox=archive.sandbox_image)
+
+
+@contextmanager
+def sigterm_as_exit() -> Iterator[None]:
+    """Let SIGTERM unwind the stack as Ctrl-C does, so that what was begun is cleaned up. Main thread only."""
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)

@@ -1,0 +1,86 @@
+"""Configuration files of a node's container runtime and of its pod network. Pure texts."""
+
+import json
+
+from crashloop.cluster.local.layout import NodeLayout
+
+_UNUSED_PLUGINS = (
+    "io.containerd.image-verifier.v1.bindir",
+    "io.containerd.internal.v1.tracing",
+    "io.containerd.nri.v1.nri",
+    "io.containerd.snapshotter.v1.blockfile",
+    "io.containerd.snapshotter.v1.btrfs",
+    "io.containerd.snapshotter.v1.devmapper",
+    "io.containerd.snapshotter.v1.erofs",
+    "io.containerd.snapshotter.v1.zfs",
+    "io.containerd.tracing.processor.v1.otlp",
+)
+"""What would listen, look for tools or write outside the node's folder."""
+
+
+def containerd_toml(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plugins: str) -> str:
+    """containerd's configuration: nothing of it lies outside the node's folder (containerd 2, config version 3)."""
+    return f"""\
+version = 3
+root = {_text(layout.runtime_root)}
+state = {_text(layout.runtime_state)}
+oom_score = 0
+imports = []
+disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
+
+[grpc]
+  address = {_text(layout.runtime_socket)}
+
+[ttrpc]
+  address = {_text(f"{layout.runtime_socket}.ttrpc")}
+
+[plugins."io.containerd.internal.v1.opt"]
+  path = {_text(layout.runtime_opt)}
+
+[plugins."io.containerd.metadata.v1.bolt"]
+  # The node does not outlive the host.
+  no_sync = true
+
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "overlayfs"
+
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = {_text(sandbox_image)}
+
+[plugins."io.containerd.cri.v1.runtime"]
+  # Without CAP_SYS_RESOURCE a score below containerd's own cannot be set.
+  restrict_oom_score_adj = true
+  disable_hugetlb_controller = true
+  netns_mounts_under_state_dir = true
+
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+  BinaryName = {_text(runc)}
+  SystemdCgroup = false
+
+[plugins."io.containerd.cri.v1.runtime".cni]
+  bin_dirs = [{_text(cni_plugins)}]
+  conf_dir = {_text(layout.cni_config.parent)}
+"""
+
+
+def cni_conflist(layout: NodeLayout, *, pods: str) -> str:
+    """The pod network: a cable from each pod to its node, addresses from the node's own range."""
+    plugin = {
+        "type": "ptp",
+        "ipMasq": False,
+        "ipam": {
+            "type": "host-local",
+            "dataDir": str(layout.cni_addresses),
+            "ranges": [[{"subnet": pods}]],
+            "routes": [{"dst": "0.0.0.0/0"}],
+        },
+    }
+    return json.dumps({"cniVersion": "1.0.0", "name": "crashloop", "plugins": [plugin]}, indent=2) + "\n"
+
+
+def _text(value: object) -> str:
+    """A TOML basic string; JSON's escapes are among TOML's."""
+    return json.dumps(str(value))

@@ -1,0 +1,68 @@
+"""Removing everything that a local cluster has put on the host. Goes by the ledger, so its owner may be long gone.
+
+The order matters: processes first, for they hold everything else. Namespaces with their mounts, cables and routes go
+with the last process in them.
+"""
+
+import ctypes
+import os
+from pathlib import Path
+
+from crashloop.cluster.local import cgroups
+from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger
+from crashloop.cluster.local.namespaces import remove_host_link
+from crashloop.cluster.local.node import CGROUP_PARENT
+from crashloop.cluster.local.plan import NodePlan
+from crashloop.cluster.local.processes import kill_until_gone, marked_processes
+from crashloop.errors import ClusterError
+
+_MNT_DETACH = 2
+
+
+def remove_cluster(state: Path) -> None:
+    """Remove all processes, cables, cgroups and mounts of a cluster. Raises ClusterError naming what resists."""
+    things = Ledger(state).things()
+    paths = [thing.path for thing in things if isinstance(thing, Cgroup)]
+    host = cgroups.cgroup_host()
+
+    def ours() -> set[int]:
+        return marked_processes(state).union(*(cgroups.processes(host, path) for path in paths))
+
+    kill_until_gone(ours, describe=f"processes of cluster {state.name} to end")
+    for thing in things:
+        if isinstance(thing, HostLink):
+            remove_host_link(thing.name, alias=thing.alias)
+    for path in paths:
+        cgroups.remove(host, path)
+    cgroups.remove_if_empty(host, f"{CGROUP_PARENT}/{state.name}")
+    cgroups.remove_if_empty(host, CGROUP_PARENT)
+    unmount_below(state)
+
+
+def remove_node(state: Path, plan: NodePlan) -> None:
+    """Remove all processes of one node, its namespaces with them, and its cgroups."""
+    host = cgroups.cgroup_host()
+
+    def of_node() -> set[int]:
+        return marked_processes(state, plan.name) | cgroups.processes(host, plan.cgroup)
+
+    kill_until_gone(of_node, describe=f"processes of node {plan.name} to end")
+    cgroups.remove(host, plan.cgroup)
+
+
+def unmount_below(folder: Path) -> None:
+    """Unmount what is mounted below a folder, deepest first, before the folder is removed with all it holds.
+
+    Mounts of ours are made in namespaces of ours. One that is seen here would let the removal reach outside the folder.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    points = mount_points_below(folder, Path("/proc/self/mountinfo").read_text())
+    for point in sorted(points, key=len, reverse=True):
+        if libc.umount2(os.fsencode(point), _MNT_DETACH):
+            raise ClusterError(f"mount {point}: cannot be unmounted ({os.strerror(ctypes.get_errno())}).")
+
+
+def mount_points_below(folder: Path, mountinfo: str) -> list[str]:
+    """Mount points at or below a folder, from the text of /proc/self/mountinfo (proc(5)). Pure."""
+    points = (line.split()[4].encode().decode("unicode_escape") for line in mountinfo.splitlines())
+    return [point for point in points if Path(point).is_relative_to(folder)]

@@ -1,0 +1,253 @@
+"""Who owns which cluster on this host, and what becomes of clusters whose owner is gone.
+
+Theory of operation. A cluster's *state folder* is made before anything else of it, and removed after everything else.
+Its owner holds a lock on it for as long as it lives; the kernel frees the lock however the owner ends. A cluster
+whose lock is free and which is not marked *kept* is an orphan, and the next start on this host removes it. What a
+cluster is made of only its provider knows: see `providers.owning_provider`.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from crashloop.cluster.host_settings import HostSettings
+from crashloop.errors import ClusterError, UsageError
+from crashloop.settings import resolve_settings
+
+_NEVER_HELD_LONG_S = 120.0
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """cluster.json: what is known of a cluster before it is made."""
+
+    name: str
+    provider: str
+    owner_pid: int
+    started: datetime
+    kubernetes_version: str
+    nodes: tuple[str, ...]
+
+
+class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster on this host, as `crashloop down` lists it."""
+
+    name: str
+    provider: str
+    owner_pid: int
+    owner_alive: bool
+    """Whether a process holds the cluster's lock."""
+    kept: bool
+    """Whether it is to outlive its owner."""
+    started: datetime
+    nodes: tuple[str, ...]
+    kubeconfig: str
+
+
+class StateFolder:
+    """The folder of one cluster: its lock, its facts, whether it is kept. What else is in it is the provider's."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kubeconfig = path / "kubeconfig"
+        self._facts = path / "cluster.json"
+        self._kept = path / "kept"
+        self._lock = FileLock(path / "owner.lock")
+
+    def take(self) -> bool:
+        """Become the owner. False if another process is."""
+        try:
+            self._lock.acquire(timeout=0)
+        except (Timeout, FileNotFoundError):
+            return False
+        return True
+
+    def release(self) -> None:
+        """Stop being the owner."""
+        self._lock.release()
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this object holds the lock."""
+        return bool(self._lock.is_locked)
+
+    @property
+    def owned_elsewhere(self) -> bool:
+        """Whether another process is the owner."""
+        if self.is_mine:
+            return False
+        if not self.take():
+            return True
+        self.release()
+        return False
+
+    @property
+    def kept(self) -> bool:
+        return self._kept.exists()
+
+    def keep(self) -> None:
+        """Let the cluster outlive its owner."""
+        self._kept.touch()
+
+    def write_facts(self, facts: Facts) -> None:
+        partial = self._facts.with_suffix(".partial")
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")
+        partial.replace(self._facts)
+
+    def set_nodes(self, nodes: tuple[str, ...]) -> None:
+        """Write down which nodes the cluster has now."""
+        facts = self.facts()
+        if facts is not None:
+            self.write_facts(msgspec.structs.replace(facts, nodes=nodes))
+
+    def facts(self) -> Facts | None:
+        """None if the owner ended before it had written them: then there is nothing but the folder."""
+        try:
+            return msgspec.json.decode(self._facts.read_bytes(), type=Facts)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
+
+    def delete(self) -> None:
+        """Remove the folder; the lock goes last, so that nobody takes a half-removed cluster for an orphan's."""
+        for entry in self.path.iterdir() if self.path.exists() else ():
+            if entry.name != "owner.lock":
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        self.release()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class ClusterStore:
+    """All state folders below the state directory."""
+
+    def __init__(self, state_dir: Path | None = None) -> None:
+        self.root = (state_dir or resolve_settings().paths.state_dir) / "clusters"
+        self._host = HostSettings(self.root.parent / "host-settings.json")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone on this host: to choose what must be unique, and to restore what is shared."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.root.parent / "lock", timeout=_NEVER_HELD_LONG_S):
+                yield
+        except Timeout as error:
+            raise ClusterError(
+                f"clusters in {self.root}: another process has been choosing or removing one for {_NEVER_HELD_LONG_S:g} s.\n"
+                f"See who holds it: fuser -v {self.root.parent / 'lock'}"
+            ) from error
+
+    def create(self, facts: Facts) -> StateFolder:
+        """Make the state folder of a new cluster and own it; call it while `locked`. Raises UsageError if there is one."""
+        state = StateFolder(self.root / facts.name)
+        try:
+            state.path.mkdir(mode=0o700)
+        except FileExistsError:
+            raise UsageError(
+                f"cluster {facts.name!r}: there is one of that name already, and it is in use or kept.\n"
+                f"Remove it with `crashloop down {facts.name}`, or choose another name."
+            ) from None
+        state.take()
+        self._host.record()
+        state.write_facts(facts)
+        return state
+
+    def delete(self, state: StateFolder) -> None:
+        """Remove a state folder; the last one to go gives the host its settings back."""
+        with self.locked():
+            state.delete()
+            if not self.folders():
+                self._host.restore()
+
+    def folders(self) -> tuple[StateFolder, ...]:
+        if not self.root.is_dir():
+            return ()
+        return tuple(StateFolder(path) for path in sorted(self.root.iterdir()) if path.is_dir())
+
+    def find(self, name: str) -> StateFolder:
+        """The state folder of a cluster. Raises UsageError naming the clusters that there are."""
+        for state in self.folders():
+            if state.path.name == name:
+                return state
+        known = ", ".join(state.path.name for state in self.folders()) or "none"
+        raise UsageError(f"cluster {name!r}: there is none of that name on this host; there are: {known}.")
+
+
+def list_clusters(store: ClusterStore | None = None) -> tuple[ClusterRecord, ...]:
+    """All clusters on this host, orphans included."""
+    return tuple(
+        ClusterRecord(
+            name=facts.name,
+            provider=facts.provider,
+            owner_pid=facts.owner_pid,
+            owner_alive=state.owned_elsewhere,
+            kept=state.kept,
+            started=facts.started,
+            nodes=facts.nodes,
+            kubeconfig=str(state.kubeconfig),
+        )
+        for state in (store or ClusterStore()).folders()
+        if (facts := state.facts()) is not None
+    )
+
+
+def mark_kept(name: str, store: ClusterStore | None = None) -> None:
+    """Let a cluster outlive its owner: only `remove` and `remove_all` take it down. Raises UsageError."""
+    (store or ClusterStore()).find(name).keep()
+
+
+def reap(store: ClusterStore | None = None) -> tuple[str, ...]:
+    """Remove what is left of clusters whose owner is gone and which are not kept; their names."""
+    store = store or ClusterStore()
+    with store.locked():
+        orphans = [state for state in store.folders() if not state.kept and state.take()]
+    for state in orphans:
+        _remove(state, store)
+    return tuple(state.path.name for state in orphans)
+
+
+def remove(name: str, store: ClusterStore | None = None, *, force: bool = False) -> None:
+    """Remove a cluster, kept or not. Raises UsageError if it is unknown or, without `force`, in use."""
+    store = store or ClusterStore()
+    state = store.find(name)
+    if not state.take() and not force:
+        facts = state.facts()
+        owner = f" by process {facts.owner_pid}" if facts else ""
+        raise UsageError(f"cluster {name!r}: it is in use{owner}.\nEnd that run first, or add --force.")
+    _remove(state, store)
+
+
+def remove_all(store: ClusterStore | None = None, *, force: bool = False) -> tuple[str, ...]:
+    """Remove every cluster; their names. Raises UsageError before anything is removed if one is in use, without `force`."""
+    store = store or ClusterStore()
+    in_use = [state.path.name for state in store.folders() if state.owned_elsewhere]
+    if in_use and not force:
+        raise UsageError(f"clusters in use: {', '.join(in_use)}.\nEnd those runs first, or add --force.")
+    names = tuple(state.path.name for state in store.folders())
+    for name in names:
+        remove(name, store, force=force)
+    return names
+
+
+def _remove(state: StateFolder, store: ClusterStore) -> None:
+    from crashloop.cluster.providers import owning_provider
+
+    facts = state.facts()
+    if facts is not None:
+        owning_provider(facts.provider, store).remove_parts(state)
+    store.delete(state)
+
+
+def new_facts(*, name: str, provider: str, owner_pid: int, kubernetes_version: str, nodes: tuple[str, ...]) -> Facts:
+    """Facts of a cluster that starts now."""
+    return Facts(
+        name=name,
+        provider=provider,
+        owner_pid=owner_pid,
+        started=datetime.now(UTC),
+        kubernetes_version=kubernetes_version,
+        nodes=nodes,
+    )
