@@ -5,7 +5,10 @@ from crashloop.checks.case import Case
 from crashloop.checks.delay import Delay
 from crashloop.checks.evidence import blind_spot, watched_s
 from crashloop.checks.finding import Finding, fail, inconclusive
+from crashloop.checks.observed import was_killed
+from crashloop.checks.owed import owed_until_ns
 from crashloop.checks.words import at_lines, seconds
+from crashloop.model.restart import Decision
 
 
 def missing_restart(case: Case, delay: Delay, because: str) -> Finding | None:
@@ -18,7 +21,7 @@ def missing_restart(case: Case, delay: Delay, because: str) -> Finding | None:
         return None
     latest_s = max(due.latest_s for due in (delay.due, *delay.due.alternatives))
     waited_s = watched_s(case.recording, exited)
-    if waited_s <= latest_s:
+    if waited_s <= latest_s or not _is_due(case, delay, exited.utc_ns + round(latest_s * 1e9)):
         return None
     window_ns = (exited.utc_ns, case.recording.end_ns)
     seen = (
@@ -33,3 +36,13 @@ def missing_restart(case: Case, delay: Delay, because: str) -> Finding | None:
         return inconclusive(f"{seen} A start could have gone unseen: {blind}.", exited.line)
     doubt = excuse(case, window_ns, waited_s - latest_s)
     return fail(seen, exited.line) if doubt is None else inconclusive(f"{seen} {doubt}.", exited.line)
+
+
+def _is_due(case: Case, delay: Delay, latest_ns: int) -> bool:
+    """Whether the model restarts the container after that exit, and the pod lives long enough for it."""
+    number = delay.due.restart - 1
+    killed = was_killed(case, delay.container, number, delay.previous)
+    if case.decided(delay.container, delay.previous, killed=killed).decision is Decision.STOP:
+        return False
+    until_ns = owed_until_ns(case, delay.pod)
+    return until_ns is None or until_ns > latest_ns

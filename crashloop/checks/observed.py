@@ -60,7 +60,7 @@ def was_killed(case: Case, container: str, number: int, instance: Instance) -> b
 def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     """Lives in the model's order: one that began before the last had ended counts from that end; bounds.py objects to it."""
     instances = ran(pod, container)
-    resets_ns = tuple(_resets_ns(case, pod))
+    resets_ns = tuple(resets_ns_of(case, pod))
     latest_ns = zero_ns(pod)
     for number, instance in enumerate(instances):
         attempt, exited = instance.created or instance.start, instance.exit
@@ -79,7 +79,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         )
 
 
-def _resets_ns(case: Case, pod: PodHistory) -> Iterator[int]:
+def resets_ns_of(case: Case, pod: PodHistory) -> Iterator[int]:
     """When a RestartAllContainers was triggered: exits that the model answers with it."""
     for spec in case.scenario.pod.containers:
         for number, instance in enumerate(ran(pod, spec.name)):
