@@ -10,7 +10,7 @@ from crashloop.checks.delay import Delay, delays_of
 from crashloop.checks.evidence import blind_spot, watched_s, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.missing import missing_restart
-from crashloop.checks.observed import exited_by_itself, ran, resets_ns_of, was_killed
+from crashloop.checks.resets import decided_after, exited_by_itself, ran, reset_during, resets_of, was_killed
 from crashloop.checks.words import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -30,8 +30,6 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     following: Instance | None
     decided: Decided
     delay: Delay | None
-    reset: bool = False
-    """RestartAllContainers took the container along: what it decides is not what its own exit decides."""
 
     @property
     def name(self) -> str:
@@ -44,28 +42,22 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
 
 def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[Exit]:
     """Every exit of a container, in order."""
-    instances = ran(pod, container)
+    instances, resets = ran(pod, container), resets_of(case, pod)
     delays = {each.due.restart: each for each in delays_of(case, pod, container)}
-    resets_ns = tuple(resets_ns_of(case, pod))
     for number, instance in enumerate(instances):
         if instance.exit is None:
             continue
-        replaced_ns = _start_ns(instances[number + 1]) if number + 1 < len(instances) else case.recording.end_ns
+        following = instances[number + 1] if number + 1 < len(instances) else None
+        reset = reset_during(resets, instance, following, case.recording.end_ns)
         yield Exit(
             pod=pod,
             container=container,
             number=number,
             instance=instance,
-            following=instances[number + 1] if number + 1 < len(instances) else None,
-            decided=case.decided(container, instance, killed=was_killed(case, container, number, instance)),
+            following=following,
+            decided=decided_after(case, container, number, instance, reset),
             delay=delays.get(number + 1),
-            reset=any(_start_ns(instance) < reset_ns <= replaced_ns for reset_ns in resets_ns),
         )
-
-
-def _start_ns(instance: Instance) -> int:
-    started = instance.created or instance.start
-    return (started.utc_ns or 0) if started else 0
 
 
 def check_restart_decision(case: Case) -> Checked:
@@ -113,7 +105,7 @@ def check_no_restart(case: Case) -> Checked:
 
 def _judged(case: Case, each: Exit) -> Finding | None:
     """One exit against its decision."""
-    stays_down = each.decided.decision is Decision.STOP and not each.reset
+    stays_down = each.decided.decision is Decision.STOP
     if each.following is not None and stays_down:
         again = each.following.created or each.following.start
         lines = (each.line, *((again.line,) if again else ()))

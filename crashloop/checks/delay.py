@@ -11,11 +11,13 @@ from collections.abc import Iterator
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.observed import observed, ran
+from crashloop.checks.observed import observed
+from crashloop.checks.resets import decided_after, ran, reset_during, resets_of
 from crashloop.history.facts import Fact, Span, span
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.backoff import Due
+from crashloop.model.restart import Decided
 
 START_SHARE_S = 5.0
 """Create -> start on a loaded two-core node takes 2 to 5 s (kubelet-semantics 1.5, epsilon)."""
@@ -27,6 +29,8 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     pod: PodHistory
     container: str
     due: Due
+    decided: Decided
+    """Whether there is to be a restart at all."""
     previous: Instance
     next: Instance | None
 
@@ -75,17 +79,23 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
 
 def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[Delay, ...]:
     """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
-    instances = ran(pod, container)
-    return tuple(
-        Delay(
-            pod=pod,
-            container=container,
-            due=due,
-            previous=instances[due.restart - 1],
-            next=instances[due.restart] if due.restart < len(instances) else None,
+    instances, resets = ran(pod, container), resets_of(case, pod)
+    delays = []
+    for due in case.prediction.dues_for(container, observed(case, pod, container)):
+        previous = instances[due.restart - 1]
+        following = instances[due.restart] if due.restart < len(instances) else None
+        reset = reset_during(resets, previous, following, case.recording.end_ns)
+        delays.append(
+            Delay(
+                pod=pod,
+                container=container,
+                due=due,
+                decided=decided_after(case, container, due.restart - 1, previous, reset),
+                previous=previous,
+                next=following,
+            )
         )
-        for due in case.prediction.dues_for(container, observed(case, pod, container))
-    )
+    return tuple(delays)
 
 
 def all_delays(case: Case) -> Iterator[Delay]:

@@ -9,7 +9,7 @@ from crashloop.checks.delay import Delay, all_delays
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.missing import missing_restart
-from crashloop.checks.observed import ran
+from crashloop.checks.resets import ran
 from crashloop.checks.words import at_lines, count
 from crashloop.spec.program import Program
 

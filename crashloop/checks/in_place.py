@@ -5,7 +5,7 @@ from itertools import pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.observed import ran
+from crashloop.checks.resets import ran
 from crashloop.checks.words import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance

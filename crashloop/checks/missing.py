@@ -5,7 +5,6 @@ from crashloop.checks.case import Case
 from crashloop.checks.delay import Delay
 from crashloop.checks.evidence import blind_spot, watched_s
 from crashloop.checks.finding import Finding, fail, inconclusive
-from crashloop.checks.observed import was_killed
 from crashloop.checks.owed import owed_until_ns
 from crashloop.checks.words import at_lines, seconds
 from crashloop.model.restart import Decision
@@ -40,9 +39,5 @@ def missing_restart(case: Case, delay: Delay, because: str) -> Finding | None:
 
 def _is_due(case: Case, delay: Delay, latest_ns: int) -> bool:
     """Whether the model restarts the container after that exit, and the pod lives long enough for it."""
-    number = delay.due.restart - 1
-    killed = was_killed(case, delay.container, number, delay.previous)
-    if case.decided(delay.container, delay.previous, killed=killed).decision is Decision.STOP:
-        return False
     until_ns = owed_until_ns(case, delay.pod)
-    return until_ns is None or until_ns > latest_ns
+    return delay.decided.decision is not Decision.STOP and (until_ns is None or until_ns > latest_ns)

@@ -12,7 +12,7 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.observed import ran
+from crashloop.checks.resets import ran
 from crashloop.checks.restart_count import SETTLED_NS
 from crashloop.checks.words import at_lines, seconds
 from crashloop.history.event import Channel
