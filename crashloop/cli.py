@@ -55,7 +55,7 @@ def setup(kubernetes_version: VersionOption = None) -> None:
     settings = resolve_settings()
     binaries = ensure_binaries(
         settings,
-        kubernetes_version=kubernetes_version or settings.kubernetes_version,
+        kubernetes_version=kubernetes_version or settings.versions.kubernetes,
         bin_dir=None,
         kubelet_binary=None,
         progress=default_progress(),

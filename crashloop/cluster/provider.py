@@ -116,6 +116,8 @@ class Provider(Protocol):
     """Makes clusters, or finds them."""
 
     name: str
+    capabilities: frozenset[Capability]
+    """What its clusters let us do, as far as that is known before one is up."""
 
     def check(self, request: ClusterRequest) -> None:
         """Raise UsageError or PrerequisiteError, listing everything that stands in the way, before anything is touched."""

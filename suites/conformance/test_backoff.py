@@ -3,10 +3,11 @@
 KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handle problems with containers.
 """
 
+from crashloop.spec.scenario import Mode
 from crashloop.verdict import Verdict
 from fixtures.requirements import confirm, requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import Mode, crashing
+from suites.conformance.scenarios import crashing
 
 
 @requirement(
