@@ -93,7 +93,9 @@ def merge(
     container: str, runtime: Iterable[RuntimeInstance], lives: Iterable[Life]
 ) -> tuple[tuple[Instance, ...], tuple[Contradiction, ...]]:
     """The instances of a container in order, and what the channels contradict each other about."""
-    seen = sorted(runtime, key=lambda each: each.order_ns)
+    # Of an instance whose life fell into a gap only the removal is left, and nothing tells which life it was.
+    ran = (each for each in runtime if each.created or each.started or each.exited)
+    seen = sorted(ran, key=lambda each: each.order_ns)
     told = sorted(lives, key=lambda each: each.number)
     pairs = _pair(seen, told)
     instances = tuple(_instance(ordinal, *pair) for ordinal, pair in enumerate(pairs))
@@ -133,9 +135,14 @@ def _pair(seen: Sequence[RuntimeInstance], told: Sequence[Life]) -> list[_Pair]:
 
 
 def _apart_ns(instance: RuntimeInstance, life: Life) -> int | None:
-    """How much later the runtime says it started than the journal; None if times cannot be compared."""
+    """How much later the runtime says it started than the journal; by their exits if the runtime's start was lost.
+
+    None if times cannot be compared.
+    """
     runtime = instance.started or instance.created
     journal = life.started or life.exited
+    if runtime is None:
+        runtime, journal = instance.exited, life.exited
     if runtime is None or runtime.utc_ns is None or journal is None or journal.utc_ns is None:
         return None
     return runtime.utc_ns - journal.utc_ns
