@@ -30,6 +30,7 @@ class Statements:
         """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
+        self._stated = "Pending"
         self._last: dict[str, State] = {}
         """The last state stated of each container; it outlives the exited instance."""
 
@@ -42,14 +43,16 @@ class Statements:
     def inherit(self, before: "Statements") -> None:
         """Take over what the API object already says, after a restart of the kubelet."""
         self.reset = before.reset
+        self._stated = before._stated
         self._last = before._last
 
     def status(self, view: PodView) -> tuple[dict[str, Any], str]:
         """The PodStatus, and the true phase."""
         pod, behaviour = self.pod, self.policies.behaviour
         phase = self.phase(view)
+        self._stated = self._stated_phase(phase, view)
         status = {
-            "phase": self._stated_phase(phase, view),
+            "phase": self._stated,
             "startTime": _stamp(pod.created_ns),
             "conditions": [{"type": "PodScheduled", "status": "True"}],
             "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
@@ -97,7 +100,7 @@ class Statements:
     def _stated_phase(self, phase: str, view: PodView) -> str:
         behaviour = self.policies.behaviour
         if phase in TERMINAL and (view.running() or behaviour.never_ends):
-            return "Running"
+            return self._stated
         if phase == "Failed" and behaviour.always_succeeded:
             return "Succeeded"
         if phase == "Succeeded" and behaviour.always_failed:
