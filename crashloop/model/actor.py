@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 from crashloop.model.counter import Branch, Entry
 from crashloop.model.phase import ContainerState, StateKind
-from crashloop.model.planned import PlannedExit
+from crashloop.model.planned import PlannedEnd, PlannedExit, planned_ends
 from crashloop.model.restart import Decided
 from crashloop.spec.scenario import Container
 
@@ -33,6 +33,7 @@ class Actor:
     def __init__(self, container: Container) -> None:
         self.container = container
         self.stage = Stage.OUTSIDE
+        self._ends = planned_ends(container)
         self.instance = -1
         """Ordinal of the latest instance; -1 before the first start."""
         self.epoch = 0
@@ -45,6 +46,11 @@ class Actor:
         self.exits_s: list[float] = []
         self.restarts_s: list[float] = []
         self._being_reset = False
+
+    @property
+    def end(self) -> PlannedEnd:
+        """How its present life ends."""
+        return self._ends[min(self.instance, len(self._ends) - 1)]
 
     @property
     def succeeded(self) -> bool:

@@ -16,7 +16,7 @@ from enum import StrEnum
 import msgspec
 
 from crashloop.model.restart import Decision, decide
-from crashloop.model.variants import DOCUMENTED, RESTART_ALL_STAYS_RUNNING
+from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, DOCUMENTED, RESTART_ALL_STAYS_RUNNING
 from crashloop.spec.scenario import Container, ContainerKind, Pod
 from crashloop.spec.version import KubernetesVersion
 
@@ -81,13 +81,15 @@ def phase(
             return True
         if state.last_exit_code is None:
             return False
+        # A restart that was put off is decided anew, by the exit code: only 0 then makes a difference.
+        looks_done = CLEAN_EXIT_AFTER_KILL_STOPS in deviations and state.last_exit_code == 0
         decided = decide(
             pod,
             container,
             state.last_exit_code,
             gates=gates,
             version=version,
-            killed=state.killed,
+            killed=state.killed and not looks_done,
             deviations=deviations,
         )
         return decided.decision is not Decision.STOP

@@ -34,14 +34,15 @@ class PlannedExit(msgspec.Struct, frozen=True, kw_only=True):
     """The kubelet had it killed: a probe failed, or another container triggered RestartAllContainers."""
 
 
-def planned_end(container: Container, instance: int) -> PlannedEnd:
-    """How the instance with that ordinal ends if nothing from outside ends it."""
-    lives = container.program.each_life()
-    own = PlannedEnd(math.inf, 0)
-    if instance < len(lives):
-        own = PlannedEnd(lives[instance].run_s, lives[instance].exit_code)
+def planned_ends(container: Container) -> tuple[PlannedEnd, ...]:
+    """How each life ends if nothing from outside ends it; the last entry is that of every later life."""
     killed_s = math.inf if container.probe is None else _killed_after_s(container.probe)
-    return own if own.run_s <= killed_s else PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
+    killed = PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
+    own = (PlannedEnd(life.run_s, life.exit_code) for life in container.program.each_life())
+    return (
+        *(end if end.run_s <= killed_s else killed for end in own),
+        PlannedEnd(math.inf, 0) if container.probe is None else killed,
+    )
 
 
 def _killed_after_s(probe: Probe) -> float:

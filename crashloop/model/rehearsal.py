@@ -16,7 +16,7 @@ import msgspec
 from crashloop.model.actor import Actor, Stage
 from crashloop.model.counter import Exit, Setting, branches
 from crashloop.model.phase import phase
-from crashloop.model.planned import PlannedExit, planned_end
+from crashloop.model.planned import PlannedExit
 from crashloop.model.restart import Decided, Decision, decide, effective_policy
 from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, RULES_MATCH_KILLS
 from crashloop.spec.policy import RestartPolicy
@@ -57,9 +57,9 @@ class _Play:
         self.entered = 0
 
     def play(self) -> Rehearsal:
-        limit = sum(len(each.program.each_life()) + _LOOPS for each in self.pod.containers)
+        most_exits = sum(each.program.exits for each in self.pod.containers) + _LOOPS
         self._start_what_can()
-        while self.agenda and sum(len(each.exits) for each in self.actors.values()) < limit:
+        while self.agenda and all(len(each.exits) < most_exits for each in self.actors.values()):
             self.now_s, _, epoch, name = heapq.heappop(self.agenda)
             actor = self.actors[name]
             if epoch != actor.epoch:
@@ -108,10 +108,10 @@ class _Play:
 
     def _start(self, actor: Actor) -> None:
         actor.start(self.now_s)
-        self._schedule(actor, planned_end(actor.container, actor.instance).run_s)
+        self._schedule(actor, actor.end.run_s)
 
     def _exit(self, actor: Actor) -> None:
-        end = planned_end(actor.container, actor.instance)
+        end = actor.end
         decided = decide(
             self.pod,
             actor.container,
