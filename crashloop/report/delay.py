@@ -27,7 +27,7 @@ class Delay(Window, frozen=True, kw_only=True):
     created_s: float | None = None
     """Exit to the runtime's container create, the kubelet's own decision; None if only the journal saw it."""
     stalled_s: float = 0.0
-    """How long the host stood still meanwhile."""
+    """How long the host was stalled meanwhile, by heartbeats that came late and by CPU pressure."""
     channel: str = ""
     """Who says so: runtime or journal."""
     reason: str = ""
@@ -60,6 +60,14 @@ class Delay(Window, frozen=True, kw_only=True):
     def is_outside(self) -> bool:
         """Outside the allowed band; whether that is a FAIL is the checkers' to say."""
         return self.is_early or self.is_late
+
+    @property
+    def is_excusable(self) -> bool:
+        """Late by no more than the host was stalled: the host may have held it up. Nothing excuses an early start."""
+        latest = self.latest_begun_s
+        if not self.is_late or latest is None or self.created_s is None:
+            return False
+        return self.created_s - latest <= self.stalled_s
 
     @property
     def latest_begun_s(self) -> float | None:

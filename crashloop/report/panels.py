@@ -24,6 +24,7 @@ class NumberRow(NamedTuple):
     latest: str
     created: str
     seen: str
+    stalled: str
     note: str
     outside: bool
 
@@ -41,7 +42,7 @@ class Panel(NamedTuple):
     left_out: int
     """Delays that the table leaves out."""
     emphasis: str
-    """Class of the line below the plot: outside, stalled, or empty."""
+    """Class of the line below the plot: outside, excusable, or empty."""
 
 
 def panels_of(curves: Sequence[tuple[str, Curve]]) -> tuple[Panel, ...]:
@@ -71,17 +72,17 @@ def _emphasis(curve: Curve) -> str:
     outside = [each for each in curve.delays if each.is_outside]
     if not outside:
         return ""
-    return "stalled" if all(each.stalled_s > 0 for each in outside) else "outside"
+    return "excusable" if all(each.is_excusable for each in outside) else "outside"
 
 
 def _number_row(delay: Delay) -> NumberRow:
-    stalled = f"host stood still for {seconds(delay.stalled_s)} s" if delay.stalled_s > 0 else ""
     return NumberRow(
         restart=delay.restart,
         due=" or ".join(seconds(each.due_s) for each in delay.windows),
         latest=" or ".join(seconds(each.latest_s) for each in delay.windows),
         created=seconds(delay.created_s),
         seen=seconds(delay.seen_s),
-        note=", ".join(filter(None, (delay.reason, stalled, delay.channel))),
+        stalled=seconds(delay.stalled_s),
+        note=", ".join(filter(None, (delay.reason, delay.channel))),
         outside=delay.is_outside,
     )

@@ -21,8 +21,8 @@ class Mark(NamedTuple):
     y: float
     tick_y: float | None
     outside: bool
-    stalled: bool
-    """The host stood still meanwhile."""
+    excusable: bool
+    """Outside, but by no more than the host was stalled."""
     title: str
 
 
@@ -79,7 +79,7 @@ def plot(curve: Curve, scale: Scale) -> Plot:
                 y=y_of(decided),
                 tick_y=None if each.seen_s is None else y_of(each.seen_s),
                 outside=each.is_outside,
-                stalled=each.stalled_s > 0,
+                excusable=each.is_excusable,
                 title=describe(each),
             )
             for x, each in placed

@@ -12,7 +12,7 @@ def describe(delay: Delay) -> str:
     reason = f" ({delay.reason})" if delay.reason else ""
     allowed = f", allowed up to {seconds(delay.latest_s)} s" if delay.latest_s is not None else ""
     also = "".join(f" or {seconds(each.due_s)} to {seconds(each.latest_s)} s" for each in delay.alternatives)
-    stalled = f"; the host stood still for {seconds(delay.stalled_s)} s" if delay.stalled_s > 0 else ""
+    stalled = f"; the host was stalled for {seconds(delay.stalled_s)} s" if delay.stalled_s > 0 else ""
     return (
         f"restart {delay.restart}: {', '.join(seen) or 'not seen'}; "
         f"{seconds(delay.due_s)} s was due{reason}{allowed}{also}{stalled}"
@@ -25,8 +25,8 @@ def summary(curve: Curve) -> str:
     seen = [each for each in curve.delays if each.decided_s is not None]
     missing = f"; {len(curve.delays) - len(seen)} not seen" if len(seen) < len(curve.delays) else ""
     if outside:
-        stalled = ", while the host stood still" if all(each.stalled_s > 0 for each in outside) else ""
-        return f"{len(outside)} of {len(seen)} outside the band{stalled}{missing}"
+        excuse = ", by no more than the host was stalled" if all(each.is_excusable for each in outside) else ""
+        return f"{len(outside)} of {len(seen)} outside the band{excuse}{missing}"
     used = [share for each in seen if (share := each.lateness_used) is not None]
     lateness = f", lateness up to {max(used) * 100:.0f}\N{NO-BREAK SPACE}% of what is allowed" if used else ""
     inside = {0: "no delay seen", 1: "1 delay, inside the band"}.get(len(seen), f"all {len(seen)} inside the band")

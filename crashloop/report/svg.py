@@ -38,17 +38,17 @@ def _tick(mark: Mark) -> str:
 
 
 def _dot(mark: Mark, titled: bool) -> str:
-    """A dot inside the band, a cross outside of it; hollow if the host stood still."""
+    """A dot inside the band, a cross outside of it."""
     title = f"<title>{_text(mark.title)}</title>" if titled else ""
-    hollow = " stalled" if mark.stalled else ""
     if mark.outside:
         arm = 4
         cross = (
             f"M{_n(mark.x - arm)} {_n(mark.y - arm)}l{2 * arm} {2 * arm}"
             f"M{_n(mark.x + arm)} {_n(mark.y - arm)}l{-2 * arm} {2 * arm}"
         )
-        return f'<path class="out{hollow}" d="{cross}">{title}</path>'
-    return f'<circle class="dot{hollow}" cx="{_n(mark.x)}" cy="{_n(mark.y)}" r="3.2">{title}</circle>'
+        excusable = " excusable" if mark.excusable else ""
+        return f'<path class="out{excusable}" d="{cross}">{title}</path>'
+    return f'<circle class="dot" cx="{_n(mark.x)}" cy="{_n(mark.y)}" r="3.2">{title}</circle>'
 
 
 def _grid_line(y: float, label: str) -> str:

@@ -379,7 +379,7 @@ VERDICTS = (
         "kubelet-restart-max-2s",
         Outcome.INCONCLUSIVE,
         'restart 4 of "app" was created 6.94 s after the exit; 4 s was the latest moment, '
-        "but the host stood still for 3.1 s of it.",
+        "but the host was stalled for 3.1 s meanwhile.",
         evidence=(Evidence(file="history/kubelet-restart-max-2s.jsonl", lines=(52, 55, 58)),),
         facts={"delays": KUBELET_RESTART},
     ),

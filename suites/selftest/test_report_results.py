@@ -208,3 +208,13 @@ def test_a_delay_is_outside_the_band_before_it_is_due_or_created_after_the_lates
 ) -> None:
     delay = msgspec.convert({"restart": 2, "due_s": 2.0, "latest_s": 4.0, **more}, Delay)
     assert (delay.is_early, delay.is_late, delay.is_outside) == (early, late, early or late)
+
+
+@pytest.mark.parametrize(
+    ("created_s", "stalled_s", "excusable"),
+    [(4.5, 0.4, False), (4.5, 0.5, True), (1.0, 3.0, False), (3.0, 3.0, False)],
+    ids=["stalled-for-less", "stalled-as-long", "early", "inside"],
+)
+def test_a_stall_excuses_a_late_delay_only(created_s: float, stalled_s: float, excusable: bool) -> None:
+    delay = Delay(restart=2, due_s=2.0, latest_s=4.0, seen_s=created_s, created_s=created_s, stalled_s=stalled_s)
+    assert delay.is_excusable is excusable
