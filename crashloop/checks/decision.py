@@ -1,5 +1,6 @@
 """Checker of the decision after each exit: restarted if and only if the model says so."""
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,10 +12,12 @@ from crashloop.checks.evidence import blind_spot, watched_s, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.missing import missing_restart
 from crashloop.checks.resets import decided_after, exited_by_itself, ran, reset_during, resets_of, was_killed
+from crashloop.checks.together import left_out
 from crashloop.checks.words import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.restart import Decided, Decision
+from crashloop.spec.scenario import ContainerKind
 
 QUIET_FACTOR, QUIET_S = 2.0, 30.0
 """That something does not happen is watched for twice the delay that would be due, and a minute."""
@@ -76,6 +79,7 @@ def check_restart_decision(case: Case) -> Checked:
             missing = None if findings else _too_few(case, spec.name, exits)
             if missing is not None:
                 findings.append(missing)
+        findings += left_out(case, pod)
     return Checked(findings=tuple(findings), facts={"decisions": facts})
 
 
@@ -119,7 +123,30 @@ def _judged(case: Case, each: Exit) -> Finding | None:
             f"{each.name} {at_lines([each.line])} where its program says otherwise; the scenario was not carried out.",
             each.line,
         )
-    return _quiet(case, each) if each.following is None and stays_down else None
+    if (
+        each.following is not None
+        or not stays_down
+        or _is_done(case, each)
+        or each.number >= _wanted(case, each.container)
+    ):
+        return None
+    return _quiet(case, each)
+
+
+def _wanted(case: Case, container: str) -> float:
+    """How many exits the scenario waits for; without a number, all there are."""
+    until = case.scenario.until
+    named = [each[container] for each in (until.exits, until.restarts) if container in each]
+    return max(named, default=math.inf)
+
+
+def _is_done(case: Case, each: Exit) -> bool:
+    """Whether it is an init container after whose success the pod has gone on: nobody waits for it any more."""
+    spec, exited = case.scenario.pod.container(each.container), each.instance.exit
+    if spec.kind is not ContainerKind.INIT or each.instance.exit_code != 0 or exited is None or exited.utc_ns is None:
+        return False
+    begun = [instance.start for other in case.scenario.pod.containers for instance in ran(each.pod, other.name)]
+    return any(start is not None and (start.utc_ns or 0) > exited.utc_ns for start in begun)
 
 
 def _kill_is_due(case: Case, each: Exit) -> bool:
@@ -153,8 +180,7 @@ def _quiet(case: Case, each: Exit) -> Finding | None:
 
 def _too_few(case: Case, container: str, exits: tuple[Exit, ...]) -> Finding | None:
     """The least evidence: every exit of the program that the scenario waits for was seen."""
-    until = case.scenario.until
-    wanted = max(until.exits.get(container, 0), until.restarts.get(container, 0))
-    if len(exits) >= wanted:
+    wanted = _wanted(case, container)
+    if wanted == math.inf or len(exits) >= wanted:
         return None
     return inconclusive(f'{count(len(exits), "exit")} of "{container}" seen, {wanted} needed: {why_it_ended(case)}.')

@@ -11,7 +11,6 @@ from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.missing import missing_restart
 from crashloop.checks.resets import ran
 from crashloop.checks.words import at_lines, count
-from crashloop.spec.program import Program
 
 MIN_DELAYS = 2
 """The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""
@@ -19,23 +18,23 @@ MIN_DELAYS = 2
 
 def check_delays(case: Case) -> Checked:
     """Every delay MUST keep both bounds, and every restart due MUST come. Needs min_delays delays that are not free."""
-    return _judged(case, all_delays(case))
+    return judged(case, all_delays(case))
 
 
 def check_never_early(case: Case) -> Checked:
     """No restart MUST come before its delay has passed. Needs min_delays delays that are not free."""
-    return _judged(case, all_delays(case), late=False)
+    return judged(case, all_delays(case), late=False)
 
 
 def check_never_late(case: Case) -> Checked:
     """No restart MUST come later than the kubelet's own retry allows. Needs min_delays delays that are not free."""
-    return _judged(case, all_delays(case), early=False)
+    return judged(case, all_delays(case), early=False)
 
 
 def check_first_restart_free(case: Case) -> Checked:
     """The first restart of each container MUST NOT be delayed. Needs the first restart of one container."""
     first = [each for each in all_delays(case) if each.due.restart == 1 and each.due.delay_s == 0]
-    return _judged(case, first, least=1, what="free restart", counts=lambda _: True)
+    return judged(case, first, least=1, what="free restart", counts=lambda _: True)
 
 
 def check_doubling(case: Case) -> Checked:
@@ -47,32 +46,14 @@ def check_doubling(case: Case) -> Checked:
         if each.due.delay_s > before_s:
             growing.append(each)
         before_s = each.due.delay_s
-    return _judged(case, growing, what="growing delay")
+    return judged(case, growing, what="growing delay")
 
 
 def check_cap(case: Case) -> Checked:
     """Delays MUST stop growing at the maximum. Needs min_at_cap (1) delays at the maximum."""
     maximum_s = case.prediction.curve.maximum_s
     at_cap = [each for each in all_delays(case) if each.due.delay_s >= maximum_s]
-    return _judged(case, at_cap, least=int(case.number("min_at_cap", 1)), rest="at the maximum")
-
-
-def check_reset(case: Case) -> Checked:
-    """The delay after the longest life and the one after it MUST be those due. Needs both, of one container."""
-    around: list[Delay] = []
-    for container in case.scenario.pod.containers:
-        longest = _longest_life(container.program)
-        wanted = () if longest is None else (longest + 1, longest + 2)
-        around += [each for each in all_delays(case) if each.container == container.name and each.due.restart in wanted]
-    return _judged(case, around, least=2, rest="after the long life", counts=lambda _: True)
-
-
-def _longest_life(program: Program) -> int | None:
-    """The number of the one life that is longer than all others."""
-    by_length = sorted(enumerate(program.each_life()), key=lambda life: -life[1].run_s)
-    if len(by_length) < 2 or by_length[0][1].run_s == by_length[1][1].run_s:
-        return None
-    return by_length[0][0]
+    return judged(case, at_cap, least=int(case.number("min_at_cap", 1)), rest="at the maximum")
 
 
 def check_independent_counters(case: Case) -> Checked:
@@ -81,7 +62,7 @@ def check_independent_counters(case: Case) -> Checked:
     Needs two containers that have started, one of them with min_delays delays that are not free.
     """
     delays = tuple(all_delays(case))
-    checked = _judged(case, delays, least=0)
+    checked = judged(case, delays, least=0)
     findings = list(checked.findings)
     seen: dict[str, int] = {}
     for container in case.scenario.pod.containers:
@@ -106,7 +87,7 @@ def _counts(delay: Delay) -> bool:
     return delay.shortest is not None and delay.due.delay_s > 0
 
 
-def _judged(
+def judged(
     case: Case,
     delays: Iterable[Delay],
     *,

@@ -12,13 +12,13 @@ from crashloop.checks.delays import (
     check_independent_counters,
     check_never_early,
     check_never_late,
-    check_reset,
 )
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.finding import Checked
 from crashloop.checks.in_place import check_in_place, check_starts_once
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.pod_phase import check_pod_phase
+from crashloop.checks.reset import check_reset
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.startup import StartupCase, check_startup
 

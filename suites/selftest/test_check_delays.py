@@ -291,7 +291,7 @@ def test_a_curve_that_does_not_start_over_is_a_fail() -> None:
 
 def test_a_program_without_a_long_life_shows_no_reset() -> None:
     assert told(checked("reset", good())) == [
-        "INCONCLUSIVE: 0 delays after the long life seen, 2 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 delays after what may reset the counter seen, 2 needed: the scenario was complete."
     ]
 
 

@@ -1,0 +1,59 @@
+"""Checker of the reset: the delays that show what became of the counter after what may have reset it."""
+
+from collections.abc import Iterator
+
+from crashloop.checks.case import Case
+from crashloop.checks.delay import delays_of
+from crashloop.checks.delays import judged
+from crashloop.checks.finding import Checked
+from crashloop.checks.observed import observed
+from crashloop.history.recording import PodHistory
+from crashloop.model.lives import CounterLost, KeyChanged, Lived
+from crashloop.spec.program import Program
+from crashloop.spec.scenario import Container
+
+
+def check_reset(case: Case) -> Checked:
+    """The delays after a turning point MUST be those due: the delay in which it fell or that follows it, and the next.
+
+    Turning points are a life longer than all others, a recreated pod, a kubelet restart and a changed container.
+    Needs two such delays.
+    """
+    around = [
+        each
+        for pod in case.pods
+        for container in case.scenario.pod.containers
+        for turns in [set(_turning_points(case, pod, container))]
+        for each in delays_of(case, pod, container.name)
+        if {each.due.restart, each.due.restart - 1} & turns
+    ]
+    return judged(case, around, least=2, rest="after what may reset the counter", counts=lambda _: True)
+
+
+def _turning_points(case: Case, pod: PodHistory, container: Container) -> Iterator[int]:
+    """Numbers of the restarts that are the first to show it."""
+    longest = _longest_life(container.program)
+    if longest is not None:
+        yield longest + 1
+    if pod is not case.pods[0]:
+        yield 1
+    told = observed(case, pod, container.name)
+    finished_s = [each.finished_s for each in told if isinstance(each, Lived) and each.finished_s is not None]
+    for mark in told:
+        if isinstance(mark, CounterLost | KeyChanged):
+            waiting = sum(1 for at_s in finished_s if at_s < mark.at_s)
+            running = any(
+                isinstance(each, Lived)
+                and each.started_attempt_s < mark.at_s
+                and each.finished_s not in finished_s[:waiting]
+                for each in told
+            )
+            yield waiting + 1 if running else max(waiting, 1)
+
+
+def _longest_life(program: Program) -> int | None:
+    """The number of the one life that is longer than all others."""
+    by_length = sorted(enumerate(program.each_life()), key=lambda life: -life[1].run_s)
+    if len(by_length) < 2 or by_length[0][1].run_s == by_length[1][1].run_s:
+        return None
+    return by_length[0][0]
