@@ -16,7 +16,7 @@ STAMP_RESOLUTION_NS = 10_000_000
 """/proc/uptime counts in centiseconds and rounds down."""
 
 _STAMP = re.compile(
-    r"crashloop/1 (?P<kind>start|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)(?: (?P<code>\d{1,3}))?"
+    r"crashloop/1 (?P<kind>start|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)(?: (?P<code>\d{1,3}))?", re.ASCII
 )
 _LINE_BEGINS = re.compile(r"(?=crashloop/\d)")
 
