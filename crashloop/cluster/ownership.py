@@ -152,6 +152,7 @@ class ClusterStore:
             ) from None
         state.take()
         self._host.record()
+        self._host.raise_limits()
         state.write_facts(facts)
         return state
 

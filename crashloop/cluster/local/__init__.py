@@ -1,0 +1,1 @@
+"""The provider `local`: real Kubernetes as plain processes on this host. Plans are pure; few modules carry them out."""

@@ -14,7 +14,7 @@ from crashloop.cluster.local.bring_up import BringUp, accepts
 from crashloop.cluster.local.candidate import try_candidate
 from crashloop.cluster.local.control_plane import HUB
 from crashloop.cluster.local.files import write_file
-from crashloop.cluster.local.kubelets import kubelet_of
+from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.machinery import Machinery
 from crashloop.cluster.local.namespaces import unwire_node
 from crashloop.cluster.local.node import Place, candidate_place, node_plan, own_place
@@ -26,7 +26,6 @@ from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeReques
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event
 from crashloop.progress import SilentProgress
-from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import pause, wait_until
 
@@ -37,11 +36,11 @@ RUNS_WITHIN_S = 30.0
 class LocalCluster:
     """Implements `crashloop.cluster.provider.Cluster`. Its methods may be called from several threads."""
 
-    def __init__(self, blueprint: Blueprint, *, state: StateFolder, store: ClusterStore, settings: Settings) -> None:
+    def __init__(self, blueprint: Blueprint, *, state: StateFolder, store: ClusterStore, kubelets: Kubelets) -> None:
         self._blueprint = blueprint
         self._state = state
         self._store = store
-        self._settings = settings
+        self._kubelets = kubelets
         self._machinery = Machinery(blueprint.layout)
         self._cgroup_host = cgroups.cgroup_host()
         self._lock = threading.Lock()
@@ -147,13 +146,14 @@ class LocalCluster:
             if request.name in taken:
                 raise UsageError(f"cluster {self._blueprint.cluster}: node {request.name!r} is there already.")
             taken.append(request.name)
+        indices = [self._take_index() for _ in nodes]
         return tuple(
-            self._plan(own_place(self._blueprint, request.name, self._take_index()), request.profile, progress)
-            for request in nodes
+            self._plan(own_place(self._blueprint, request.name, index), request.profile, progress)
+            for request, index in zip(nodes, indices, strict=True)
         )
 
     def _plan(self, place: Place, profile: KubeletProfile, progress: Progress) -> NodePlan:
-        kubelet = kubelet_of(profile, self._blueprint, self._settings, progress)
+        kubelet = self._kubelets.of(profile, progress)
         return node_plan(self._blueprint, place, profile=profile, kubelet=kubelet)
 
     def _node(self, name: str) -> NodePlan:

@@ -10,16 +10,31 @@ from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
 
 
-def kubelet_of(profile: KubeletProfile, blueprint: Blueprint, settings: Settings, progress: Progress) -> KubeletProgram:
-    """The kubelet that a profile asks for, fetched or built where needed. Raises what `ensure_kubelet` raises."""
-    api_server = blueprint.kubernetes_version
-    if profile.kubelet_binary is not None:
-        path = Path(profile.kubelet_binary).expanduser().absolute()
-        version = check_kubelet(path, api_server=api_server, option=f"kubelet profile {profile.name!r}: kubelet_binary")
-        return KubeletProgram(path=str(path), version=str(version))
-    if profile.kubernetes_version is not None:
-        path = ensure_kubelet(
-            settings, kubernetes_version=profile.kubernetes_version, api_server=api_server, progress=progress
-        )
-        return KubeletProgram(path=str(path), version=profile.kubernetes_version)
-    return KubeletProgram(path=blueprint.programs.kubelet, version=blueprint.kubelet_version)
+class Kubelets:
+    """The kubelets of one cluster; each is looked for, fetched or built once."""
+
+    def __init__(self, blueprint: Blueprint, settings: Settings) -> None:
+        self._blueprint = blueprint
+        self._settings = settings
+        self._known: dict[tuple[str | None, str | None], KubeletProgram] = {}
+
+    def of(self, profile: KubeletProfile, progress: Progress) -> KubeletProgram:
+        """The kubelet that a profile asks for. Raises what `ensure_kubelet` and `check_kubelet` raise."""
+        key = (profile.kubelet_binary, profile.kubernetes_version)
+        if key not in self._known:
+            self._known[key] = self._find(profile, progress)
+        return self._known[key]
+
+    def _find(self, profile: KubeletProfile, progress: Progress) -> KubeletProgram:
+        api_server = self._blueprint.kubernetes_version
+        if profile.kubelet_binary is not None:
+            path = Path(profile.kubelet_binary).expanduser().absolute()
+            subject = f"kubelet profile {profile.name!r}: kubelet_binary"
+            return KubeletProgram(
+                path=str(path), version=str(check_kubelet(path, api_server=api_server, option=subject))
+            )
+        if profile.kubernetes_version is not None:
+            version = profile.kubernetes_version
+            path = ensure_kubelet(self._settings, kubernetes_version=version, api_server=api_server, progress=progress)
+            return KubeletProgram(path=str(path), version=version)
+        return KubeletProgram(path=self._blueprint.programs.kubelet, version=self._blueprint.kubelet_version)

@@ -16,9 +16,13 @@ from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.addresses import Network, free_network
 from crashloop.cluster.local.cluster import LocalCluster
 from crashloop.cluster.local.control_plane import control_plane_plan
+from crashloop.cluster.local.describe import describe_control_plane, describe_node
+from crashloop.cluster.local.host import HostFacts, host_facts
+from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.namespaces import networks_in_use
+from crashloop.cluster.local.node import node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, Programs
-from crashloop.cluster.local.prerequisites import check_host, check_request
+from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
 from crashloop.cluster.local.teardown import remove_cluster
 from crashloop.cluster.ownership import ClusterStore, StateFolder, new_facts, reap
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
@@ -38,14 +42,35 @@ class LocalProvider:
 
     def check(self, request: ClusterRequest) -> None:
         check_request(request, state_folder=self._store.root / request.name)
-        check_host(self._store.root.parent)
+        check_host(self._host(), nodes=len(request.nodes))
 
     def up(self, request: ClusterRequest, progress: Progress) -> LocalCluster:
         self.check(request)
+        install_missing_tools(self._host(), progress)
         blueprint = self._blueprint(request, progress)
+        kubelets = Kubelets(blueprint, self._settings)
+        for node in request.nodes:
+            kubelets.of(node.profile, progress)
         reap(self._store)
         with sigterm_as_exit():
-            return self._up(request, blueprint, progress)
+            return self._up(request, blueprint, kubelets, progress)
+
+    def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
+        """What `up` would do, with the paths and addresses that it would use now."""
+        check_request(request, state_folder=self._store.root / request.name)
+        blueprint = self._with_free_network(self._blueprint(request, progress))
+        kubelets = Kubelets(blueprint, self._settings)
+        nodes = [
+            node_plan(
+                blueprint,
+                own_place(blueprint, node.name, index),
+                profile=node.profile,
+                kubelet=kubelets.of(node.profile, progress),
+            )
+            for index, node in enumerate(request.nodes)
+        ]
+        control_plane = control_plane_plan(blueprint, feature_gates=request.feature_gates)
+        return "\n".join([describe_control_plane(control_plane), *(describe_node(node) for node in nodes)])
 
     def attach(self, name: str) -> LocalCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
@@ -56,12 +81,14 @@ class LocalProvider:
         if not path.exists():
             raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
         blueprint = msgspec.json.decode(path.read_bytes(), type=Blueprint)
-        return LocalCluster(blueprint, state=state, store=self._store, settings=self._settings)
+        return LocalCluster(blueprint, state=state, store=self._store, kubelets=Kubelets(blueprint, self._settings))
 
     def remove_parts(self, state: StateFolder) -> None:
         remove_cluster(state.path)
 
-    def _up(self, request: ClusterRequest, blueprint: Blueprint, progress: Progress) -> LocalCluster:
+    def _up(
+        self, request: ClusterRequest, blueprint: Blueprint, kubelets: Kubelets, progress: Progress
+    ) -> LocalCluster:
         cluster = None
         facts = new_facts(
             name=request.name,
@@ -72,10 +99,10 @@ class LocalProvider:
         )
         try:
             with self._store.locked():
-                blueprint = msgspec.structs.replace(blueprint, network=free_network(networks_in_use()))
+                blueprint = self._with_free_network(blueprint)
                 plan = control_plane_plan(blueprint, feature_gates=request.feature_gates)
                 state = self._store.create(facts)
-                cluster = LocalCluster(blueprint, state=state, store=self._store, settings=self._settings)
+                cluster = LocalCluster(blueprint, state=state, store=self._store, kubelets=kubelets)
                 cluster.make_hub(plan)
             cluster.start(plan, request.nodes, progress)
         except BaseException:
@@ -83,6 +110,12 @@ class LocalProvider:
                 cluster.down()
             raise
         return cluster
+
+    def _host(self) -> HostFacts:
+        return host_facts(self._store.root.parent)
+
+    def _with_free_network(self, blueprint: Blueprint) -> Blueprint:
+        return msgspec.structs.replace(blueprint, network=free_network(networks_in_use()))
 
     def _blueprint(self, request: ClusterRequest, progress: Progress) -> Blueprint:
         binaries = ensure_binaries(

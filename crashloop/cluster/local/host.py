@@ -1,0 +1,121 @@
+"""What this host is and has, as far as running nodes on it goes. Gathered once, judged elsewhere."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from crashloop.cluster.local.cgroups import CgroupHost, cgroup_host
+
+TOOLS = {
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "mount": "mount",
+    "umount": "mount",
+    "sleep": "coreutils",
+    "sh": "dash",
+}
+"""Plain tools that nodes need -> the Debian package that has them."""
+
+
+class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about a host; sizes in bytes."""
+
+    system: str
+    """sys.platform."""
+    root: bool
+    capabilities: int
+    """Effective capabilities of this process, a bit each (capabilities(7))."""
+    missing_tools: tuple[str, ...]
+    can_install: bool
+    """Whether apt-get is there to install plain tools."""
+    cgroups: CgroupHost
+    controllers: frozenset[str]
+    filesystems: frozenset[str]
+    """File systems that the kernel knows now."""
+    state_filesystem: str
+    state_free: int
+    memory_available: int
+    cores: int
+    inotify_instances: int
+    inotify_used: int
+    inotify_writable: bool
+    kernel_messages: bool
+    """Whether /dev/kmsg is there; the kubelet's watcher of out-of-memory kills does not start without it."""
+
+
+def host_facts(state_dir: Path) -> HostFacts:
+    """Facts about this host. Works, with less to say, on any system and for any user."""
+    linux = sys.platform == "linux"
+    cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
+    existing = next(folder for folder in (state_dir, *state_dir.parents) if folder.exists())
+    limit = Path("/proc/sys/fs/inotify/max_user_instances")
+    return HostFacts(
+        system=sys.platform,
+        root=os.geteuid() == 0,
+        capabilities=_capabilities(),
+        missing_tools=tuple(tool for tool in TOOLS if shutil.which(tool) is None),
+        can_install=os.geteuid() == 0 and shutil.which("apt-get") is not None,
+        cgroups=cgroups,
+        controllers=_controllers(cgroups),
+        filesystems=frozenset(line.split()[-1] for line in _text(Path("/proc/filesystems")).splitlines()),
+        state_filesystem=filesystem_of(existing, _text(Path("/proc/self/mountinfo"))),
+        state_free=shutil.disk_usage(existing).free,
+        memory_available=psutil.virtual_memory().available,
+        cores=len(psutil.Process().cpu_affinity()) if linux else (psutil.cpu_count() or 1),
+        inotify_instances=int(_text(limit) or 0),
+        inotify_used=_inotify_instances() if linux else 0,
+        inotify_writable=os.access(limit, os.W_OK),
+        kernel_messages=Path("/dev/kmsg").exists(),
+    )
+
+
+def filesystem_of(path: Path, mountinfo: str) -> str:
+    """Type of the file system that a path lies on, from the text of /proc/self/mountinfo (proc(5)). Pure."""
+    best, kind = -1, ""
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        point = before.split()[4].encode().decode("unicode_escape")
+        if path.is_relative_to(point) and len(point) >= best:
+            best, kind = len(point), after.split()[0]
+    return kind
+
+
+def _capabilities() -> int:
+    for line in _text(Path("/proc/self/status")).splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+def _controllers(cgroups: CgroupHost) -> frozenset[str]:
+    if cgroups.version == 2:
+        mounts = cgroups.mounts[:1]
+        return frozenset(name for mount in mounts for name in _text(Path(mount, "cgroup.controllers")).split())
+    rows = [line.split() for line in _text(Path("/proc/self/mounts")).splitlines()]
+    return frozenset(option for row in rows if row[2] == "cgroup" for option in row[3].split(","))
+
+
+def _inotify_instances() -> int:
+    """Inotify instances that root's processes have open now."""
+    count = 0
+    for process in psutil.process_iter(["uids"]):
+        uids = process.info["uids"]
+        if uids is None or uids.real != 0:
+            continue
+        try:
+            links = [str(entry.readlink()) for entry in Path(f"/proc/{process.pid}/fd").iterdir()]
+        except OSError:
+            continue
+        count += sum(link == "anon_inode:inotify" for link in links)
+    return count
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
