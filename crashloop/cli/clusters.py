@@ -1,0 +1,86 @@
+"""Commands about clusters: bring one up, list them, remove them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
+from crashloop.errors import UsageError
+
+DEFAULT_PROFILES = ("stock", "max-2s")
+
+
+def up(
+    name: Annotated[str, typer.Option(help="Name of the cluster.")] = "crashloop",
+    profile: Annotated[
+        list[str] | None, typer.Option(help="Kubelet profile of a node (name or file); once a node.")
+    ] = None,
+    provider: ProviderOption = "local",
+    kubernetes_version: KubernetesVersionOption = None,
+    kubelet_binary: Annotated[Path | None, typer.Option(help="Your own kubelet for all nodes.")] = None,
+    bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
+) -> None:
+    """Bring a cluster up that stays; `crashloop down` removes it. The last line is the path of its kubeconfig."""
+    from crashloop.cluster.ownership import mark_kept
+    from crashloop.cluster.provider import ClusterRequest, NodeRequest
+    from crashloop.cluster.providers import provider as provider_named
+    from crashloop.profiles import load_profile, validate_for_node
+    from crashloop.progress import default_progress
+    from crashloop.settings import resolve_settings
+    from crashloop.spec.version import KubernetesVersion
+
+    version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
+    profiles = [load_profile(each) for each in profile or DEFAULT_PROFILES]
+    for each in profiles:
+        validate_for_node(each, version)
+    request = ClusterRequest(
+        name=name,
+        kubernetes_version=str(version),
+        nodes=tuple(NodeRequest(name=each.name, profile=each) for each in profiles),
+        kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
+        bin_dir=None if bin_dir is None else str(bin_dir.absolute()),
+    )
+    cluster = provider_named(provider).up(request, default_progress())
+    mark_kept(name)
+    table = Table("node", "profile", "runtime socket", box=None)
+    for node in cluster.info.nodes:
+        table.add_row(node.name, node.profile, node.runtime_socket)
+    out.print(table)
+    out.print(cluster.info.kubeconfig, soft_wrap=True)
+
+
+def down(
+    name: Annotated[str | None, typer.Argument(help="Name of the cluster.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every cluster, and what any run left.")] = False,
+    force: Annotated[bool, typer.Option(help="Also clusters that a run is using.")] = False,
+) -> None:
+    """Remove a cluster with everything it put on this host."""
+    from crashloop.cluster.ownership import remove, remove_all
+
+    if every == (name is not None):
+        raise UsageError("crashloop down: name one cluster, or say --all.\n`crashloop status` lists them.")
+    if name is not None:
+        remove(name, force=force)
+        out.print(f"removed: {name}")
+    else:
+        out.print(f"removed: {', '.join(remove_all(force=force)) or 'nothing, there is no cluster'}")
+
+
+def status() -> None:
+    """List the clusters of this host."""
+    from crashloop.cluster.ownership import list_clusters
+
+    clusters = list_clusters()
+    if not clusters:
+        out.print("no clusters")
+        return
+    table = Table("cluster", "provider", "state", "nodes", "kubeconfig", box=None)
+    for each in clusters:
+        state = "in use" if each.owner_alive else "kept" if each.kept else "left behind"
+        table.add_row(each.name, each.provider, state, " ".join(each.nodes), each.kubeconfig)
+    out.print(table)
+
+
+COMMANDS = (Command(up), Command(down), Command(status))

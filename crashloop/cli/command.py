@@ -1,0 +1,27 @@
+"""A command of the command line, declared where it is written and registered in one place."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Console
+
+out = Console(highlight=False)
+"""Standard output: results only. What is going on is told on standard error."""
+
+KubernetesVersionOption = Annotated[
+    str | None, typer.Option("--kubernetes-version", metavar="V", help="Version of cluster and kubelets.")
+]
+ProviderOption = Annotated[str, typer.Option("--provider", help="What makes the cluster.")]
+RunArgument = Annotated[Path, typer.Argument(help="A run directory, such as runs/latest.")]
+
+
+class Command(NamedTuple):
+    """A function and the settings typer registers it with."""
+
+    function: Callable[..., Any]
+    settings: dict[str, Any] = {}
+
+    def add_to(self, app: typer.Typer) -> None:
+        app.command(**self.settings)(self.function)

@@ -1,0 +1,44 @@
+"""Commands about this host: prepare it, examine it."""
+
+import typer
+from rich.table import Table
+
+from crashloop.cli.command import Command, KubernetesVersionOption, out
+from crashloop.verdict import ExitCode
+
+
+def setup(kubernetes_version: KubernetesVersionOption = None) -> None:
+    """Fetch or build every binary and make the images, so that later commands start at once."""
+    from crashloop.cluster.binaries import ensure_binaries
+    from crashloop.cluster.images import ensure_image_archive
+    from crashloop.progress import default_progress
+    from crashloop.settings import resolve_settings
+
+    settings = resolve_settings()
+    binaries = ensure_binaries(
+        settings,
+        kubernetes_version=kubernetes_version or settings.versions.kubernetes,
+        bin_dir=None,
+        kubelet_binary=None,
+        progress=default_progress(),
+    )
+    ensure_image_archive(binaries, settings)
+    table = Table("program", "version", "from", box=None)
+    for name, version in sorted(binaries.versions.items()):
+        table.add_row(name, version, binaries.source.get(name, ""))
+    out.print(table)
+
+
+def doctor() -> None:
+    """Say what this host can do, and what it lacks."""
+    from crashloop.doctor import examine
+
+    report = examine()
+    table = Table("check", "value", "state", "advice", box=None)
+    for row in report.rows:
+        table.add_row(row.name, row.value, row.state, row.advice)
+    out.print(table)
+    raise typer.Exit(ExitCode.OK if report.ok else ExitCode.ERROR)
+
+
+COMMANDS = (Command(setup), Command(doctor))
