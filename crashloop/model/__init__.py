@@ -1,0 +1,20 @@
+"""The oracle: what Kubernetes owes a crashing container. Pure: no I/O, no clock, no randomness.
+
+Theory of operation. One question a file, in the order in which to read them:
+
+- gates.py: which feature gates are in force on a node?
+- config.py (duration.py): which curve does its configuration stand for, or why does the kubelet refuse it?
+- restart.py: is a container restarted after this exit?
+- backoff.py (lives.py, counter.py, disturbance.py): when is each restart due?
+- lateness.py: how much later may it come?
+- phase.py: which phase is the pod in?
+- restart_all.py: what does RestartAllContainers do to each container?
+- admission.py, validation.py: what do a node and the API server make of a pod?
+- job.py: what does the Job controller make of it?
+- visibility.py: when does CrashLoopBackOff show? (observation only)
+- prediction.py (planned.py, actor.py, rehearsal.py, completion.py): all of it put together for one scenario.
+- advertised.py: how many restarts does a curve give in a time?
+
+By default the answer is what the KEPs and the documentation promise. variants.py names each rule that the kubelet is
+known to have instead; `deviations` exchanges them, one name a rule.
+"""

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve, validate_period
-from crashloop.model.duration import NotADuration, parse_duration_ns, printed_duration
+from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
 from crashloop.model.variants import (
     GATE_OFF_REFUSES_START,
     REDUCED_DECAY_KEEPS_300S,
@@ -23,17 +22,7 @@ from crashloop.spec.profile import (
     KubeletProfile,
 )
 from crashloop.spec.version import KubernetesVersion
-
-VERSIONS = tuple(KubernetesVersion(1, minor) for minor in (33, 34, 35, 36, 37))
-V1_33, V1_34, V1_35, V1_36, V1_37 = VERSIONS
-
-
-def profile(period: Any = UNSET, **gates: bool) -> KubeletProfile:
-    config: dict[str, Any] = {"featureGates": gates}
-    if period is not UNSET:
-        config["crashLoopBackOff"] = {"maxContainerRestartPeriod": period}
-    return KubeletProfile(name="tried", config=config)
-
+from suites.selftest.model_inputs import V1_33, V1_34, V1_35, V1_36, V1_37, VERSIONS, profile
 
 OFF, RANGE, DECODE = RefusalKind.GATE_OFF, RefusalKind.OUT_OF_RANGE, RefusalKind.NOT_A_DURATION
 # fmt: off
@@ -134,118 +123,11 @@ def test_each_variant_of_the_configuration_acts_by_itself() -> None:
     assert outcome(effective_curve(both_off, V1_37, deviations=variant)) == (10, 300)
 
 
-@pytest.mark.parametrize(
-    ("version", "gates", "refusal"),
-    [
-        (V1_37, {"SidecarContainers": True}, RefusalKind.UNKNOWN_GATE),
-        (V1_36, {"SidecarContainers": True}, None),
-        (V1_36, {"SidecarContainers": False}, RefusalKind.LOCKED_GATE),
-        (V1_33, {RESTART_RULES_GATE: True}, RefusalKind.UNKNOWN_GATE),
-        (V1_34, {RESTART_ALL_GATE: True}, RefusalKind.UNKNOWN_GATE),
-        (V1_37, {"ReduceDefaultCrashLoopBackoffDecay": True}, RefusalKind.UNKNOWN_GATE),
-        (V1_37, {"NodeDeclaredFeatures": False}, RefusalKind.LOCKED_GATE),
-        (V1_35, {RESTART_ALL_GATE: True}, RefusalKind.GATE_DEPENDENCY),
-        (V1_35, {RESTART_ALL_GATE: True, "NodeDeclaredFeatures": True}, None),
-        (V1_37, {"SomeOtherGate": True}, None),
-    ],
-    ids=str,
-)
-def test_a_gate_must_exist_be_free_and_have_what_it_needs(
-    version: KubernetesVersion, gates: dict[str, bool], refusal: RefusalKind | None
-) -> None:
-    curve = effective_curve(profile(**gates), version)
-    assert (curve.kind if isinstance(curve, Refusal) else None) is refusal
-
-
-@pytest.mark.parametrize(
-    ("tried", "text"),
-    [
-        (
-            profile("2s", **{MAX_PERIOD_GATE: False}),
-            "invalid configuration: FeatureGate KubeletCrashLoopBackOffMax not enabled, "
-            "CrashLoopBackOff.MaxContainerRestartPeriod must not be set",
-        ),
-        (
-            profile("300.9s"),
-            "invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: 300.9 seconds) "
-            "must be set between 1s and 300s",
-        ),
-        (
-            profile("500ms"),
-            "invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: 0.5 seconds) "
-            "must be set between 1s and 300s",
-        ),
-        (
-            profile("-5m1s"),
-            "invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: -301 seconds) "
-            "must be set between 1s and 300s",
-        ),
-        (profile(4), "json: cannot unmarshal number into Go value of type string"),
-        (profile(True), "json: cannot unmarshal bool into Go value of type string"),
-        (profile("4"), 'time: missing unit in duration "4"'),
-        (profile(""), 'time: invalid duration ""'),
-        (profile("5 s"), 'time: unknown unit " s" in duration "5 s"'),
-        (profile("fast"), 'time: invalid duration "fast"'),
-        (
-            profile(**{RESTART_RULES_GATE: False}),
-            "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
-            "RestartAllContainersOnContainerExits is enabled, but depends on features that are disabled: "
-            "[ContainerRestartRules]",
-        ),
-    ],
-    ids=lambda each: str(each.config) if isinstance(each, KubeletProfile) else "",
-)
-def test_a_refusal_carries_what_upstream_prints(tried: KubeletProfile, text: str) -> None:
-    refusal = effective_curve(tried, V1_37, deviations=as_shipped(V1_37))
-    assert isinstance(refusal, Refusal)
-    assert refusal.text == text
-
-
-def test_a_gate_switched_on_after_defaulting_leaves_the_period_unset() -> None:
-    refusal = validate_period(UNSET, {MAX_PERIOD_GATE: True})
-    assert refusal is not None
-    assert refusal.kind is RefusalKind.UNSET
-
-
-def test_unknown_keys_are_ignored() -> None:
-    config = {"crashloopbackoff": {"maxContainerRestartPeriod": "2s"}, "crashLoopBackOff": {"maxSeconds": 2}}
-    assert effective_curve(KubeletProfile(name="keys", config=config), V1_37) == Curve(10, 300)
-
-
 def test_a_node_with_a_kubelet_of_its_own_goes_by_that_release() -> None:
     skewed = KubeletProfile(
         name="old", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}, kubernetes_version="1.34.4"
     )
     assert outcome(effective_curve(skewed, V1_37, deviations=as_shipped(V1_34))) is OFF
-
-
-@pytest.mark.parametrize(
-    ("text", "duration_ns"),
-    [
-        ("0", 0),
-        ("1m30s", 90_000_000_000),
-        ("1.5h", 5_400_000_000_000),
-        ("300.0009s", 300_000_900_000),
-        (".5s", 500_000_000),
-        ("-2s", -2_000_000_000),
-        ("+1us2µs3ns", 3_003),
-    ],
-)
-def test_go_durations_are_read_as_go_reads_them(text: str, duration_ns: int) -> None:
-    assert parse_duration_ns(text) == duration_ns
-
-
-@pytest.mark.parametrize("text", [".s", "-", "s", "1s.", "9999999999h", "1.2.3s"])
-def test_what_go_does_not_read_is_refused(text: str) -> None:
-    with pytest.raises(NotADuration):
-        parse_duration_ns(text)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(10, "10s"), (60, "1m0s"), (160, "2m40s"), (300, "5m0s"), (3661, "1h1m1s")]
-)
-def test_durations_are_printed_as_go_prints_them(seconds: int, text: str) -> None:
-    assert printed_duration(seconds) == text
 
 
 @given(period_ms=st.integers(min_value=1000, max_value=300_000), reduced=st.booleans())

@@ -1,81 +1,44 @@
 """What is expected of a whole scenario: exits, decisions, restarts, final phase, duration."""
 
-from typing import Any
-
 import pytest
 
-from crashloop.errors import UsageError
 from crashloop.model.backoff import Lived
-from crashloop.model.config import Curve, Refusal, RefusalKind
-from crashloop.model.prediction import Prediction, expected_duration_s, predict, predict_startup
+from crashloop.model.config import Curve
+from crashloop.model.prediction import predict
 from crashloop.model.restart import Decision
 from crashloop.model.variants import (
-    CLEAN_EXIT_AFTER_KILL_STOPS,
-    DOCUMENTED,
-    GATE_OFF_REFUSES_START,
-    RESTART_ALL_OFF_REJECTS_POD,
     RESTART_ALL_WITHOUT_BACKOFF,
-    RULES_MATCH_KILLS,
-    TWO_FREE_AFTER_KILLS,
 )
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
-from crashloop.spec.profile import MAX_PERIOD_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import (
     Container,
     ContainerKind,
     Intervention,
     InterventionKind,
-    Mode,
     Pod,
     PodScenario,
     Probe,
-    ProbeKind,
-    StartupScenario,
     Trigger,
     Until,
 )
-from crashloop.spec.version import KubernetesVersion
+from suites.selftest.model_inputs import (
+    ALWAYS,
+    NEVER,
+    ON_FAILURE,
+    V1_37,
+    decisions,
+    predicted,
+    profile,
+    restarts,
+    scenario,
+)
 
-V1_34, V1_37 = KubernetesVersion(1, 34, 4), KubernetesVersion(1, 37, 1)
-ALWAYS, ON_FAILURE, NEVER = RestartPolicy.ALWAYS, RestartPolicy.ON_FAILURE, RestartPolicy.NEVER
-RESTART, RESTART_ALL, STOP = Decision.RESTART, Decision.RESTART_ALL, Decision.STOP
+RESTART, STOP = Decision.RESTART, Decision.STOP
 INIT = ContainerKind.INIT
 ALL = Action.RESTART_ALL_CONTAINERS
 RETRY_42 = (restart_in(42),)
 RESET_88 = (restart_in(88, action=ALL),)
-
-
-def profile(period: str | None = None, **gates: bool) -> KubeletProfile:
-    config: dict[str, Any] = {"featureGates": gates}
-    if period is not None:
-        config["crashLoopBackOff"] = {"maxContainerRestartPeriod": period}
-    return KubeletProfile(name="node", config=config)
-
-
-def scenario(
-    *containers: Container, policy: RestartPolicy = ALWAYS, until: Until | None = None, mode: Mode = Mode.NATURAL
-) -> PodScenario:
-    pod = Pod(containers=containers, restart_policy=policy)
-    return PodScenario(name="tried", profile="node", pod=pod, until=until or Until(), mode=mode)
-
-
-def predicted(
-    *containers: Container,
-    policy: RestartPolicy = ALWAYS,
-    node: KubeletProfile | None = None,
-    version: KubernetesVersion = V1_37,
-    deviations: frozenset[str] = DOCUMENTED,
-) -> Prediction:
-    return predict(scenario(*containers, policy=policy), node or profile("2s"), version, deviations)
-
-
-def decisions(prediction: Prediction, name: str = "app") -> list[Decision]:
-    return [each.decision for each in prediction.containers[name].exits]
-
-
-def restarts(prediction: Prediction) -> dict[str, int | None]:
-    return {name: each.restarts for name, each in prediction.containers.items()}
 
 
 @pytest.mark.parametrize(
@@ -167,57 +130,6 @@ def test_a_restart_all_rule_on_success_loops_for_ever() -> None:
     assert restarts(looping) == {"app": None}
 
 
-def test_a_probe_kills_what_outlives_it() -> None:
-    probe = Probe(fails_after_s=2, period_s=1, failure_threshold=3)
-    program = runs((4, 7), (60, 0))
-    exits = predicted(Container(program=program, probe=probe)).containers["app"].exits
-    assert [(each.exit_code, each.killed) for each in exits[:3]] == [(7, False), (143, True), (143, True)]
-
-
-def test_a_startup_probe_that_succeeded_is_not_asked_again() -> None:
-    def killed(fails_after_s: float) -> bool:
-        probe = Probe(kind=ProbeKind.STARTUP, fails_after_s=fails_after_s)
-        return bool(predicted(Container(probe=probe)).containers["app"].exits)
-
-    assert killed(0)
-    assert not killed(5)
-
-
-def test_a_clean_exit_after_a_kill_ends_the_pod_once_a_delay_is_due() -> None:
-    app = Container(probe=Probe(fails_after_s=2, failure_threshold=2), exit_code_on_term=0)
-    kubelet = frozenset({TWO_FREE_AFTER_KILLS, CLEAN_EXIT_AFTER_KILL_STOPS})
-    node = profile()
-    assert restarts(predicted(app, policy=ON_FAILURE, node=node)) == {"app": None}
-    shipped = predicted(app, policy=ON_FAILURE, node=node, deviations=kubelet)
-    assert (decisions(shipped), shipped.phase) == ([RESTART, RESTART, STOP], "Succeeded")
-
-
-def test_a_rule_that_matches_a_kill_hangs_a_lonely_never_container_in_the_kubelet() -> None:
-    app = Container(probe=Probe(fails_after_s=1), restart_policy=NEVER, rules=(restart_in(143),))
-    matching = frozenset({RULES_MATCH_KILLS})
-    assert predicted(app, policy=NEVER).phase == "Failed"
-    alone = predicted(app, policy=NEVER, deviations=matching)
-    assert (decisions(alone), alone.phase) == ([STOP], "Running")
-    accompanied = predicted(app, Container(name="other"), policy=NEVER, deviations=matching)
-    assert restarts(accompanied) == {"app": None, "other": 0}
-
-
-def test_a_node_without_rules_goes_by_the_pods_policy() -> None:
-    node = profile(None, **{RESTART_RULES_GATE: False, RESTART_ALL_GATE: False})
-    app = Container(program=exits_with(42), restart_policy=NEVER, rules=RETRY_42)
-    assert predicted(app, policy=NEVER, node=node).phase == "Failed"
-    assert predicted(app, policy=ALWAYS, node=node).phase == "Running"
-
-
-def test_a_node_without_restart_all_ignores_the_rule_as_documented_and_rejects_the_pod_in_fact() -> None:
-    node = profile(None, **{RESTART_ALL_GATE: False})
-    app = Container(program=exits_with(88, times=2), restart_policy=ON_FAILURE, rules=RESET_88)
-    ignored = predicted(app, node=node)
-    assert (decisions(ignored), ignored.phase) == ([RESTART] * 2, "Running")
-    rejected = predicted(app, node=node, deviations=frozenset({RESTART_ALL_OFF_REJECTS_POD}))
-    assert (decisions(rejected), rejected.phase) == ([], "Failed")
-
-
 def test_delays_come_from_the_lives_that_were_seen() -> None:
     prediction = predicted(Container(program=exits_with(1, times=3)))
     assert prediction.curve == Curve(2, 2)
@@ -248,51 +160,3 @@ def test_neighbours_probes_and_updates_are_other_sync_sources() -> None:
     pod = Pod(containers=(crashing,))
     resized = PodScenario(name="resized", profile="node", pod=pod, until=Until(), interventions=(resize,))
     assert others_sync(resized)
-
-
-def test_a_profile_that_the_kubelet_refuses_has_no_prediction() -> None:
-    app = Container(program=exits_with(1))
-    with pytest.raises(UsageError, match=r"kubelet profile 'node': a kubelet 1\.37\.1 does not start with it \(out-of"):
-        predicted(app, node=profile("500ms"))
-    off = profile("2s", **{MAX_PERIOD_GATE: False})
-    assert predicted(app, node=off).curve == Curve(10, 300)
-    with pytest.raises(UsageError, match="gate-off"):
-        predicted(app, node=off, deviations=frozenset({GATE_OFF_REFUSES_START}))
-
-
-def test_a_startup_is_predicted_from_its_candidate() -> None:
-    startup = StartupScenario(name="start", profile="stock", candidate="node")
-    assert predict_startup(startup, profile("11s"), V1_37) == Curve(10, 11)
-    refusal = predict_startup(startup, profile("0s"), V1_37)
-    assert isinstance(refusal, Refusal)
-    assert refusal.kind is RefusalKind.OUT_OF_RANGE
-    with pytest.raises(ValueError, match="tries profile node, not other"):
-        predict_startup(startup, KubeletProfile(name="other"), V1_37)
-
-
-@pytest.mark.parametrize(
-    ("until", "mode", "version", "expected"),
-    [
-        (Until(restarts={"app": 3}), Mode.NATURAL, V1_37, (33, 64)),
-        (Until(restarts={"app": 3}), Mode.ANNOTATED, V1_37, (33, 51)),
-        (Until(restarts={"app": 3}), Mode.NATURAL, V1_34, (33, 79)),
-        (Until(exits={"app": 1}), Mode.NATURAL, V1_37, (1, 4)),
-        (Until(at_least_s=30), Mode.NATURAL, V1_37, (30, 30)),
-        (Until(restarts={"app": 9}), Mode.NATURAL, V1_37, (90, 90)),
-        (Until(phase="Running"), Mode.NATURAL, V1_37, (33, 64)),
-        (Until(phase="Failed"), Mode.NATURAL, V1_37, (90, 90)),
-    ],
-    ids=["restarts", "annotated", "polled", "exits", "at-least", "never-reached", "phase", "other-phase"],
-)
-def test_the_expected_duration_spans_the_fastest_and_the_slowest_right_kubelet(
-    until: Until, mode: Mode, version: KubernetesVersion, expected: tuple[float, float]
-) -> None:
-    tried = scenario(Container(program=exits_with(1, times=3)), until=until, mode=mode)
-    assert expected_duration_s(tried, profile(), version) == expected
-
-
-def test_small_delays_last_as_long_as_the_poll_up_to_1_34() -> None:
-    tried = scenario(Container(program=exits_with(1, times=3)), until=Until(restarts={"app": 3}))
-    node = profile("1s", **{MAX_PERIOD_GATE: True})
-    assert expected_duration_s(tried, node, V1_34) == (23, 51)
-    assert expected_duration_s(tried, node, V1_37) == (5, 22)

@@ -1,0 +1,34 @@
+"""Durations, read and printed as Go does."""
+
+import pytest
+
+from crashloop.model.duration import NotADuration, parse_duration_ns, printed_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_ns"),
+    [
+        ("0", 0),
+        ("1m30s", 90_000_000_000),
+        ("1.5h", 5_400_000_000_000),
+        ("300.0009s", 300_000_900_000),
+        (".5s", 500_000_000),
+        ("-2s", -2_000_000_000),
+        ("+1us2µs3ns", 3_003),
+    ],
+)
+def test_go_durations_are_read_as_go_reads_them(text: str, duration_ns: int) -> None:
+    assert parse_duration_ns(text) == duration_ns
+
+
+@pytest.mark.parametrize("text", [".s", "-", "s", "1s.", "9999999999h", "1.2.3s"])
+def test_what_go_does_not_read_is_refused(text: str) -> None:
+    with pytest.raises(NotADuration):
+        parse_duration_ns(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(10, "10s"), (60, "1m0s"), (160, "2m40s"), (300, "5m0s"), (3661, "1h1m1s")]
+)
+def test_durations_are_printed_as_go_prints_them(seconds: int, text: str) -> None:
+    assert printed_duration(seconds) == text
