@@ -1,89 +1,138 @@
-"""What the status says about an instance that has ended, against that instance."""
+"""Checker of what the status says about instances: the last exit, and whether one runs, against the instances that were."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.resets import reset_during, resets_of
+from crashloop.checks.restart_count import SETTLED_NS
 from crashloop.checks.words import at_lines, seconds
+from crashloop.history.event import Channel
 from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerState, StatusReport
+from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 
 REPORTED_NS = 2_000_000_000
 """Reported times are whole seconds, rounded down, and taken by the runtime a moment after its event."""
+HIDDEN_EXIT_CODE = 137
+"""What stands for the exit code of every instance that RestartAllContainers removed (KEP-5532; kubelet_pods.go@v1.37.1)."""
 
 
 def check_last_exit(case: Case) -> Checked:
-    """The status MUST show the exit of the instance before: its exit code and its times.
+    """The status MUST show the exit of the instance before, with its exit code and times, and no exited one as running.
 
-    Needs one status that shows the last exit beside a newer instance.
+    Needs one status that shows the last exit beside a newer instance. Tells the first objection.
     """
     findings: list[Finding] = []
     shown = 0
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
             instances = {each.container_id: each for each in pod.instances(spec.name) if each.container_id}
-            for status in pod.statuses:
-                report = status.containers.get(spec.name)
-                if report is None:
-                    continue
+            statuses = [each for each in pod.statuses if spec.name in each.containers]
+            for status, newer in zip_longest(statuses, statuses[1:]):
+                report = status.containers[spec.name]
                 for state in (report.state, report.last_state):
                     instance = instances.get(state.container_id) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
                         findings += _contradicts(case, spec.name, status, state, instance)
                 present = instances.get(report.container_id)
-                if present is None or present.ordinal == 0 or report.state.kind != "running":
+                if present is None or report.state.kind != "running":
                     continue
-                shown += 1
-                if report.last_state is None:
-                    sentence = f'a status of "{spec.name}" {at_lines([status.line])} shows no last exit; '
-                    findings.append(
-                        fail(f"{sentence}restart {present.ordinal} was running.", status.line, *present.lines[:1])
-                    )
+                findings += _said_to_run_on(case, spec.name, status, newer, present)
+                if present.ordinal > 0:
+                    shown += 1
+                    findings += _previous(case, pod, spec.name, status, present)
     if not findings and not shown:
         findings.append(inconclusive(f"no status with a last exit was seen, 1 needed: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings[:1]), facts={"last_exits_shown": shown})
 
 
+def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, present: Instance) -> Iterator[Finding]:
+    """What a status of a restarted container says about the instance before it."""
+    last, previous = status.containers[name].last_state, pod.instances(name)[present.ordinal - 1]
+    if last is None or last.kind != "terminated":
+        yield fail(
+            f'a status of "{name}" {at_lines([status.line])} shows no last exit; restart {present.ordinal} was running.',
+            status.line,
+            *present.lines[:1],
+        )
+    elif not last.container_id:
+        reset = reset_during(resets_of(case, pod), previous, present, case.recording.end_ns)
+        hidden = reset is not None and RESTART_ALL_HIDES_EXIT_CODE in case.prediction.deviations
+        due = HIDDEN_EXIT_CODE if hidden else previous.exit_code
+        if due is not None and last.exit_code != due:
+            yield _other_code(name, status, last, previous, due)
+
+
+def _said_to_run_on(
+    case: Case, name: str, status: StatusReport, newer: StatusReport | None, instance: Instance
+) -> Iterator[Finding]:
+    """A status that says an instance runs, and that was the newest one long after the instance had exited."""
+    ended = instance.exit
+    if ended is None or ended.utc_ns is None:
+        return
+    stood_until_ns = newer.t_ns if newer else case.recording.end_ns
+    if stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0) <= SETTLED_NS:
+        return
+    lines = (ended.line, status.line)
+    sentence = (
+        f'instance {instance.ordinal} of "{name}" was said to be running until '
+        f"{seconds((stood_until_ns - ended.utc_ns) / 1e9)} after its exit {at_lines(lines)}."
+    )
+    if next(case.recording.gaps_of(Channel.API, ended.utc_ns, stood_until_ns), None) is not None:
+        yield inconclusive(f"{sentence} The watch was lost meanwhile.", *lines)
+    elif case.recording.host.stalled_s(ended.utc_ns, stood_until_ns) * 1e9 >= SETTLED_NS:
+        yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
+    else:
+        yield fail(sentence, *lines)
+
+
 def _contradicts(
     case: Case, name: str, status: StatusReport, state: ContainerState, instance: Instance
 ) -> Iterator[Finding]:
+    """What a status says about an instance that has ended."""
     if instance.exit is None:
-        yield (
-            fail(
-                f'a status says that instance {instance.ordinal} of "{name}" has ended {at_lines([status.line])}; '
-                "it had not exited.",
-                status.line,
-            )
-            if case.recording.cut_off is None
-            else inconclusive(
-                f'a status says that instance {instance.ordinal} of "{name}" has ended {at_lines([status.line])}; '
-                "the recording stops before its exit.",
-                status.line,
-            )
-        )
+        sentence = f'a status says that instance {instance.ordinal} of "{name}" has ended {at_lines([status.line])}; '
+        if case.recording.cut_off is None:
+            yield fail(f"{sentence}it had not exited.", status.line)
+        else:
+            yield inconclusive(f"{sentence}the recording stops before its exit.", status.line)
         return
-    lines = (status.line, instance.exit.line)
     if instance.exit_code is not None and state.exit_code != instance.exit_code:
-        yield fail(
-            f'a status says exit code {state.exit_code} of instance {instance.ordinal} of "{name}" {at_lines(lines)}; '
-            f"it exited with {instance.exit_code}.",
-            *lines,
-        )
+        yield _other_code(name, status, state, instance, instance.exit_code)
     for what, reported_ns, truth in (
         ("finishedAt", state.finished_ns, instance.exited),
         ("startedAt", state.started_ns, instance.started),
     ):
-        if reported_ns is None or truth is None or truth.utc_ns is None:
-            continue
-        yield from _time_contradicts(case, name, what, status, reported_ns, truth, instance)
+        if reported_ns is not None and truth is not None and truth.utc_ns is not None:
+            yield from _other_time(case, name, what, status, reported_ns, truth, truth.utc_ns, instance)
 
 
-def _time_contradicts(
-    case: Case, name: str, what: str, status: StatusReport, reported_ns: int, truth: Fact, instance: Instance
+def _other_code(name: str, status: StatusReport, state: ContainerState, instance: Instance, due: int) -> Finding:
+    lines = (*((instance.exit.line,) if instance.exit else ()), status.line)
+    exited = f"it exited with {due}" if due == instance.exit_code else f"{due} was due"
+    return fail(
+        f'a status says exit code {state.exit_code} of instance {instance.ordinal} of "{name}" {at_lines(lines)}; '
+        f"{exited}.",
+        *lines,
+    )
+
+
+def _other_time(
+    case: Case,
+    name: str,
+    what: str,
+    status: StatusReport,
+    reported_ns: int,
+    truth: Fact,
+    truth_ns: int,
+    instance: Instance,
 ) -> Iterator[Finding]:
-    off_ns = reported_ns - (truth.utc_ns or 0)
+    off_ns = reported_ns - truth_ns
     if abs(off_ns) <= REPORTED_NS:
         return
     lines = (status.line, truth.line)
@@ -91,8 +140,7 @@ def _time_contradicts(
         f'a status says {what} of instance {instance.ordinal} of "{name}" {seconds(abs(off_ns) / 1e9)} '
         f"{'after' if off_ns > 0 else 'before'} the runtime's time {at_lines(lines)}."
     )
-    around = (truth.utc_ns or 0) - REPORTED_NS, (truth.utc_ns or 0) + abs(off_ns)
-    if case.recording.host.stalled_s(*around) * 1e9 >= abs(off_ns):
+    if case.recording.host.stalled_s(truth_ns - REPORTED_NS, truth_ns + abs(off_ns)) * 1e9 >= abs(off_ns):
         yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
     else:
         yield fail(sentence, *lines)

@@ -18,6 +18,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.in_place import check_in_place, check_starts_once
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.pod_phase import check_pod_phase
+from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.reset import check_reset
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.startup import StartupCase, check_startup
@@ -35,6 +36,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "never-late": check_never_late,
     "no-restart": check_no_restart,
     "pod-phase": check_pod_phase,
+    "probe-kill": check_probe_kill,
     "reset": check_reset,
     "restart-count": check_restart_count,
     "restart-decision": check_restart_decision,

@@ -1,7 +1,10 @@
 """The checkers of restartCount and of the last exit judge what a status says by the instances that really were."""
 
+import pytest
+
 from crashloop.history.event import Channel, Kind
-from suites.selftest.cases import CRASHING, GOOD, checked, good, told
+from crashloop.verdict import Outcome
+from suites.selftest.cases import CRASHING, GOOD, STAYS_FAILED, checked, good, told
 from suites.selftest.histories import History
 
 
@@ -96,12 +99,36 @@ def test_accepts_statuses_that_show_the_last_exit() -> None:
 
 def test_a_status_without_a_last_exit_is_a_fail() -> None:
     history = History(CRASHING).lives("app", *GOOD, status=False)
-    history.status(2.3, {"app": {**history.running("app", 1, 2.0), "lastState": {}}}).ends(30)
-    created = history.line_of(Kind.CREATED, 2)
+    history.status(9.0, {"app": {**history.running("app", 3, 8.6), "lastState": {}}}).ends(30)
     assert told(checked("last-exit", history)) == [
-        f'FAIL: a status of "app" (history line {status_line(history, 0)}) shows no last exit; restart 1 was running.'
+        f'FAIL: a status of "app" (history line {status_line(history, 0)}) shows no last exit; restart 3 was running.'
     ]
+    created = history.line_of(Kind.CREATED, 4)
     assert created in checked("last-exit", history).findings[0].lines
+
+
+def running_on(*statuses_s: float) -> History:
+    """An instance that exits at 1.5 s and that these statuses still say to be running."""
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
+    for at_s in statuses_s:
+        history.status(at_s, {"app": history.running("app", 0, 0.5)})
+    return history
+
+
+@pytest.mark.parametrize("statuses_s", [(0.8,), (0.8, 5.0, 20.0)], ids=["nothing-newer", "said-again"])
+def test_an_exited_instance_that_is_said_to_run_is_a_fail(statuses_s: tuple[float, ...]) -> None:
+    history = running_on(*statuses_s).ends(30)
+    (finding,) = told(checked("last-exit", history))
+    assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
+
+
+def test_an_exit_that_had_no_time_to_arrive_is_not_missing() -> None:
+    assert checked("last-exit", running_on(0.8).ends(11)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_an_exit_lost_in_a_watch_gap_is_inconclusive() -> None:
+    (finding,) = told(checked("last-exit", running_on(0.8).gap(Channel.API, 1.0, 29).ends(30)))
+    assert finding.endswith("The watch was lost meanwhile.")
 
 
 def test_a_wrong_exit_code_in_the_status_is_a_fail() -> None:

@@ -1,0 +1,66 @@
+"""Checker of kills by a failing probe: after the threshold of failures, not before, and not much later."""
+
+from collections.abc import Iterator
+
+from crashloop.checks.bounds import excuse
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.resets import ran
+from crashloop.checks.words import at_lines, count, seconds
+from crashloop.history.instances import Instance
+from crashloop.model.planned import planned_ends
+from crashloop.spec.scenario import Container, Probe, ProbeKind
+
+LATE_S = 1.0
+"""Beyond a further period of the probe: its own run time, the kill and the exit."""
+MIN_KILLS = 1
+
+
+def check_probe_kill(case: Case) -> Checked:
+    """A container whose probe fails MUST be killed once the failures reach the threshold, and MUST NOT be before.
+
+    Needs min_kills (1) instances that outlived or met their kill.
+    """
+    findings: list[Finding] = []
+    seen = 0
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            ends = planned_ends(spec)
+            for number, instance in enumerate(ran(pod, spec.name)):
+                if spec.probe is None or not ends[min(number, len(ends) - 1)].killed:
+                    continue
+                seen += instance.exit is not None
+                findings += _judged(case, spec, spec.probe, instance)
+    least = int(case.number("min_kills", MIN_KILLS))
+    if not findings and seen < least:
+        findings.append(inconclusive(f"{count(seen, 'kill')} seen, {least} needed: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"kills": seen})
+
+
+def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> Iterator[Finding]:
+    start, ended = instance.start, instance.exit
+    if start is None or start.utc_ns is None or (ended is not None and ended.utc_ns is None):
+        return
+    until_ns = ended.utc_ns if ended and ended.utc_ns is not None else case.recording.end_ns
+    ran_s = (until_ns - start.utc_ns) / 1e9
+    earliest_s = probe.fails_after_s + (probe.failure_threshold - 1) * probe.period_s
+    latest_s = earliest_s + 2 * probe.period_s + LATE_S
+    lines = (start.line, *((ended.line,) if ended else ()))
+    why = (
+        f"its {probe.kind} probe fails from {seconds(probe.fails_after_s)} on, every {seconds(probe.period_s)}, "
+        f"and {count(probe.failure_threshold, 'failure')} kill"
+    )
+    if ended is not None and ran_s < earliest_s and probe.kind is ProbeKind.LIVENESS:
+        yield fail(
+            f'"{spec.name}" was ended {seconds(ran_s, unlike=earliest_s)} after its start {at_lines(lines)}; '
+            f"it was to run for {seconds(earliest_s)} at least: {why}.",
+            *lines,
+        )
+    elif ran_s > latest_s:
+        sentence = (
+            f'"{spec.name}" ran on for {seconds(ran_s, unlike=latest_s)} {at_lines(lines)}; '
+            f"it was to be killed within {seconds(latest_s)}: {why}."
+        )
+        doubt = excuse(case, (start.utc_ns, until_ns), ran_s - latest_s)
+        yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
