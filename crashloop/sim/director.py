@@ -6,8 +6,10 @@ from typing import Any
 
 from crashloop.history.event import Channel, Kind
 from crashloop.sim.behaviour import S
+from crashloop.sim.completion import Completion
 from crashloop.sim.host import MS
 from crashloop.sim.kubelet import Kubelet
+from crashloop.sim.loop import Steps
 from crashloop.sim.manifest import manifest
 from crashloop.sim.pod import Instance, SimPod
 from crashloop.sim.runtime import Runtime
@@ -19,6 +21,9 @@ POKE_NS = S
 REQUEST_MS = (5, 40)
 NOTICE_NS = 10 * MS
 RUNTIME_DOWN_MS = (400, 1_500)
+SETTLE_NS = 4 * S
+"""How long the statuses may take to tell what truth has shown already."""
+LOOK_NS = 200 * MS
 
 
 class Director:
@@ -31,11 +36,11 @@ class Director:
         self.runtime = runtime
         self.kubelet = kubelet
         self.complete = False
-        self.pod = self._create()
+        self._completion = Completion(scenario.until)
         self._created_ns = self.loop.now
-        self._phase: str | None = None
-        self._done: set[int] = set()
+        self._exits: dict[str, int] = {}
         self._pokes_ns: list[int] = []
+        self.pod, self._writer = self._create()
         runtime.on_exit = self._exited
         self.loop.after(int(scenario.until.at_least_s * 1e9), self._check)
         for index, each in enumerate(scenario.interventions):
@@ -44,14 +49,14 @@ class Director:
         if scenario.mode is Mode.ANNOTATED:
             self.loop.after(POKE_NS, self._poke)
 
-    def _create(self) -> SimPod:
-        uid = str(self._uuid())
-        pod = SimPod(self.scenario.name, uid, self.scenario.pod, self.loop.now)
-        writer = StatusWriter(self.world, uid)
-        writer.on_delivery = self._phase_seen
-        self.tape.api(self.loop.now, Kind.CREATED, {"pod": manifest(pod)}, uid)
+    def _create(self) -> tuple[SimPod, StatusWriter]:
+        pod = SimPod(self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now)
+        writer = StatusWriter(self.world, pod.uid)
+        writer.on_delivery = self._status_seen
+        self._completion.add(pod)
+        self.tape.api(self.loop.now, Kind.CREATED, {"pod": manifest(pod)}, pod.uid)
         self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: self.kubelet.admit(pod, writer))
-        return pod
+        return pod, writer
 
     def _uuid(self) -> str:
         text = f"{self.host.chance.getrandbits(128):032x}"
@@ -59,27 +64,24 @@ class Director:
 
     def _exited(self, pod: SimPod, instance: Instance) -> None:
         self.kubelet.exited(pod, instance)
-        if pod is not self.pod:
-            return
-        for index, each in enumerate(self.scenario.interventions):
-            trigger = each.trigger
-            if trigger.container == instance.name and trigger.after_restart == instance.ordinal:
-                self._plan(index, each)
+        index = self._exits.get(instance.name, 0)
+        self._exits[instance.name] = index + 1
+        for number, each in enumerate(self.scenario.interventions):
+            if each.trigger.container == instance.name and each.trigger.after_restart == index:
+                self._plan(number, each)
         self.loop.after(NOTICE_NS, self._check)
 
     def _plan(self, index: int, intervention: Intervention) -> None:
-        if index not in self._done:
-            self._done.add(index)
-            delay_ns = int(intervention.trigger.after_s * 1e9) + NOTICE_NS
-            self.loop.after(delay_ns, lambda: self._intervene(index, intervention))
+        delay_ns = int(intervention.trigger.after_s * 1e9) + NOTICE_NS
+        self.loop.after(delay_ns, lambda: self._intervene(index, intervention))
 
     def _intervene(self, index: int, intervention: Intervention) -> None:
         arguments = intervention.arguments
         carry_out: dict[InterventionKind, Callable[[dict[str, Any]], None]] = {
-            InterventionKind.ANNOTATE: self._update,
+            InterventionKind.ANNOTATE: lambda _: self._update(lambda: None),
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
-            InterventionKind.RECREATE_POD: self._recreate,
+            InterventionKind.RECREATE_POD: lambda _: self.loop.spawn(self._recreate()),
             InterventionKind.RESTART_KUBELET: self._restart_kubelet,
             InterventionKind.KILL_KUBELET: self._restart_kubelet,
             InterventionKind.RESTART_RUNTIME: self._restart_runtime,
@@ -90,41 +92,40 @@ class Director:
 
     def _poke(self) -> None:
         """Patch an annotation, as every second in the mode annotated; the first is written down at once."""
-        self._update({})
+        self._update(lambda: None)
         if not self._pokes_ns:
             self._write_poke(self.loop.now)
         self._pokes_ns.append(self.loop.now)
         self.loop.after(POKE_NS, self._poke)
 
-    def finish(self) -> None:
-        """The recording ends: write the last poke down, with what became of all."""
-        pokes_ns = self._pokes_ns
-        if pokes_ns:
-            longest_ns = max((after - before for before, after in pairwise(pokes_ns)), default=0)
-            self._write_poke(pokes_ns[-1], count=len(pokes_ns), longest_ns=longest_ns)
-
     def _write_poke(self, t_ns: int, **more: int) -> None:
         self.tape.intervened(t_ns, InterventionKind.ANNOTATE.value, {}, None, t_ns, **more)
 
-    def _update(self, arguments: dict[str, Any]) -> None:  # noqa: ARG002 (an annotation has no arguments)
+    def _update(self, change: Callable[[], None]) -> None:
+        """Change the pod object; the kubelet hears of it a moment later."""
         pod = self.pod
-        self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: self.kubelet.updated(pod))
+
+        def heard() -> None:
+            change()
+            self.kubelet.updated(pod)
+
+        self.loop.after(self.host.takes_ms(REQUEST_MS), heard)
 
     def _change_image(self, arguments: dict[str, Any]) -> None:
-        self.pod.images[arguments["container"]] = arguments["image"]
-        self._update(arguments)
+        images = self.pod.images
+        self._update(lambda: images.update({arguments["container"]: arguments["image"]}))
 
     def _resize(self, arguments: dict[str, Any]) -> None:
-        self.pod.resources[arguments["container"]] = f"cpu={arguments['cpu']}"
-        self._update(arguments)
+        resources = self.pod.resources
+        self._update(lambda: resources.update({arguments["container"]: f"cpu={arguments['cpu']}"}))
 
-    def _recreate(self, arguments: dict[str, Any]) -> None:  # noqa: ARG002 (the same pod again)
+    def _recreate(self) -> Steps:
         old = self.pod
-        self.loop.spawn(self.kubelet.delete(old).delete(), lambda: self._replace(old))
-
-    def _replace(self, old: SimPod) -> None:
+        self._read_out()
+        yield self.host.takes_ms(REQUEST_MS)
+        yield from self.kubelet.delete(old)
         self.tape.api(self.loop.now, Kind.DELETED, {"resource_version": "9999"}, old.uid)
-        self.pod = self._create()
+        self.pod, self._writer = self._create()
 
     def _restart_kubelet(self, arguments: dict[str, Any]) -> None:
         self.kubelet.restart(int(float(arguments.get("down_s", 0.0)) * 1e9))
@@ -134,26 +135,34 @@ class Director:
         self.runtime.restart(down_ns)
         self.tape.gap(Channel.RUNTIME, self.loop.now, self.loop.now + down_ns, "container runtime restarted")
 
-    def _phase_seen(self, phase: str) -> None:
-        self._phase = phase
+    def _status_seen(self, pod_uid: str, status: dict[str, Any]) -> None:
+        self._completion.take_status(pod_uid, status)
         self._check()
 
     def _check(self) -> None:
-        """Whether the evidence that the scenario asks for is there."""
-        until = self.scenario.until
-        if self.complete or self.loop.now - self._created_ns < int(until.at_least_s * 1e9):
+        """Whether the evidence that the scenario asks for is there; then the statuses get time to tell of it."""
+        aged_ns = self.loop.now - self._created_ns
+        if self.complete or aged_ns < int(self.scenario.until.at_least_s * 1e9):
             return
-        enough = (
-            all(self.pod.lives.get(name, 0) > restarts for name, restarts in until.restarts.items())
-            and all(self._exits(name) >= exits for name, exits in until.exits.items())
-            and (until.phase is None or self._phase == until.phase)
-        )
-        if enough:
+        if self._completion.is_complete():
             self.complete = True
-            least, most = self.host.model.settle_s
-            self.loop.after(int((least + (most - least) * self.host.chance.random()) * S), self.loop.stop)
+            self._settle(self.loop.now + SETTLE_NS)
 
-    def _exits(self, name: str) -> int:
-        """How often the container has exited."""
-        alive = sum(1 for each in self.pod.instances if each.name == name and each.exited_ns is None)
-        return self.pod.made.get(name, 0) - alive
+    def _settle(self, at_most_ns: int) -> None:
+        if self._completion.is_told() or self.loop.now >= at_most_ns:
+            self.loop.stop()
+        else:
+            self.loop.after(LOOK_NS, lambda: self._settle(at_most_ns))
+
+    def finish(self) -> None:
+        """The recording ends: read the pod out, and write the last poke down with what became of all."""
+        self._read_out()
+        pokes_ns = self._pokes_ns
+        if pokes_ns:
+            longest_ns = max((after - before for before, after in pairwise(pokes_ns)), default=0)
+            self._write_poke(pokes_ns[-1], count=len(pokes_ns), longest_ns=longest_ns)
+
+    def _read_out(self) -> None:
+        """The pod as it is now, and the journals of its containers."""
+        self._writer.read()
+        self.tape.read_journals(self.pod.uid, self.loop.now)

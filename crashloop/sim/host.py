@@ -36,6 +36,8 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     starved_share: float = 0.0
     """Share of the kubelet's steps that wait for a CPU; the kernel's pressure figure shows each."""
     starved_s: Range = (0.2, 2.0)
+    contended: bool = False
+    """Whether the kubelet's own steps wait for a CPU, so that the kernel's pressure figure counts them."""
     pressure: bool = True
     """Whether the kernel has pressure figures."""
     gaps_per_min: dict[Channel, float] = {}
@@ -45,13 +47,12 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     """Channels that this cluster does not offer at all."""
     runtime_step_ns: int = 1
     journal_step_ns: int = 10 * MS
-    settle_s: Range = (0.5, 2.0)
-    """How long the recorder watches on once its evidence is complete."""
 
 
 CALM = HostModel(name="calm")
 BUSY = HostModel(
     name="busy",
+    contended=True,
     sync_ms=(10, 150),
     create_ms=(20, 400),
     start_ms=(60, 900),
@@ -61,6 +62,7 @@ BUSY = HostModel(
 )
 STARVED = HostModel(
     name="starved",
+    contended=True,
     create_ms=(20, 400),
     start_ms=(60, 900),
     stalls_per_min=6.0,
@@ -71,7 +73,7 @@ STARVED = HostModel(
 LOSSY = HostModel(
     name="lossy", gaps_per_min={Channel.API: 3.0, Channel.RUNTIME: 1.0, Channel.KUBELET: 1.0}, gap_s=(1.0, 20.0)
 )
-COARSE = HostModel(name="coarse", runtime_step_ns=S, journal_step_ns=S)
+COARSE = HostModel(name="coarse", runtime_step_ns=S // 10, journal_step_ns=S)
 NO_RUNTIME = HostModel(name="no runtime events", missing=frozenset({Channel.RUNTIME}))
 NO_JOURNAL = HostModel(name="no journal", missing=frozenset({Channel.JOURNAL}))
 BLIND = HostModel(name="blind", missing=frozenset({Channel.RUNTIME, Channel.JOURNAL}))
@@ -115,9 +117,9 @@ class Host:
         """Nanoseconds that a step of the kubelet takes, waiting for a CPU included."""
         took = self.takes_ms(between)
         if self.model.starved_share and self.chance.random() < self.model.starved_share:
-            waited = int(_draw(self.chance, self.model.starved_s))
-            self.starved.append(Span(now_ns + took, now_ns + took + waited))
-            took += waited
+            took += int(_draw(self.chance, self.model.starved_s))
+        if self.model.contended:
+            self.starved.append(Span(now_ns, now_ns + took))
         return took
 
     def lost(self, channel: Channel, t_ns: int) -> bool:

@@ -4,6 +4,7 @@ from crashloop.history.event import Kind
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
+from crashloop.sim.loop import Steps
 from crashloop.sim.pod import Instance, SimPod
 from crashloop.sim.policy import Policies
 from crashloop.sim.runtime import Runtime
@@ -78,10 +79,11 @@ class Kubelet:
         if self.up:
             self._take(pod, writer)
 
-    def delete(self, pod: SimPod) -> PodSync:
-        """The pod is to go; the sync that takes it down."""
-        del self._pods[pod.uid]
-        return self._syncs[pod.uid]
+    def delete(self, pod: SimPod) -> Steps:
+        """Take a pod down for good."""
+        _, writer = self._pods.pop(pod.uid)
+        writer.close()
+        yield from self._syncs[pod.uid].delete()
 
     def updated(self, pod: SimPod) -> None:
         """The pod's object changed."""

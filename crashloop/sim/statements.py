@@ -69,7 +69,7 @@ class Statements:
         if failed:
             return "Failed"
         newest = {each.name: view.newest(each.name) for each in self.pod.regulars}
-        if pending or any(seen is None and name not in self.reset for name, seen in newest.items()):
+        if pending or any(seen is None and not self._has_run(name) for name, seen in newest.items()):
             return "Pending"
         if any(seen is not None and seen.state < Seen.EXITED for seen in newest.values()):
             return "Running"
@@ -81,13 +81,17 @@ class Statements:
         ended_well = all(seen is not None and seen.instance.exit_code == 0 for seen in newest.values())
         return "Succeeded" if ended_well else "Failed"
 
+    def _has_run(self, name: str) -> bool:
+        """Whether a container without an instance had one: RestartAllContainers removed it."""
+        return name in self.reset or name in self._last
+
     def _init_progress(self, view: PodView) -> tuple[bool, bool]:
         """Whether an init container failed for good, and whether one is still to run."""
         failed = pending = False
         for container in self.pod.inits:
             newest = view.newest(container.name)
             if newest is None:
-                pending |= container.name not in self.reset
+                pending |= not self._has_run(container.name)
             elif container.is_sidecar:
                 continue
             elif newest.state is not Seen.EXITED:

@@ -20,15 +20,28 @@ class StatusWriter:
         self._version = 1_000
         self._delivered_ns = 0
         self._to_relist = False
+        self._closed = False
         self.on_write: Callable[[], None] = ignore
-        self.on_delivery: Callable[[str], None] = ignore
-        """Called with the phase when the recorder has a status in hand."""
+        self.on_delivery: Callable[[str, dict[str, Any]], None] = ignore
+        """Called with the pod's uid and a status when the recorder has it in hand."""
 
     def state(self, status: dict[str, Any]) -> None:
         """Make this the pod's status."""
+        if self._closed:
+            return
         self._next = status
         if not self._busy:
             self._write()
+
+    def close(self) -> None:
+        """The pod is being deleted: nothing more is stated about it."""
+        self._closed = True
+        self._next = None
+
+    def read(self) -> None:
+        """The recorder asks for the pod as it is now."""
+        if self._written:
+            self._receive(self._loop.now)
 
     def _write(self) -> None:
         status, self._next = self._next, None
@@ -38,9 +51,11 @@ class StatusWriter:
         self._loop.after(self._host.takes_ms(self._host.model.api_ms), lambda: self._commit(status))
 
     def _commit(self, status: dict[str, Any]) -> None:
+        self._busy = False
+        if self._closed:
+            return
         self._written = status
         self._version += 1
-        self._busy = False
         self.on_write()
         self._deliver()
         self._write()
@@ -62,7 +77,7 @@ class StatusWriter:
 
     def _receive(self, at_ns: int) -> None:
         self._delivered_ns = at_ns
-        data = {"resource_version": str(self._version), "status": self._written}
+        status = self._written
+        data = {"resource_version": str(self._version), "status": status}
         self._tape.api(at_ns, Kind.STATUS, data, self._uid)
-        phase = str(self._written["phase"])
-        self._loop.at(at_ns, lambda: self.on_delivery(phase))
+        self._loop.at(at_ns, lambda: self.on_delivery(self._uid, status))

@@ -6,6 +6,7 @@ works with the pod as it was when the sync began: what it kills itself it still 
 
 from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
+from crashloop.sim.behaviour import S
 from crashloop.sim.config import Effective
 from crashloop.sim.decide import Actions, Kill, decide
 from crashloop.sim.duration import spell
@@ -22,6 +23,7 @@ from crashloop.sim.world import World
 from crashloop.spec.scenario import Container, ContainerKind
 
 FREE = 0
+LOOK_NS = S // 20
 SECOND_INSTANCE = 2
 """The restart at which a faulty kubelet starts two instances: the first one that is delayed."""
 
@@ -219,6 +221,8 @@ class PodSync:
     def delete(self) -> Steps:
         """The pod was deleted: stop and remove everything."""
         self.worker.halt()
+        while self.worker.busy:
+            yield LOOK_NS
         yield from self._kill_all()
         for instance in list(self.pod.instances):
             self.runtime.remove(self.pod, instance)

@@ -13,7 +13,6 @@ from crashloop.spec.version import KubernetesVersion
 
 NODE = "node-1"
 LOG_READ_MS = (20, 400)
-JOURNAL_READ_MS = (30, 600)
 EVENT_MS = (1, 10)
 CLOCK_PERIOD_NS = 10 * S
 UPTIME_NS = 3 * 86_400 * S + 271_828_182
@@ -28,6 +27,7 @@ class Tape:
         self.begin_ns = begin_ns
         self._boot_ns = begin_ns - UPTIME_NS
         self._drafts: list[tuple[int, dict[str, Any]]] = []
+        self._journals: dict[str, list[tuple[int, Kind, dict[str, Any], dict[str, Any]]]] = {}
         self._missing = host.model.missing
 
     def boot_ns(self, t_ns: int) -> int:
@@ -69,21 +69,26 @@ class Tape:
         )
 
     def journal(self, t_ns: int, kind: Kind, data: dict[str, Any], **of: Any) -> None:
-        """A line of a container's journal. A later life prints it again, so none is lost for good."""
+        """A line of a container's journal. Each life prints all earlier ones to its log, so none is lost for good."""
+        self._journals.setdefault(of["pod_uid"], []).append((t_ns, kind, data, of))
+
+    def read_journals(self, pod_uid: str, now_ns: int) -> None:
+        """The recorder reads the logs of a pod's containers: their journals come all at once."""
         if Channel.JOURNAL in self._missing:
             return
         step = self.host.model.journal_step_ns
-        boot_ns = self.boot_ns(t_ns)
-        self._add(
-            boot_ns - boot_ns % step,
-            Channel.JOURNAL,
-            kind,
-            data=data,
-            clock=Clock.BOOT,
-            received_ns=self._late(t_ns, JOURNAL_READ_MS),
-            resolution_ns=step,
-            **of,
-        )
+        for t_ns, kind, data, of in self._journals.pop(pod_uid, ()):
+            boot_ns = self.boot_ns(t_ns)
+            self._add(
+                boot_ns - boot_ns % step,
+                Channel.JOURNAL,
+                kind,
+                data=data,
+                clock=Clock.BOOT,
+                received_ns=now_ns,
+                resolution_ns=step,
+                **of,
+            )
 
     def api(self, received_ns: int, kind: Kind, data: dict[str, Any], pod_uid: str) -> None:
         """A pod object as the watch brought it."""

@@ -113,7 +113,7 @@ def test_a_waiting_container_starts_at_once_and_begins_the_curve_again(name: str
     free, ten, cut_short, again, twenty = sim.delays_s(events)
     assert (int(free), int(ten)) == (0, 10)
     assert 2 <= cut_short <= 7
-    assert (int(again), int(twenty)) == (10, 20)
+    delays_are_due([again, twenty], [10, 20], late_s=2.2)
 
 
 def test_an_annotation_neither_ends_a_delay_nor_lengthens_the_next() -> None:
@@ -122,7 +122,7 @@ def test_an_annotation_neither_ends_a_delay_nor_lengthens_the_next() -> None:
 
 
 def test_a_recreated_pod_begins_the_curve_again() -> None:
-    events = sim.simulated(sim.crashing(3, interventions=intervention(InterventionKind.RECREATE_POD)))
+    events = sim.simulated(sim.crashing(5, interventions=intervention(InterventionKind.RECREATE_POD)))
     first, second = (uid for uid in dict.fromkeys(event.pod_uid for event in events) if uid is not None)
     assert first != second
     assert sim.ladder_s([event for event in events if event.pod_uid == second]) == [0, 10, 20]
