@@ -7,6 +7,7 @@ The mount namespace has its own /run: neither systemd nor D-Bus of the host is i
 """
 
 import ctypes
+import errno
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
 
 from crashloop.cluster.host_settings import HOST_FOLDERS
 from crashloop.cluster.local.addresses import Network
@@ -146,5 +148,10 @@ def _up(netlink: IPRoute, name: str) -> int:
 
 
 def _delete(netlink: IPRoute, name: str) -> None:
+    """Delete a link if it is there; the kernel may take it between the two requests."""
     for index in netlink.link_lookup(ifname=name):
-        netlink.link("del", index=index)
+        try:
+            netlink.link("del", index=index)
+        except NetlinkError as error:
+            if error.code != errno.ENODEV:
+                raise
