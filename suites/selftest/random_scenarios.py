@@ -104,7 +104,7 @@ def _container(chance: Random, version: KubernetesVersion, kind: ContainerKind, 
     policy = chance.choice((None, None, *RestartPolicy)) if version.release >= (1, 34) else None
     if kind is ContainerKind.INIT and policy is RestartPolicy.ALWAYS:
         policy = RestartPolicy.ON_FAILURE
-    rules = ()
+    rules: tuple[RestartRule, ...] = ()
     if policy is not None and chance.random() < 0.6:
         rules = tuple(_rule(chance, version) for _ in range(chance.randint(1, 3)))
     probe = _probe(chance) if kind is ContainerKind.REGULAR and chance.random() < 0.1 else None

@@ -100,11 +100,6 @@ def delays_s(events: Iterable[Event], container: str = "app") -> list[float]:
     return delays
 
 
-def ladder_s(events: Iterable[Event], container: str = "app") -> list[int]:
-    """The delays in whole seconds, rounded down: what was due, where the pod was looked at every second."""
-    return [int(delay) for delay in delays_s(events, container)]
-
-
 def starts(events: Iterable[Event], container: str = "app") -> int:
     return len(of(events, Channel.RUNTIME, Kind.STARTED, container=container))
 
