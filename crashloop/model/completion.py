@@ -13,4 +13,4 @@ def complete_s(until: Until, rehearsal: Rehearsal) -> float:
             moments.append(reached[0] if reached else until.at_most_s)
     if until.phase is not None:
         moments.append(rehearsal.ended_s if rehearsal.phase == until.phase else until.at_most_s)
-    return min(max(moments), until.at_most_s)
+    return min(max(moments) + until.quiet_s, until.at_most_s)

@@ -128,9 +128,12 @@ class WatchedScenario:
             return False
         if self._complete_since_s is None:
             self._complete_since_s = time.monotonic()
+        watched_s = time.monotonic() - self._complete_since_s
+        if watched_s < self.scenario.until.quiet_s:
+            return False
         with self._lock:
             told = is_told(self.scenario.until, self._counts)
-        return told or time.monotonic() - self._complete_since_s >= SETTLE_S
+        return told or watched_s >= SETTLE_S
 
     def due_interventions(self) -> list[int]:
         """Indices of the interventions that have become due, each once."""

@@ -146,7 +146,8 @@ class Director:
             return
         if self._completion.is_complete():
             self.complete = True
-            self._settle(self.loop.now + SETTLE_NS)
+            quiet_ns = int(self.scenario.until.quiet_s * 1e9)
+            self.loop.after(quiet_ns, lambda: self._settle(self.loop.now + SETTLE_NS))
 
     def _settle(self, at_most_ns: int) -> None:
         if self._completion.is_told() or self.loop.now >= at_most_ns:

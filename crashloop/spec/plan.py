@@ -1,5 +1,7 @@
 """The plan of a run: which scenarios run on which nodes, in which waves. A pure function of what was selected."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from crashloop.errors import UsageError
@@ -76,13 +78,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         raise KeyError(name)
 
 
-def plan_waves(scenarios: tuple[Scenario, ...], budgets: Budgets) -> tuple[Wave, ...]:
+def plan_waves(
+    scenarios: tuple[Scenario, ...], budgets: Budgets, durations_s: Mapping[str, float] | None = None
+) -> tuple[Wave, ...]:
     """Place every scenario: one node a profile and wave, a further one for each scenario that disturbs its node.
 
-    Long scenarios are launched first, so the run lasts little longer than its longest scenario.
-    What exceeds the budget of live nodes goes into a further wave.
+    Long scenarios, by their expected durations or else their longest watch, are launched first, so that the run lasts
+    little longer than its longest scenario. What exceeds the budget of live nodes goes into a further wave.
     """
-    longest_first = sorted(scenarios, key=lambda scenario: (-_watch_s(scenario), scenario.name))
+    expected_s = {each.name: _watch_s(each) for each in scenarios} | dict(durations_s or {})
+    longest_first = sorted(scenarios, key=lambda scenario: (-expected_s[scenario.name], scenario.name))
     waves: list[tuple[dict[str, str], dict[str, str]]] = []
     for scenario in longest_first:
         own = isinstance(scenario, PodScenario) and scenario.disturbs_node

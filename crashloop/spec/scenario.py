@@ -126,7 +126,8 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
     """When a scenario's evidence is complete.
 
     Complete means: every container named in `restarts` was seen to restart that often, every one in `exits` to exit
-    that often, the phase was seen, and `at_least_s` seconds have passed since the pod was created.
+    that often, the phase was seen, `at_least_s` seconds have passed since the pod was created, and `quiet_s` more
+    seconds were watched after all that, to see that nothing follows.
     `at_most_s` ends the watch in any case; what is missing then is for the checkers to weigh.
     """
 
@@ -134,6 +135,7 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
     exits: dict[str, int] = {}
     phase: str | None = None
     at_least_s: float = 0.0
+    quiet_s: float = 0.0
     at_most_s: float = 90.0
 
 

@@ -17,8 +17,8 @@ ALWAYS, ON_FAILURE, NEVER = RestartPolicy
 QUICK_WATCH_S = 90.0
 """The longest that a scenario of the quick scope is watched."""
 
-QUIET_S = 66.0
-"""How long "it does not restart" is watched: twice the largest delay due (2 s) plus 30 s, and the container's own life."""
+QUIET_S = 64.0
+"""How long "it does not restart" is watched after the last exit: twice the sum of the largest delay due (2 s) and 30 s."""
 
 
 def crashing(
@@ -41,13 +41,15 @@ def crashing(
     )
 
 
-def restarting(name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int]) -> PodScenario:
+def restarting(
+    name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int], phase: str | None = None
+) -> PodScenario:
     """A pod on a node with a maximum of 2 s whose containers are due to restart that often."""
     return PodScenario(
         name=name,
         profile="max-2s",
         pod=Pod(containers=containers, restart_policy=pod),
-        until=Until(restarts=restarts, at_most_s=QUICK_WATCH_S),
+        until=Until(restarts=restarts, phase=phase, at_most_s=QUICK_WATCH_S),
     )
 
 
@@ -59,7 +61,7 @@ def ending(
         name=name,
         profile="max-2s",
         pod=Pod(containers=containers, restart_policy=pod),
-        until=Until(exits=exits, phase=phase, at_least_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+        until=Until(exits=exits, phase=phase, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
     )
 
 
@@ -123,6 +125,7 @@ INIT = restarting(
     app(HOLDS),
     pod=ALWAYS,
     restarts={"setup": 4},
+    phase="Running",
 )
 
 # Pod-level policies.

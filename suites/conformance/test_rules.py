@@ -102,6 +102,7 @@ INIT_UNTIL_SUCCESS = restarting(
     app(HOLDS),
     pod=NEVER,
     restarts={"setup": 2},
+    phase="Running",
 )
 INIT_UNMATCHED = ending(
     "init-rule-unmatched",
@@ -117,6 +118,7 @@ INIT_NOT_IN_0 = restarting(
     app(HOLDS),
     pod=NEVER,
     restarts={"setup": 3},
+    phase="Running",
 )
 ONE_FINISHED = ending(
     "one-finished-one-working",
