@@ -123,7 +123,7 @@ class PodWatch:
     def _listing(self) -> Iterator[Listed | Gap]:
         raw = self._api.list_pods(self._namespace, label_selector=self._selector)
         found = msgspec.json.decode(raw, type=_PodList)
-        yield from self._connected(lost=True)
+        yield from self._connected(time.time_ns(), lost=True)
         self._version, self._complete_ns = found.metadata.resource_version, time.time_ns()
         yield Listed(pods=found.items, received_ns=self._complete_ns)
 
@@ -132,16 +132,19 @@ class PodWatch:
         self._connection = self._api.watch_pods(
             self._namespace, label_selector=self._selector, resource_version=self._version, at_most_s=CONNECTION_S
         )
+        opened_ns = time.time_ns()
         try:
-            yield from self._connected(lost=False)
             for line in lines(self._connection):
                 if self._stopped.is_set():
                     return
                 event = msgspec.json.decode(line, type=_WatchEvent)
                 if event.type == "ERROR":
                     raise refusal("watch pods", 500, None, bytes(event.object))
+                # Only now: the first thing that a new connection says may be that the resource version is Gone.
+                yield from self._connected(opened_ns, lost=False)
                 self._complete_ns = time.time_ns()
                 yield from self._change(event)
+            yield from self._connected(opened_ns, lost=False)
             self._complete_ns = time.time_ns()
         finally:
             self._connection = None
@@ -154,8 +157,8 @@ class PodWatch:
         self._version = pod.metadata.resource_version
         yield Changed(type=event.type, pod=pod, received_ns=self._complete_ns)
 
-    def _connected(self, *, lost: bool) -> Iterator[Gap]:
-        """Tell of the time without a connection that ends now, if there was one."""
+    def _connected(self, opened_ns: int, *, lost: bool) -> Iterator[Gap]:
+        """Tell of the time without a connection that ended when this one was opened, if there was one."""
         if self._broken is not None:
-            yield Gap(from_ns=self._complete_ns, to_ns=time.time_ns(), reason=self._broken, lost=lost)
+            yield Gap(from_ns=self._complete_ns, to_ns=opened_ns, reason=self._broken, lost=lost)
             self._broken = None

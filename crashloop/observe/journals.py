@@ -8,8 +8,8 @@ from crashloop.observe.events import gap, now_ns
 from crashloop.observe.watched import WatchedScenario
 from crashloop.waiting import WaitTimeout, wait_until
 
-COMPLETE_WITHIN_S = 3.0
-"""A container that was started just now prints its journal within this time, unless it cannot."""
+COMPLETE_WITHIN_S = 5.0
+"""A container that was started just now prints its journal within this time, and a runtime that was restarted answers."""
 
 
 def read_journals(api: KubeApi, namespace: str, watched: WatchedScenario) -> list[Event]:
@@ -23,22 +23,30 @@ def read_journals(api: KubeApi, namespace: str, watched: WatchedScenario) -> lis
 
 
 def _journal_of(api: KubeApi, namespace: str, watched: WatchedScenario, container: str) -> list[Event]:
-    node = watched.node.name
-    newest = Journal()
+    newest, missing = Journal(), "its log was not read"
 
     def tells_all() -> bool:
-        nonlocal newest
-        newest = read_journal(api.read_log(namespace, watched.name, container))
-        return newest.starts >= watched.starts(container)
+        nonlocal newest, missing
+        try:
+            newest = read_journal(api.read_log(namespace, watched.name, container))
+        except KubeError as error:
+            missing = str(error)
+            return False
+        expected = watched.starts(container)
+        missing = f"its journal tells of {newest.starts} starts; {expected} were seen"
+        return newest.starts >= expected
 
-    missing: str | None = None
+    gaps = []
     try:
         wait_until(f"the journal of {container}", tells_all, timeout_s=COMPLETE_WITHIN_S, every_s=0.2)
-    except KubeError as error:
-        missing = str(error)
     except WaitTimeout:
-        missing = f"the journal tells of {newest.starts} starts; {watched.starts(container)} were expected"
-    events = journal_events(newest, pod_uid=watched.pod_uids[-1], container=container, node=node, received_ns=now_ns())
-    if missing is None:
-        return [*events]
-    return [*events, gap(Channel.JOURNAL, from_ns=0, to_ns=now_ns(), reason=f"{container}: {missing}", node=node)]
+        reason = f"container {container}: {missing}"
+        gaps = [gap(Channel.JOURNAL, from_ns=0, to_ns=now_ns(), reason=reason, node=watched.node.name)]
+    events = journal_events(
+        newest,
+        pod_uid=watched.pod_uids[-1],
+        container=container,
+        node=watched.node.name,
+        received_ns=now_ns(),
+    )
+    return [*events, *gaps]
