@@ -44,6 +44,10 @@ class NodeLayout:
             self.cni_config.parent,
         )
 
+    def longest_socket(self) -> Path:
+        """The longest path of a socket in it: one of the kubelet's own."""
+        return self.kubelet_root / "pod-resources" / "kubelet.sock"
+
     def bulk(self) -> tuple[Path, ...]:
         """What a node that has gone need not leave: everything but its logs and configurations."""
         return (

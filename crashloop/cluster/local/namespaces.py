@@ -23,6 +23,8 @@ from crashloop.cluster.local.addresses import Network
 _BRIDGE = "bridge"
 _NODE_LINK = "eth0"
 _UPLINK = "host"
+_BRIDGE_MAC = "02:63:6c:00:00:01"
+"""Fixed: left to itself a bridge takes the lowest address of its ports, and loses its neighbours when that port goes."""
 _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -112,7 +114,7 @@ def remove_host_link(name: str, *, alias: str) -> None:
 
 def _make_bridge(inner: IPRoute, network: Network) -> None:
     _up(inner, "lo")
-    inner.link("add", ifname=_BRIDGE, kind="bridge")
+    inner.link("add", ifname=_BRIDGE, kind="bridge", address=_BRIDGE_MAC)
     bridge = _up(inner, _BRIDGE)
     inner.addr("add", index=bridge, address=network.hub, prefixlen=24)
     inner.link("set", index=_up(inner, _UPLINK), master=bridge)

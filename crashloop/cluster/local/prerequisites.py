@@ -112,9 +112,9 @@ def check_request(request: ClusterRequest, *, state_folder: Path) -> None:
             raise UsageError(f"{subject}: node {name!r} is asked for twice.")
     if len(names) > MOST_NODES:
         raise UsageError(f"{subject}: {len(names)} nodes are asked for, at most {MOST_NODES} fit.")
-    socket = f"{ClusterLayout(state_folder).node('any', MOST_NODES).runtime_socket}.ttrpc"
+    socket = str(ClusterLayout(state_folder).node("any", MOST_NODES).longest_socket())
     if len(socket) > LONGEST_SOCKET_PATH:
         raise UsageError(
-            f"{subject}: the path of a runtime's socket would have {len(socket)} bytes ({socket}), "
+            f"{subject}: the path of a kubelet's socket would have {len(socket)} bytes ({socket}), "
             f"at most {LONGEST_SOCKET_PATH} fit.\nChoose a shorter name, or a shorter folder with CRASHLOOP_STATE_DIR."
         )

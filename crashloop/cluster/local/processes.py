@@ -138,8 +138,6 @@ def kill_until_gone(find: Callable[[], set[int]], *, describe: str, timeout_s: f
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for child in list(_CHILDREN.values()):
-            child.poll()
         return not left
 
     try:

@@ -9,11 +9,11 @@ import os
 from pathlib import Path
 
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger
+from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger, Process
 from crashloop.cluster.local.namespaces import remove_host_link
 from crashloop.cluster.local.node import CGROUP_PARENT
 from crashloop.cluster.local.plan import NodePlan
-from crashloop.cluster.local.processes import kill_until_gone, marked_processes
+from crashloop.cluster.local.processes import is_alive, kill_until_gone, marked_processes
 from crashloop.errors import ClusterError
 
 _MNT_DETACH = 2
@@ -22,11 +22,13 @@ _MNT_DETACH = 2
 def remove_cluster(state: Path) -> None:
     """Remove all processes, cables, cgroups and mounts of a cluster. Raises ClusterError naming what resists."""
     things = Ledger(state).things()
+    daemons = [thing.daemon for thing in things if isinstance(thing, Process)]
     paths = [thing.path for thing in things if isinstance(thing, Cgroup)]
     host = cgroups.cgroup_host()
 
     def ours() -> set[int]:
-        return marked_processes(state).union(*(cgroups.processes(host, path) for path in paths))
+        alive = {daemon.pid for daemon in daemons if is_alive(daemon)}
+        return alive.union(marked_processes(state), *(cgroups.processes(host, path) for path in paths))
 
     kill_until_gone(ours, describe=f"processes of cluster {state.name} to end")
     for thing in things:

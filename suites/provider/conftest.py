@@ -1,0 +1,72 @@
+"""The kit that every provider has to pass: real clusters, each method of the protocol, and nothing left afterwards."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, NodeRequest, Provider
+from crashloop.cluster.providers import provider as provider_named
+from crashloop.kube.client import KubeApi
+from crashloop.profiles import load_profile
+from crashloop.progress import default_progress
+from fixtures.options import run_settings
+
+NODES = {"node-stock": "stock", "node-max-2s": "max-2s"}
+"""Nodes of the cluster that the tests share, and their profiles."""
+
+
+def node(name: str, profile: str) -> NodeRequest:
+    """A node with a profile of manifests/kubelet."""
+    return NodeRequest(name=name, profile=load_profile(profile))
+
+
+class Kit:
+    """A provider and the options of this run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.settings = run_settings(config)
+        self.provider: Provider = provider_named(self.settings["provider"])
+
+    def request(self, name: str, *nodes: NodeRequest) -> ClusterRequest:
+        """A request for a cluster of the version and with the binaries that the options name."""
+        return ClusterRequest(
+            name=name,
+            kubernetes_version=self.settings["kubernetes_version"],
+            nodes=nodes,
+            kubelet_binary=self.settings["kubelet_binary"],
+            bin_dir=self.settings["bin_dir"],
+        )
+
+    @contextmanager
+    def up(self, name: str, *nodes: NodeRequest) -> Iterator[Cluster]:
+        """A cluster that is gone afterwards."""
+        cluster = self.provider.up(self.request(name, *nodes), default_progress())
+        try:
+            yield cluster
+        finally:
+            cluster.down()
+
+    def needs(self, capability: Capability) -> None:
+        """Skip the test if the provider's clusters lack a capability."""
+        if capability not in self.provider.capabilities:
+            pytest.skip(f"provider {self.provider.name} has no {capability.value}")
+
+
+@pytest.fixture(scope="session")
+def kit(request: pytest.FixtureRequest) -> Kit:
+    return Kit(request.config)
+
+
+@pytest.fixture(scope="session")
+def cluster(kit: Kit) -> Iterator[Cluster]:
+    """The cluster that the tests share: two nodes with different profiles."""
+    with kit.up("kit-shared", *(node(name, profile) for name, profile in NODES.items())) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def api(cluster: Cluster) -> Iterator[KubeApi]:
+    client = KubeApi(cluster.info.kubeconfig)
+    yield client
+    client.close()

@@ -1,0 +1,65 @@
+"""A pod that counts in its log: the sign of life that the kit looks for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from crashloop.cluster.provider import Cluster
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable
+from crashloop.kube.manifests import pull_policy
+from crashloop.waiting import wait_until
+
+NAMESPACE = "default"
+_MANIFEST = Path(__file__).parent / "counting-pod.yaml"
+
+
+@contextmanager
+def counting_pod(api: KubeApi, cluster: Cluster, *, node: str) -> Iterator["CountingPod"]:
+    """A pod that has begun to count, on a node."""
+    manifest: dict[str, Any] = yaml.safe_load(_MANIFEST.read_text())
+    name = manifest["metadata"]["name"] = f"counting-{node}"
+    manifest["spec"]["nodeName"] = node
+    image = cluster.info.image
+    manifest["spec"]["containers"][0].update(image=image, imagePullPolicy=pull_policy(image))
+    api.create_pod(NAMESPACE, manifest)
+    try:
+        pod = CountingPod(api, name)
+        pod.count_beyond(0)
+        yield pod
+    finally:
+        api.delete_pod(NAMESPACE, name, grace_s=0)
+
+
+class CountingPod:
+    """A pod that counts."""
+
+    def __init__(self, api: KubeApi, name: str) -> None:
+        self._api = api
+        self.name = name
+
+    def count(self) -> int:
+        """How far it has counted, 0 while there is no log."""
+        try:
+            lines = self._api.read_log(NAMESPACE, self.name, "app").split()
+        except (ApiRefusal, ApiUnreachable):
+            return 0
+        # While its runtime restarts, a kubelet answers with a sentence instead of the log.
+        return int(lines[-1]) if lines and lines[-1].isdigit() else 0
+
+    def count_beyond(self, number: int) -> int:
+        """How far it has counted, once that is beyond a number."""
+        return wait_until(
+            f"pod {self.name} to count beyond {number}",
+            lambda: seen if (seen := self.count()) > number else None,
+            timeout_s=30,
+            last_seen=lambda: str(self.count()),
+        )
+
+    def container(self) -> tuple[str, int]:
+        """The container's id and how often it was restarted, as the kubelet states it."""
+        (status,) = self._api.get_pod(NAMESPACE, self.name)["status"]["containerStatuses"]
+        return status["containerID"], status["restartCount"]

@@ -1,0 +1,69 @@
+"""What is done to nodes on purpose: kubelets and runtimes restart, kubelet configurations are tried."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.provider import Capability, Cluster
+from crashloop.history.event import Kind
+from crashloop.kube.client import KubeApi
+from crashloop.profiles import load_profile
+
+from .conftest import Kit
+from .pods import counting_pod
+
+NODE = "node-max-2s"
+
+
+def kubelet_processes(cluster: Cluster) -> list[int]:
+    """Process ids of all kubelets that have started on the node, from the header of their log's lines (klog)."""
+    (log,) = [node.kubelet_log for node in cluster.info.nodes if node.name == NODE]
+    assert log is not None
+    return [
+        int(pid) for pid in re.findall(r'^I\S+ \S+ +(\d+) \S+ "Started kubelet"', Path(log).read_text(), re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
+def test_pods_live_on_while_their_kubelet_restarts(kit: Kit, api: KubeApi, cluster: Cluster, kill: bool) -> None:
+    kit.needs(Capability.KUBELET_RESTART)
+    before = kubelet_processes(cluster)
+    with counting_pod(api, cluster, node=NODE) as pod:
+        container = pod.container()
+        cluster.restart_kubelet(NODE, kill=kill, down_s=1.0)
+        pod.count_beyond(pod.count() + 5)
+        assert pod.container() == container
+    after = kubelet_processes(cluster)
+    assert after[:-1] == before
+    assert after[-1] not in before
+
+
+def test_containers_live_on_while_their_runtime_restarts(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.RUNTIME_RESTART)
+    with counting_pod(api, cluster, node=NODE) as pod:
+        container = pod.container()
+        cluster.restart_runtime(NODE)
+        pod.count_beyond(pod.count() + 5)
+        assert pod.container() == container
+
+
+def test_a_kubelet_that_refuses_its_configuration_says_so_and_exits(kit: Kit, cluster: Cluster) -> None:
+    kit.needs(Capability.KUBELET_CANDIDATE)
+    events = cluster.try_kubelet(NODE, load_profile("max-301s"), at_most_s=30)
+    assert [event.kind for event in events] == [Kind.PROCESS_STARTED, Kind.PROCESS_EXITED]
+    assert events[1].data["exit_code"] == 1
+    assert "MaxContainerRestartPeriod (got: 301 seconds) must be set between 1s and 300s" in events[1].data["stderr"]
+
+
+def test_a_kubelet_that_accepts_its_configuration_becomes_healthy(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.KUBELET_CANDIDATE)
+    with counting_pod(api, cluster, node=NODE) as pod:
+        container = pod.container()
+        events = cluster.try_kubelet(NODE, load_profile("max-300s"), at_most_s=60)
+        pod.count_beyond(pod.count() + 5)
+        assert pod.container() == container
+    assert [event.kind for event in events] == [Kind.PROCESS_STARTED, Kind.PROCESS_HEALTHY]
+    assert events[1].data["configz"]["crashLoopBackOff"] == {"maxContainerRestartPeriod": "5m0s"}
+    assert all(event.node == NODE for event in events)
+    assert events[0].t_ns < events[1].t_ns

@@ -1,0 +1,48 @@
+"""Nodes of a cluster: each with its own profile, and all of them fit to run pods."""
+
+from pathlib import Path
+
+from crashloop.cluster.provider import Capability, Cluster
+from crashloop.kube.client import KubeApi
+
+from .conftest import NODES, Kit, node
+from .pods import counting_pod
+
+
+def test_every_node_is_ready_and_names_its_profile(api: KubeApi, cluster: Cluster) -> None:
+    objects = {each["metadata"]["name"]: each["metadata"]["labels"] for each in api.nodes()}
+    assert {name: labels["crashloop.dev/profile"] for name, labels in objects.items()} == NODES
+    assert all(api.is_ready(name) for name in NODES)
+    assert {each.name: each.profile for each in cluster.info.nodes} == NODES
+
+
+def test_every_kubelet_runs_with_the_configuration_of_its_profile(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.CONFIGZ)
+    periods = {name: api.configz(name)["crashLoopBackOff"]["maxContainerRestartPeriod"] for name in NODES}
+    assert periods == {"node-stock": "5m0s", "node-max-2s": "2s"}
+
+
+def test_a_pod_runs_on_every_node_and_its_log_can_be_read(api: KubeApi, cluster: Cluster) -> None:
+    for name in NODES:
+        with counting_pod(api, cluster, node=name) as pod:
+            assert pod.container()[1] == 0
+
+
+def test_logs_of_every_component_can_be_collected(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.collect_logs(tmp_path)
+    folders = {path.name for path in tmp_path.iterdir()}
+    assert folders >= {"control-plane", *NODES}
+    for name in NODES:
+        assert "Started kubelet" in (tmp_path / name / "kubelet.log").read_text()
+
+
+def test_a_node_comes_and_goes_with_all_it_has(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    from crashloop.progress import SilentProgress
+
+    cluster.add_nodes((node("node-extra", "max-1s"),), SilentProgress())
+    assert api.is_ready("node-extra")
+    assert [each.name for each in cluster.info.nodes] == [*NODES, "node-extra"]
+    with counting_pod(api, cluster, node="node-extra"):
+        cluster.remove_nodes(("node-extra",))
+    assert {each["metadata"]["name"] for each in api.nodes()} == set(NODES)
+    assert [each.name for each in cluster.info.nodes] == [*NODES]
