@@ -34,12 +34,17 @@ def observed(case: Case, pod: PodHistory, container: str) -> tuple[Observed, ...
 
 
 def zero_ns(pod: PodHistory) -> int:
-    """What the seconds given to the model count from: when the pod was accepted, or the epoch if that was not seen."""
-    return (pod.created.utc_ns or 0) if pod.created else 0
+    """What the seconds given to the model count from: when the pod was accepted, or else its first start."""
+    begun = [each.created or each.start for instances in pod.containers.values() for each in instances[:1]]
+    known = [fact.utc_ns for fact in (pod.created, *begun) if fact is not None and fact.utc_ns is not None]
+    return min(known, default=0)
 
 
 def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
-    """Lives in the model's order: one that began before the last had ended counts from that end; bounds.py objects to it."""
+    """Lives in the model's order: one that began before the last had ended counts from that end; bounds.py objects to it.
+
+    They end with the first whose end was not seen, even if another follows: starts-once objects to that.
+    """
     instances = ran(pod, container)
     resets = resets_of(case, pod)
     latest_ns = zero_ns(pod)
@@ -57,6 +62,10 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             killed_by_kubelet=was_killed(case, container, number, instance),
             restart_all=reset_during(resets, instance, following, case.recording.end_ns) is not None,
         )
+        if exited is None:
+            return
+        if exited is None:
+            return
 
 
 def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:

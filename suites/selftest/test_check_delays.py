@@ -46,6 +46,14 @@ def test_a_restart_that_comes_early_is_a_fail() -> None:
     assert told(checked("never-late", history)) == []
 
 
+def test_delays_are_judged_up_to_an_instance_that_another_one_joined() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, None, 0), (2.1, 3.1, 1), (3.2, None, 0)).ends(30)
+    assert told(checked("first-restart-free", history)) == []
+    assert told(checked("never-early", history)) == [
+        "INCONCLUSIVE: 0 delays seen, 2 needed: the scenario was complete."
+    ]
+
+
 def test_the_journal_alone_proves_a_restart_too_early() -> None:
     history = History(CRASHING).lives("app", *THIRD_EARLY, runtime=False).ends(30)
     (finding,) = told(checked("never-early", history))
