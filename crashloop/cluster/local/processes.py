@@ -96,12 +96,14 @@ def exit_code(daemon: Daemon) -> int | None:
 
 def is_alive(daemon: Daemon) -> bool:
     """Whether the process runs; one that has ended and waits for its parent does not."""
-    exit_code(daemon)
     try:
         process = psutil.Process(daemon.pid)
-        return process.create_time() == daemon.started and process.status() != psutil.STATUS_ZOMBIE
+        if process.create_time() == daemon.started and process.status() != psutil.STATUS_ZOMBIE:
+            return True
     except psutil.NoSuchProcess:
-        return False
+        pass
+    exit_code(daemon)
+    return False
 
 
 def signal_daemon(daemon: Daemon, number: signal.Signals) -> None:
