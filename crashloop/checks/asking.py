@@ -11,6 +11,7 @@ from crashloop.checks.finding import Checked, Finding, error
 from crashloop.checks.registry import POD_CHECKERS, STARTUP_CHECKERS
 from crashloop.checks.startup import StartupCase
 from crashloop.history.recording import Recording
+from crashloop.model.gates import effective_gates
 from crashloop.model.prediction import predict, predict_startup
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
@@ -56,6 +57,7 @@ def _checks(question: Question, deviations: frozenset[str]) -> Iterable[tuple[st
             profile=question.profile,
             prediction=predict(scenario, question.profile, question.version, deviations),
             recording=recording,
+            gates=effective_gates(question.profile, question.version),
             parameters=question.requirement.parameters,
         )
         for name in wanted:

@@ -6,7 +6,6 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
-from crashloop.model.gates import effective_gates
 from crashloop.model.prediction import Prediction
 from crashloop.model.restart import Decided, decide
 from crashloop.spec.policy import Action
@@ -21,6 +20,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     profile: KubeletProfile
     prediction: Prediction
     recording: Recording
+    gates: dict[str, bool]
+    """The feature gates of the node."""
     parameters: dict[str, Any] = {}
     """From the requirement: such as min_delays."""
 
@@ -33,11 +34,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     def pod(self) -> PodHistory:
         """The first pod. A case is only made of recordings that hold one."""
         return self.recording.pods[0]
-
-    @property
-    def gates(self) -> dict[str, bool]:
-        """The feature gates of the node."""
-        return effective_gates(self.profile, self.prediction.version)
 
     @property
     def restarts_all(self) -> bool:

@@ -8,6 +8,7 @@ from crashloop.checks.asking import Question
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked
 from crashloop.checks.registry import POD_CHECKERS
+from crashloop.model.gates import effective_gates
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.policy import RestartPolicy
@@ -70,6 +71,7 @@ def case(
         profile=profile,
         prediction=predict(history.scenario, profile, KubernetesVersion.parse(VERSION), deviations),
         recording=history.recording(),
+        gates=effective_gates(profile, KubernetesVersion.parse(VERSION)),
         parameters=parameters,
     )
 
