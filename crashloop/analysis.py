@@ -1,6 +1,8 @@
 """Judging a run from its directory alone: during the run, one scenario at a time, and afterwards as a whole."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -10,55 +12,49 @@ from crashloop.checks.asking import Question
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.deviations import load_deviations
-from crashloop.errors import UsageError
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.model.config import Curve, Refusal, effective_curve
+from crashloop.model.gates import kubelet_version
+from crashloop.model.variants import as_shipped
 from crashloop.report.results import DeviationText, Results, build_results
-from crashloop.requirements import Requirement, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Judgement, Plan
+from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
 
-
-def read_history(run: RunDir, scenario: str) -> Recording | None:
-    """What was recorded of a scenario, read line by line; None if there is no file."""
-    try:
-        with run.history(scenario).open("rb") as lines:
-            return read_recording(lines)
-    except FileNotFoundError:
-        return None
+NOTHING = read_recording(())
 
 
 def judge_scenario(run: RunDir, plan: Plan, judgement: Judgement) -> Verdict:
     """The verdict of one judgement of the plan. A history that is missing is explained by what the recorder left behind."""
-    return _verdict(run, plan, judgement, read_history(run, judgement.scenario))
+    return _verdict(plan, judgement, read_history(run, judgement.scenario))
 
 
-def verdicts(run: RunDir, plan: Plan) -> tuple[Verdict, ...]:
+def verdicts(run: RunDir, plan: Plan) -> Iterator[Verdict]:
     """The verdict of every judgement of the plan, those skipped before the run included; each history is read once."""
-    judged: list[Verdict] = []
-    for scenario in plan.scenarios:
-        wanted = [each for each in plan.judgements if each.scenario == scenario.name]
-        recording = read_history(run, scenario.name) if wanted else None
-        judged += [_verdict(run, plan, each, recording) for each in wanted]
-    skipped = [
-        Verdict(
-            requirement=each.requirement,
-            scenario=each.scenario,
-            profile=each.profile,
+    for scenario in dict.fromkeys(each.scenario for each in plan.judgements):
+        recorded = read_history(run, scenario)
+        for judgement in plan.judgements:
+            if judgement.scenario == scenario:
+                yield _verdict(plan, judgement, recorded)
+    for skip in plan.skipped:
+        yield Verdict(
+            requirement=skip.requirement,
+            scenario=skip.scenario,
+            profile=skip.profile,
             outcome=Outcome.SKIPPED,
-            findings=(each.reason,),
+            findings=(skip.reason,),
         )
-        for each in plan.skipped
-    ]
-    return (*judged, *skipped)
 
 
 def analyze(run: RunDir) -> Results:
     """Judge the whole run anew. Raises UsageError if run.json or plan.json cannot be read."""
     plan = run.plan()
+    version = KubernetesVersion.parse(plan.kubernetes_version)
     return build_results(
         run.info(),
         plan,
@@ -68,36 +64,75 @@ def analyze(run: RunDir) -> Results:
         _environment(run.environment_json),
         finished=datetime.now(UTC),
         run=run.root.name,
+        effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )
 
 
-def _verdict(run: RunDir, plan: Plan, judgement: Judgement, recording: Recording | None) -> Verdict:
-    scenario = plan.scenario(judgement.scenario)
-    question = Question(
-        requirement=_requirement(judgement.requirement),
-        scenario=scenario,
-        profile=plan.profile(_profile_name(scenario)),
-        version=KubernetesVersion.parse(plan.kubernetes_version),
-        recording=recording or read_recording(()),
-    )
-    if recording is None:
-        return verdict_of(question, Checked(findings=(_why_missing(run, scenario.name),)))
+def read_history(run: RunDir, scenario: str) -> Recording | Finding:
+    """What was recorded of a scenario, or why nothing can be read."""
+    try:
+        with run.history(scenario).open("rb") as lines:
+            return read_recording(lines)
+    except FileNotFoundError:
+        return _why_missing(run, scenario)
+    except OSError as failure:
+        return error(f"the history of {scenario} cannot be read ({failure.strerror}).")
+
+
+def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:
+    """The delays of a node, such as `0, 10, 20, 40, 60 s`; empty where the kubelet does not start with the profile."""
+    shipped = as_shipped(kubelet_version(profile, version))
+    curve = effective_curve(profile, version, deviations=shipped)
+    if isinstance(curve, Refusal):
+        return ""
+    growing = [f"{delay_s:g}" for delay_s in takewhile(lambda delay_s: delay_s < curve.maximum_s, _doubling(curve))]
+    return f"{', '.join(['0', *growing, f'{curve.maximum_s:g}'])} s"
+
+
+def _doubling(curve: Curve) -> Iterator[float]:
+    delay_s = curve.initial_s
+    while True:
+        yield delay_s
+        delay_s = curve.after(delay_s)
+
+
+def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding) -> Verdict:
+    question = _question(plan, judgement, recorded if isinstance(recorded, Recording) else NOTHING)
+    if isinstance(question, str):
+        return Verdict(
+            requirement=judgement.requirement,
+            scenario=judgement.scenario,
+            profile="",
+            outcome=Outcome.ERROR,
+            findings=(f"{judgement.requirement}: {question}",),
+        )
+    if isinstance(recorded, Finding):
+        return verdict_of(question, Checked(findings=(recorded,)))
     return judge(question, load_deviations())
+
+
+def _question(plan: Plan, judgement: Judgement, recording: Recording) -> Question | str:
+    """What is to be judged; a sentence if plan and catalogue do not hold what the judgement names."""
+    requirement = load_requirements().get(judgement.requirement)
+    if requirement is None:
+        return "the plan asks for it, and this catalogue does not have it. Judge with the crashloop that made the run."
+    scenario = next((each for each in plan.scenarios if each.name == judgement.scenario), None)
+    if scenario is None:
+        return f"the plan has no scenario {judgement.scenario!r} to judge it on."
+    profile = next((each for each in plan.profiles if each.name == _profile_name(scenario)), None)
+    if profile is None:
+        return f"the plan has no profile {_profile_name(scenario)!r}, which scenario {scenario.name!r} needs."
+    return Question(
+        requirement=requirement,
+        scenario=scenario,
+        profile=profile,
+        version=KubernetesVersion.parse(plan.kubernetes_version),
+        recording=recording,
+    )
 
 
 def _profile_name(scenario: Scenario) -> str:
     return scenario.candidate if isinstance(scenario, StartupScenario) else scenario.profile
-
-
-def _requirement(name: str) -> Requirement:
-    """The requirement of that id. Raises UsageError if the catalogue no longer has it."""
-    found = load_requirements().get(name)
-    if found is None:
-        raise UsageError(
-            f"requirement {name}: the plan asks for it, and the catalogue does not have it.\n"
-            "Judge the run with the crashloop that made it."
-        )
-    return found
 
 
 def _why_missing(run: RunDir, scenario: str) -> Finding:
@@ -107,8 +142,8 @@ def _why_missing(run: RunDir, scenario: str) -> Finding:
         state = msgspec.json.decode(run.recorder_json.read_bytes(), type=RecorderState)
     except FileNotFoundError:
         return inconclusive(f"{missing}: the recorder was never started.")
-    except msgspec.MsgspecError as damage:
-        return error(f"{missing}, and recorder.json is damaged ({damage}).")
+    except (OSError, msgspec.MsgspecError) as damage:
+        return error(f"{missing}, and recorder.json cannot be read ({damage}).")
     match state.state:
         case "failed":
             return error(f"{missing}: the recorder failed. {state.error or 'It left no message.'}")
@@ -123,6 +158,6 @@ def _why_missing(run: RunDir, scenario: str) -> Finding:
 def _environment(path: Path) -> dict[str, Any]:
     try:
         environment = msgspec.json.decode(path.read_bytes())
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError):
         return {}
     return environment if isinstance(environment, dict) else {}

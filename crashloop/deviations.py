@@ -9,7 +9,6 @@ import yaml
 from crashloop.model.variants import VARIANTS
 from crashloop.requirements import CatalogueError
 from crashloop.spec.deviation import Deviation
-from crashloop.spec.version import KubernetesVersion
 
 DEVIATIONS = Path(__file__).parent / "deviations.yaml"
 
@@ -36,10 +35,3 @@ def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
             raise CatalogueError(f"{path.name}: {entry.id}: stands there more than once; an id is given once.")
         seen.add(entry.id)
     return entries
-
-
-def expected_deviations(
-    deviations: tuple[Deviation, ...], requirement: str, version: KubernetesVersion
-) -> tuple[Deviation, ...]:
-    """The deviations that concern a requirement on a kubelet of that version."""
-    return tuple(each for each in deviations if each.requirement == requirement and each.holds_in(version))

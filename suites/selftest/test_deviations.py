@@ -1,0 +1,76 @@
+"""Reading deviations.yaml: what is wrong with an entry is told with its name."""
+
+from pathlib import Path
+
+import pytest
+
+from crashloop.deviations import load_deviations
+from crashloop.requirements import CatalogueError
+from crashloop.spec.version import KubernetesVersion
+
+ENTRY = """
+  - id: collected
+    requirement: RESET-4
+    variant: {variant}
+    since: '1.35'
+    until: {until}
+    sentence: The counter is collected.
+    evidence: Seen.
+    link: null
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "deviations.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def entry(variant: str = "counter-collected-while-waiting", until: str = "null") -> str:
+    return ENTRY.format(variant=variant, until=until)
+
+
+def test_the_projects_own_file_can_be_read() -> None:
+    assert {each.id for each in load_deviations()} >= {"gate-off-refuses-start", "counter-collected-while-waiting"}
+
+
+@pytest.mark.parametrize(
+    ("until", "release", "holds"),
+    [
+        pytest.param("null", "1.34.9", False, id="before"),
+        pytest.param("null", "1.35.0", True, id="first"),
+        pytest.param("null", "1.99", True, id="no-end-known"),
+        pytest.param("'1.36'", "1.36.7", True, id="last"),
+        pytest.param("'1.36'", "1.37", False, id="after"),
+    ],
+)
+def test_an_entry_holds_in_its_releases(tmp_path: Path, until: str, release: str, holds: bool) -> None:
+    (read,) = load_deviations(written(tmp_path, "deviations:" + entry(until=until)))
+    assert read.holds_in(KubernetesVersion.parse(release)) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(
+            "deviations:" + entry("made-up"),
+            "deviations.yaml: collected: variant 'made-up' is none of crashloop/model/variants.py.",
+            id="unknown-variant",
+        ),
+        pytest.param(
+            "deviations:" + entry() + entry(),
+            "deviations.yaml: collected: stands there more than once; an id is given once.",
+            id="twice",
+        ),
+        pytest.param(
+            "deviations:" + entry() + "    colour: red\n",
+            "deviations.yaml: Object contains unknown field `colour` - at `$.deviations[0]`.",
+            id="unknown-field",
+        ),
+        pytest.param("deviations: [", "deviations.yaml: while parsing", id="not-yaml"),
+    ],
+)
+def test_a_wrong_entry_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(CatalogueError) as caught:
+        load_deviations(written(tmp_path, text))
+    assert str(caught.value).startswith(told)
