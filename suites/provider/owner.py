@@ -1,0 +1,36 @@
+"""A process that owns a cluster and does with it what its arguments say; the kit stops or kills it.
+
+Usage: owner.py PROVIDER NAME VERSION BIN_DIR (hold | keep). It prints `up` once the cluster is up.
+"""
+
+import sys
+
+from crashloop.cluster.ownership import mark_kept
+from crashloop.cluster.provider import ClusterRequest, NodeRequest
+from crashloop.cluster.providers import provider
+from crashloop.profiles import load_profile
+from crashloop.progress import SilentProgress
+
+
+def main(provider_name: str, name: str, version: str, bin_dir: str, what: str) -> None:
+    request = ClusterRequest(
+        name=name,
+        kubernetes_version=version,
+        nodes=(NodeRequest(name="node-stock", profile=load_profile("stock")),),
+        bin_dir=bin_dir or None,
+    )
+    cluster = provider(provider_name).up(request, SilentProgress())
+    try:
+        if what == "keep":
+            mark_kept(name)
+        sys.stdout.write("up\n")
+        sys.stdout.flush()
+        if what == "hold":
+            sys.stdin.read()
+    finally:
+        if what == "hold":
+            cluster.down()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
