@@ -150,7 +150,8 @@ def _following(
     following = [branch for entry in entries for branch in branches(entry, exit_, setting)]
     for mark in marks:
         if mark.at_s > finished_s:
-            following = [disturbed(branch, mark, mark.at_s - finished_s, setting) for branch in following]
+            at_s = mark.at_s - finished_s
+            following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
     return following
 
 

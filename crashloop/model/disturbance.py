@@ -27,8 +27,22 @@ def forgets(mark: Mark, setting: Setting) -> bool:
     return isinstance(mark, KeyChanged) and CHANGED_CONTAINER_FORGETS in setting.deviations
 
 
-def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> Branch:
-    """A wait into which a mark fell, `at_s` seconds after the exit."""
+def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> tuple[Branch, ...]:
+    """What may become of a wait into which a mark fell, `at_s` seconds after the exit."""
+    if isinstance(mark, KeyChanged) and forgets(mark, setting) and branch.delay_s <= at_s:
+        return _changed_when_over(branch, at_s, setting)
+    return (_disturbed(branch, mark, at_s, setting),)
+
+
+def _changed_when_over(branch: Branch, at_s: float, setting: Setting) -> tuple[Branch, ...]:
+    """A change at a time at which the wait is over: the start attempt came before it, by the old key, or after it."""
+    replace = msgspec.structs.replace
+    latest_s = max(branch.latest_s, at_s + setting.latest_s(0.0))
+    before = replace(branch, next_delay_s=None, before=None)
+    return before, replace(branch, latest_s=latest_s, next_delay_s=setting.curve.initial_s)
+
+
+def _disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> Branch:
     replace = msgspec.structs.replace
     sooner_s = min(branch.delay_s, at_s)
     if isinstance(mark, CounterLost):
