@@ -41,7 +41,7 @@ def planned_ends(container: Container) -> tuple[PlannedEnd, ...]:
     own = (PlannedEnd(life.run_s, life.exit_code) for life in container.program.each_life())
     return (
         *(end if end.run_s <= killed_s else killed for end in own),
-        PlannedEnd(math.inf, 0) if container.probe is None else killed,
+        PlannedEnd(math.inf, 0) if killed_s == math.inf else killed,
     )
 
 
