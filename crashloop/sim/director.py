@@ -35,7 +35,8 @@ class Director:
         self.loop, self.host, self.tape = world
         self.runtime = runtime
         self.kubelet = kubelet
-        self.complete = False
+        self.ended = False
+        self._complete = False
         self._completion = Completion(scenario.until)
         self._created_ns = self.loop.now
         self._exits: dict[str, int] = {}
@@ -140,17 +141,18 @@ class Director:
         self._check()
 
     def _check(self) -> None:
-        """Whether the evidence that the scenario asks for is there; then the statuses get time to tell of it."""
+        """Whether the evidence that the scenario asks for is there; then the quiet follows, and the statuses get time."""
         aged_ns = self.loop.now - self._created_ns
-        if self.complete or aged_ns < int(self.scenario.until.at_least_s * 1e9):
+        if self._complete or aged_ns < int(self.scenario.until.at_least_s * 1e9):
             return
         if self._completion.is_complete():
-            self.complete = True
+            self._complete = True
             quiet_ns = int(self.scenario.until.quiet_s * 1e9)
             self.loop.after(quiet_ns, lambda: self._settle(self.loop.now + SETTLE_NS))
 
     def _settle(self, at_most_ns: int) -> None:
         if self._completion.is_told() or self.loop.now >= at_most_ns:
+            self.ended = True
             self.loop.stop()
         else:
             self.loop.after(LOOK_NS, lambda: self._settle(at_most_ns))

@@ -73,7 +73,7 @@ STARVED = HostModel(
 LOSSY = HostModel(
     name="lossy", gaps_per_min={Channel.API: 3.0, Channel.RUNTIME: 1.0, Channel.KUBELET: 1.0}, gap_s=(1.0, 20.0)
 )
-COARSE = HostModel(name="coarse", runtime_step_ns=S // 10, journal_step_ns=S)
+COARSE = HostModel(name="coarse", runtime_step_ns=S // 10)
 NO_RUNTIME = HostModel(name="no runtime events", missing=frozenset({Channel.RUNTIME}))
 NO_JOURNAL = HostModel(name="no journal", missing=frozenset({Channel.JOURNAL}))
 BLIND = HostModel(name="blind", missing=frozenset({Channel.RUNTIME, Channel.JOURNAL}))

@@ -81,8 +81,7 @@ class Kubelet:
 
     def delete(self, pod: SimPod) -> Steps:
         """Take a pod down for good."""
-        _, writer = self._pods.pop(pod.uid)
-        writer.close()
+        del self._pods[pod.uid]
         yield from self._syncs[pod.uid].delete()
 
     def updated(self, pod: SimPod) -> None:

@@ -38,6 +38,7 @@ class Instance:
         "removed_ns",
         "sandbox",
         "seen",
+        "spoke_ns",
         "started_ns",
         "told",
     )
@@ -55,6 +56,8 @@ class Instance:
         self.pid = 0
         self.created_ns = created_ns
         self.started_ns: int | None = None
+        self.spoke_ns = 0
+        """When its program stamped its start."""
         self.exited_ns: int | None = None
         self.removed_ns: int | None = None
         self.exit_code = 0

@@ -70,7 +70,7 @@ class Runtime:
         instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
         instance.life, life = pod.next_life(container)
-        spoke = self.host.awake(born + self.host.takes_ms(SHELL_MS))
+        spoke = instance.spoke_ns = self.host.awake(born + self.host.takes_ms(SHELL_MS))
         line = f"{self.tape.boot_ns(spoke) // (10 * MS)} start {instance.life}"
         self.tape.journal(
             spoke, Kind.STARTED, {"line": line}, pod_uid=pod.uid, container=container.name, instance=instance.life
@@ -93,7 +93,7 @@ class Runtime:
             return
         now = self.loop.now
         instance.exited_ns, instance.exit_code = now, exit_code
-        said = now - self.host.takes_ms(LAST_WORDS_MS)
+        said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
         line = f"{self.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
         data = {"exit_code": exit_code, "line": line}
         self.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)

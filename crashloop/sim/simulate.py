@@ -53,7 +53,7 @@ def simulate(
     director = Director(scenario, world, runtime, kubelet)
     loop.run(BEGIN_NS + length_ns)
     director.finish()
-    return tape.seal(loop.now, "complete" if director.complete else "deadline")
+    return tape.seal(loop.now, "complete" if director.ended else "deadline")
 
 
 def simulate_startup(

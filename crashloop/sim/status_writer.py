@@ -18,6 +18,7 @@ class StatusWriter:
         self._next: dict[str, Any] | None = None
         self._busy = False
         self._version = 1_000
+        self._received = 0
         self._delivered_ns = 0
         self._to_relist = False
         self._closed = False
@@ -33,14 +34,19 @@ class StatusWriter:
         if not self._busy:
             self._write()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a write is under way."""
+        return self._busy
+
     def close(self) -> None:
-        """The pod is being deleted: nothing more is stated about it."""
+        """The pod is gone: nothing more is stated about it."""
         self._closed = True
         self._next = None
 
     def read(self) -> None:
-        """The recorder asks for the pod as it is now."""
-        if self._written:
+        """The recorder asks for the pod as it is now; what it has in hand already it does not write again."""
+        if self._written and self._version != self._received:
             self._receive(self._loop.now)
 
     def _write(self) -> None:
@@ -77,6 +83,7 @@ class StatusWriter:
 
     def _receive(self, at_ns: int) -> None:
         self._delivered_ns = at_ns
+        self._received = self._version
         status = self._written
         data = {"resource_version": str(self._version), "status": status}
         self._tape.api(at_ns, Kind.STATUS, data, self._uid)

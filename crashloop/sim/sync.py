@@ -219,11 +219,16 @@ class PodSync:
         self.worker.completed(failed=False)
 
     def delete(self) -> Steps:
-        """The pod was deleted: stop and remove everything."""
+        """The pod was deleted: stop everything, say how it ended, and remove it."""
         self.worker.halt()
         while self.worker.busy:
             yield LOOK_NS
         yield from self._kill_all()
+        self.pleg.refresh()
+        self.writer.state(self.statements.status(PodView(self.pod.instances))[0])
+        while self.writer.is_busy:
+            yield LOOK_NS
+        self.writer.close()
         for instance in list(self.pod.instances):
             self.runtime.remove(self.pod, instance)
         yield from self.runtime.stop_sandbox(self.pod, remove=True)
