@@ -1,6 +1,6 @@
 """Scenarios that several requirements share, and the words to build them with."""
 
-from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import (
     Container,
@@ -99,6 +99,9 @@ REDUCED_DECAY_MAX_4S = crashing("reduced-decay-max-4s", restarts=6)
 MAX_GATE_OFF = crashing("max-gate-off", restarts=3, mode=Mode.ANNOTATED)
 EVERY_CURVE = (STOCK, MAX_1S, MAX_2S, MAX_10S, MAX_11S, REDUCED_DECAY, REDUCED_DECAY_MAX_4S, MAX_GATE_OFF)
 
+STOCK_LADDER = crashing("stock", restarts=5, name="ladder", at_most_s=260)
+MAX_GATE_OFF_LADDER = crashing("max-gate-off", restarts=5, name="ladder", at_most_s=260)
+
 SUCCEEDING = crashing("max-2s", restarts=6, exit_code=0, name="succeeding")
 LONG_LIVES = crashing("max-2s", restarts=4, run_s=5.0, name="outliving-the-delay")
 TWO_CONTAINERS = PodScenario(
@@ -115,6 +118,13 @@ TWO_CONTAINERS = PodScenario(
 SIDECAR = restarting(
     "crashing-sidecar",
     init(exits_with(1, times=4), name="sidecar", policy=ALWAYS),
+    app(HOLDS),
+    pod=ALWAYS,
+    restarts={"sidecar": 4},
+)
+SIDECAR_WITH_RULES = restarting(
+    "crashing-sidecar-with-rules",
+    init(runs((1, 42), (1, 1), (1, 42), (1, 0)), name="sidecar", policy=ALWAYS, rules=(restart_in(42),)),
     app(HOLDS),
     pod=ALWAYS,
     restarts={"sidecar": 4},

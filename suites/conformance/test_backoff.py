@@ -24,7 +24,7 @@ def test_no_restart_comes_before_its_delay_has_passed(verdict: Verdict) -> None:
     confirm(verdict)
 
 
-@requirement("BACKOFF-3", crashing("stock", restarts=5, name="ladder", at_most_s=260), scope="full")
+@requirement("BACKOFF-3", the.STOCK_LADDER, scope="full")
 def test_a_delay_ends_within_its_bound(verdict: Verdict) -> None:
     """A container MUST be started within the lateness that the kubelet's own retry allows."""
     confirm(verdict)

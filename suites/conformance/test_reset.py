@@ -29,6 +29,18 @@ def test_a_run_of_more_than_ten_minutes_resets_the_delay(verdict: Verdict) -> No
     confirm(verdict)
 
 
+@requirement("RESET-2", long_run(45), scope="full")
+def test_twice_the_maximum_is_not_enough_to_reset(verdict: Verdict) -> None:
+    """The run that resets the delay MUST be longer than ten minutes whatever the maximum is."""
+    confirm(verdict)
+
+
+@requirement("RESET-3", long_run(310), scope="full")
+def test_five_minutes_are_not_enough_to_reset(verdict: Verdict) -> None:
+    """A run of five minutes MUST NOT reset the delay."""
+    confirm(verdict)
+
+
 @requirement("RESET-4", long_run(560), long_run(590), scope="full")
 def test_a_run_of_less_than_ten_minutes_does_not_reset_the_delay(verdict: Verdict) -> None:
     """After a run of less than ten minutes the delays MUST go on where they were."""

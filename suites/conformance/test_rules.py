@@ -1,9 +1,13 @@
 """Container restart policies and restart rules (gate ContainerRestartRules, KEP-5307)."""
 
-from crashloop.spec.policy import Action, restart_in, restart_not_in
+from itertools import product
+
+from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Verdict
 from fixtures.requirements import confirm, requirement
+from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, init, restarting
 
 IN_MATCHES = restarting(
@@ -128,7 +132,33 @@ ONE_FINISHED = ending(
     exits={"keystone": 1, "worker": 1},
     phase="Failed",
 )
+
+
+def cell(pod: RestartPolicy, container: RestartPolicy | None, exit_code: int) -> PodScenario:
+    """One combination of pod policy, container policy (none: the pod decides) and exit code."""
+    decides = container or pod
+    name = f"{pod.lower()}-{(container or 'unset').lower()}-exit-{exit_code}"
+    if decides is ALWAYS or (decides is ON_FAILURE and exit_code):
+        return restarting(name, app(exits_with(exit_code, times=2), policy=container), pod=pod, restarts={"app": 2})
+    phase = "Failed" if exit_code else "Succeeded"
+    return ending(name, app(runs((1, exit_code)), policy=container), pod=pod, exits={"app": 1}, phase=phase)
+
+
+CELLS_WITHOUT_POLICY = [cell(pod, None, exit_code) for pod in RestartPolicy for exit_code in (0, 1)]
+CELLS = [cell(*each) for each in product(RestartPolicy, RestartPolicy, (0, 1))]
 RULE_RESTARTS = (IN_MATCHES, IN_SEVERAL, IN_EXIT_0, ON_FAILURE_AND_EXIT_0)
+
+
+@requirement("RULES-1", *CELLS_WITHOUT_POLICY, scope="full")
+def test_without_a_policy_of_its_own_a_container_follows_the_pod(verdict: Verdict) -> None:
+    """A container without a restart policy of its own MUST follow the restart policy of the pod."""
+    confirm(verdict)
+
+
+@requirement("RULES-2", *CELLS, scope="full")
+def test_a_container_policy_overrides_the_pod_policy(verdict: Verdict) -> None:
+    """A container's restart policy MUST override the restart policy of the pod."""
+    confirm(verdict)
 
 
 @requirement("RULES-3", IN_MATCHES, IN_SEVERAL)
@@ -176,6 +206,12 @@ def test_on_failure_with_a_rule_for_exit_0_restarts_always(verdict: Verdict) -> 
 @requirement("RULES-10", ALWAYS_WITH_RULES)
 def test_rules_change_nothing_under_always(verdict: Verdict) -> None:
     """Under Always, rules MUST NOT change whether or when the container restarts."""
+    confirm(verdict)
+
+
+@requirement("RULES-11", the.SIDECAR_WITH_RULES, the.SIDECAR)
+def test_rules_change_nothing_for_a_sidecar(verdict: Verdict) -> None:
+    """Restart rules MUST NOT change how a sidecar is restarted."""
     confirm(verdict)
 
 

@@ -1,0 +1,54 @@
+"""What becomes of a delay when the kubelet, the runtime or the pod itself goes and comes back in its midst."""
+
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Intervention, InterventionKind, Mode, Pod, PodScenario, Trigger, Until
+from crashloop.verdict import Verdict
+from fixtures.requirements import confirm, requirement
+from suites.conformance.scenarios import app
+
+
+def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits: int, restarts: int) -> PodScenario:
+    """A crash loop on a stock kubelet that is interrupted 5 s into the delay before restart `waiting_for`."""
+    return PodScenario(
+        name=name,
+        profile="stock",
+        pod=Pod(containers=(app(exits_with(1, times=exits)),)),
+        until=Until(restarts={"app": restarts}, at_most_s=300),
+        mode=Mode.ANNOTATED,
+        interventions=(
+            Intervention(
+                trigger=Trigger(container="app", after_restart=waiting_for - 1, after_s=5.0),
+                action=action,
+            ),
+        ),
+    )
+
+
+@requirement(
+    "ROLLBACK-4",
+    interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7),
+    scope="full",
+)
+def test_a_restarted_kubelet_forgets_every_delay(verdict: Verdict) -> None:
+    """After a restart of the kubelet a waiting container MUST start soon, and the curve MUST begin anew."""
+    confirm(verdict)
+
+
+@requirement(
+    "FAULT-7",
+    interrupted("runtime-restarted", InterventionKind.RESTART_RUNTIME, waiting_for=3, exits=4, restarts=4),
+    scope="full",
+)
+def test_a_restarted_runtime_changes_no_delay(verdict: Verdict) -> None:
+    """A restart of the container runtime during a delay MUST NOT change the curve."""
+    confirm(verdict)
+
+
+@requirement(
+    "BACKOFF-12",
+    interrupted("pod-recreated", InterventionKind.RECREATE_POD, waiting_for=4, exits=3, restarts=5),
+    scope="full",
+)
+def test_a_recreated_pod_begins_at_the_start(verdict: Verdict) -> None:
+    """A pod that is deleted and created again under the same name MUST begin at the start of the curve."""
+    confirm(verdict)
