@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from crashloop.cluster import runner
 from crashloop.cluster.host_settings import RAISED
@@ -25,69 +26,94 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _INSTALL_S = 300.0
 
 
+class Problem(NamedTuple):
+    """Something that stands in the way, and its remedy."""
+
+    subject: str
+    text: str
+
+
 def check_host(facts: HostFacts, *, nodes: int) -> None:
     """Raise one PrerequisiteError that lists everything there is to do."""
     found = list(problems(facts, nodes=nodes))
     if found:
-        rows = "\n".join(f"- {problem}" for problem in found)
+        rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
         raise PrerequisiteError(
             f"provider local: this host cannot run {nodes} nodes.\n{rows}\n"
             "Without root on Linux there is --provider kind, which needs Docker."
         )
 
 
-def problems(facts: HostFacts, *, nodes: int) -> Iterator[str]:
-    """What stands in the way, one sentence with its remedy each. Pure."""
+def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
+    """Everything that stands in the way. Pure."""
     if facts.system != "linux":
-        yield f"The system is {facts.system}; nodes need Linux: use a virtual machine."
+        yield Problem("system", f"{facts.system}; nodes need Linux: use a virtual machine.")
         return
     yield from _rights(facts)
     missing = () if facts.can_install else facts.missing_tools
     if missing:
         packages = ", ".join(dict.fromkeys(TOOLS[tool] for tool in missing))
-        yield f"Not on PATH: {', '.join(missing)}. Install {packages} (Debian's package names)."
-    if "overlay" not in facts.filesystems:
-        yield "The kernel has no overlay file system: run `modprobe overlay`."
-    if facts.state_filesystem == "overlay":
-        yield (
-            "The state folder lies on an overlay file system, on which containers cannot be stacked: "
-            "set CRASHLOOP_STATE_DIR to a folder on a real disk or a volume."
-        )
+        yield Problem("tools", f"not on PATH: {', '.join(missing)}: install {packages} (Debian's package names).")
+    yield from _file_systems(facts)
     yield from _cgroups(facts)
     if not facts.kernel_messages:
-        yield "/dev/kmsg is missing, and no kubelet starts without it: start the container with --device /dev/kmsg."
+        yield Problem(
+            "/dev/kmsg", "missing, and no kubelet starts without it: start the container with --device /dev/kmsg."
+        )
     yield from _sizes(facts, nodes)
 
 
-def _rights(facts: HostFacts) -> Iterator[str]:
+def inotify_limit(facts: HostFacts) -> int:
+    """Inotify instances that there are while clusters are up, when their limit is raised where that is possible."""
+    raised = max(RAISED.values()) if facts.inotify_writable and facts.root else 0
+    return max(facts.inotify_instances, raised)
+
+
+def _rights(facts: HostFacts) -> Iterator[Problem]:
     if not facts.root:
-        yield "This user is not root: run the same command with sudo."
+        yield Problem("rights", "this user is not root: run the same command with sudo.")
         return
     lacking = [name for name, bit in _CAPABILITIES.items() if not facts.capabilities >> bit & 1]
     if lacking:
-        yield f"Root lacks {', '.join(lacking)}: start the container with --privileged."
+        yield Problem("rights", f"root lacks {', '.join(lacking)}: start the container with --privileged.")
 
 
-def _cgroups(facts: HostFacts) -> Iterator[str]:
+def _file_systems(facts: HostFacts) -> Iterator[Problem]:
+    if "overlay" not in facts.filesystems:
+        yield Problem("overlay", "the kernel has no overlay file system: run `modprobe overlay`.")
+    if facts.state_filesystem == "overlay":
+        yield Problem(
+            "state folder",
+            "lies on an overlay file system, on which those of containers cannot be stacked: "
+            "set CRASHLOOP_STATE_DIR to a folder on a disk or a volume.",
+        )
+
+
+def _cgroups(facts: HostFacts) -> Iterator[Problem]:
     missing = [name for name in NEEDED_CONTROLLERS if name not in facts.controllers]
     if not facts.cgroups.mounts:
-        yield "No cgroups are mounted: mount them at /sys/fs/cgroup."
+        yield Problem("cgroups", "none are mounted: mount them at /sys/fs/cgroup.")
     elif missing:
-        yield f"cgroup v{facts.cgroups.version} has no controller {', '.join(missing)}: enable it on the kernel's command line."
+        version = facts.cgroups.version
+        yield Problem(
+            "cgroups", f"v{version} without controller {', '.join(missing)}: enable it on the kernel's command line."
+        )
 
 
-def _sizes(facts: HostFacts, nodes: int) -> Iterator[str]:
+def _sizes(facts: HostFacts, nodes: int) -> Iterator[Problem]:
     memory = CONTROL_PLANE_MEMORY + nodes * NODE_MEMORY
     if facts.memory_available < memory:
-        yield f"Memory available is {facts.memory_available // MIB} MiB; {memory // MIB} MiB are needed: end other programs."
+        available = facts.memory_available // MIB
+        yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
     if facts.state_free < FREE_DISK:
-        yield f"Free disk space is {facts.state_free // MIB} MiB; {FREE_DISK // MIB} MiB are needed for the state folder."
-    limit = facts.inotify_instances
-    if facts.inotify_writable and facts.root:
-        limit = max(limit, *RAISED.values())
-    needed = facts.inotify_used + CONTROL_PLANE_INOTIFY + nodes * NODE_INOTIFY
+        free = facts.state_free // MIB
+        yield Problem("disk", f"{free} MiB are free, {FREE_DISK // MIB} MiB are needed: see CRASHLOOP_STATE_DIR.")
+    limit, needed = inotify_limit(facts), facts.inotify_used + CONTROL_PLANE_INOTIFY + nodes * NODE_INOTIFY
     if limit < needed:
-        yield f"fs.inotify.max_user_instances is {limit}; {needed} are needed: `sysctl fs.inotify.max_user_instances=1024`."
+        yield Problem(
+            "inotify",
+            f"{limit} instances are allowed, {needed} are needed: `sysctl fs.inotify.max_user_instances=1024`.",
+        )
 
 
 def install_missing_tools(facts: HostFacts, progress: Progress) -> None:

@@ -1,0 +1,191 @@
+"""What this host can do: one row a subject, with advice. `examine` gathers, everything else is pure."""
+
+import platform
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from crashloop.cluster import runner
+from crashloop.cluster.local.host import HostFacts, host_facts
+from crashloop.cluster.local.prerequisites import (
+    CONTROL_PLANE_MEMORY,
+    MIB,
+    NODE_MEMORY,
+    inotify_limit,
+    problems,
+)
+from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
+from crashloop.settings import Settings, resolve_settings
+from crashloop.spec.plan import Budgets
+
+State = Literal["ok", "warn", "fail"]
+
+BUSY_PERCENT = 25.0
+"""Share of time in which some process waited for a CPU, above which delays are late for the host's own reasons."""
+
+CORE_S_PER_START_IN_PROCESS_STARTS = 314
+"""CPU time of one container restart, as a multiple of the time that this program takes to start and end a process.
+
+Measured: 110 pods at maxContainerRestartPeriod 1s saturated 2 cores at 9.8 restarts/s, where a process took 0.65 ms.
+"""
+CALM_SHARE = 0.3
+"""Share of that rate at which delays still show the kubelet rather than the host (3 of 9.8 starts/s on 2 cores)."""
+
+_SAMPLES = 40
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One subject: what it is like, and what to do about it."""
+
+    name: str
+    state: State = "ok"
+    value: str
+    advice: str = ""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All rows, and the budgets that follow from them."""
+
+    rows: tuple[Row, ...]
+    budgets: Budgets
+
+    @property
+    def ok(self) -> bool:
+        """Whether the provider `local` works here."""
+        return all(row.state != "fail" for row in self.rows)
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What was gathered."""
+
+    host: HostFacts
+    kernel: str
+    process_start_s: float
+    """Time that this program takes to start and end a process."""
+    cpu_pressure: str
+    """Text of /proc/pressure/cpu; empty if the kernel has none."""
+    forward_policy: str
+    """Policy of the host's FORWARD chain; empty if it cannot be read."""
+    clusters: tuple[ClusterRecord, ...]
+
+
+def examine(settings: Settings | None = None) -> Report:
+    """Examine this host; takes less than a second."""
+    state_dir = (settings or resolve_settings()).paths.state_dir
+    pressure = Path("/proc/pressure/cpu")
+    return report(
+        Findings(
+            host=host_facts(state_dir),
+            kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
+            process_start_s=_process_start_s(),
+            cpu_pressure=pressure.read_text() if pressure.exists() else "",
+            forward_policy=_forward_policy(),
+            clusters=list_clusters(ClusterStore(state_dir)),
+        )
+    )
+
+
+def report(findings: Findings) -> Report:
+    """Rows and budgets. Pure."""
+    budgets = budgets_of(findings)
+    failed = {problem.subject: problem.text for problem in problems(findings.host, nodes=budgets.live_nodes)}
+    rows = [
+        *(row for row in _requirements(findings) if row.name not in failed),
+        *(Row(name=subject, state="fail", value="in the way", advice=text) for subject, text in failed.items()),
+        *_circumstances(findings),
+        Row(
+            name="container starts", value=f"about {budgets.container_starts_per_s:g} a second leave delays undisturbed"
+        ),
+        Row(name="live nodes", value=f"{budgets.live_nodes} at once"),
+    ]
+    return Report(rows=tuple(rows), budgets=budgets)
+
+
+def budgets_of(findings: Findings) -> Budgets:
+    """What the host can carry at once: container starts from the speed of its cores, nodes from memory. Pure."""
+    saturated = findings.host.cores / (CORE_S_PER_START_IN_PROCESS_STARTS * findings.process_start_s)
+    by_memory = (findings.host.memory_available - CONTROL_PLANE_MEMORY) // NODE_MEMORY
+    return Budgets(
+        container_starts_per_s=max(round(saturated * CALM_SHARE, 1), 0.1),
+        live_nodes=max(min(by_memory, 6 * findings.host.cores), 1),
+    )
+
+
+def _requirements(findings: Findings) -> Iterator[Row]:
+    host = findings.host
+    yield Row(name="system", value=findings.kernel)
+    yield Row(name="rights", value="root")
+    missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "all there"
+    yield Row(name="tools", value=missing)
+    yield Row(name="overlay", value="known to the kernel")
+    yield Row(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
+    yield Row(name="cgroups", value=f"v{host.cgroups.version}")
+    yield Row(name="/dev/kmsg", value="there")
+    yield Row(name="memory", value=f"{host.memory_available // MIB} MiB available")
+    yield Row(name="disk", value=f"{host.state_free // MIB} MiB free")
+    yield Row(name="inotify", value=f"{host.inotify_used} instances in use, {inotify_limit(host)} possible")
+
+
+def _circumstances(findings: Findings) -> Iterator[Row]:
+    host = findings.host
+    few = "Delays are judged more surely on 2 cores or more." if host.cores < 2 else ""
+    yield Row(name="cores", state="warn" if few else "ok", value=str(host.cores), advice=few)
+    yield _pressure(findings.cpu_pressure)
+    if findings.forward_policy == "DROP":
+        yield Row(
+            name="forwarding",
+            value="iptables' FORWARD policy is DROP; nodes of the provider local do not pass through it",
+        )
+    left = [each.name for each in findings.clusters if not each.owner_alive and not each.kept]
+    if left:
+        yield Row(
+            name="clusters",
+            state="warn",
+            value=f"left behind: {', '.join(left)}",
+            advice="The next start removes them, and so does `crashloop down --all`.",
+        )
+
+
+def _pressure(text: str) -> Row:
+    for line in text.splitlines():
+        kind, *fields = line.split()
+        if kind == "some":
+            waiting = float(dict(field.split("=") for field in fields)["avg10"])
+            busy = waiting > BUSY_PERCENT
+            advice = "Other programs take the CPU; late delays will be INCONCLUSIVE. End them, or wait." if busy else ""
+            return Row(
+                name="pressure",
+                state="warn" if busy else "ok",
+                value=f"{waiting:g} % of the last 10 s some process waited for a CPU",
+                advice=advice,
+            )
+    return Row(
+        name="pressure",
+        state="warn",
+        value="this kernel does not tell (no /proc/pressure/cpu)",
+        advice="Stalls of the host are seen by the recorder's heartbeat only.",
+    )
+
+
+def _process_start_s() -> float:
+    """The shortest of many times: what other programs do meanwhile is not this host's speed."""
+    times = []
+    for _ in range(_SAMPLES):
+        began = time.perf_counter()
+        runner.run(["true"], describe="starting a process", timeout_s=10)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _forward_policy() -> str:
+    if shutil.which("iptables") is None:
+        return ""
+    try:
+        rules = runner.run(["iptables", "-S", "FORWARD"], describe="iptables -S FORWARD", timeout_s=10)
+    except runner.CommandFailed:
+        return ""
+    return next((line.split()[-1] for line in rules.splitlines() if line.startswith("-P FORWARD")), "")
