@@ -23,6 +23,7 @@ from crashloop.cluster.providers import provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
 from crashloop.observe.history_file import HistoryFile
 from crashloop.observe.lifeline import Interrupted, Lifeline
+from crashloop.observe.naming import run_name
 from crashloop.observe.settings import RecorderSettings, recorder_settings
 from crashloop.observe.watched import begin_event, end_events
 from crashloop.observe.waves import Waves, requests
@@ -98,7 +99,7 @@ class Recorder:
     def _cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[Cluster]:
         """A cluster with the nodes of the first wave; afterwards its logs are kept and it is gone, unless it is to be kept."""
         request = ClusterRequest(
-            name=self._run.root.name.lower(),
+            name=run_name(self._run.root.absolute()),
             kubernetes_version=plan.kubernetes_version,
             nodes=requests(plan, plan.waves[0]),
             feature_gates=settings.feature_gates,

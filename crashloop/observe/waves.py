@@ -17,6 +17,7 @@ from crashloop.observe.environment import read_environment
 from crashloop.observe.interventions import Hands
 from crashloop.observe.kubelet_log import KubeletProcess
 from crashloop.observe.lifeline import Lifeline
+from crashloop.observe.naming import run_name
 from crashloop.observe.nodes import node_event, read_configz
 from crashloop.observe.placement import match, place
 from crashloop.observe.pods import Pods
@@ -52,7 +53,7 @@ class Waves:
         self._progress = progress
         self._session = Session()
         self._api = KubeApi(cluster.info.kubeconfig)
-        self._label = run.root.name
+        self._label = run_name(run.root.absolute())
         self._nodes_ever: dict[str, Node] = {}
         self._facts_ever: dict[str, Json] = {}
 
