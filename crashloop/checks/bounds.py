@@ -82,6 +82,9 @@ def excuse(case: Case, window_ns: tuple[int, int] | None, excess_s: float) -> st
     stalled_s = host.stalled_s(*window_ns)
     if stalled_s >= excess_s:
         return f"The host was stalled for {seconds(stalled_s)} meanwhile, as long as the excess or longer"
+    untold_s = host.untold_s(*window_ns)
+    if stalled_s + untold_s >= excess_s:
+        return f"The host was stalled for {seconds(stalled_s)} meanwhile, and of the last {seconds(untold_s)} nothing is known"
     stepped_s = clocks.step_within_ns(*window_ns) / 1e9
     if stepped_s >= excess_s:
         return f"The wall clock jumped by {seconds(stepped_s)} meanwhile"

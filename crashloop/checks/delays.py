@@ -9,9 +9,13 @@ from crashloop.checks.delay import Delay, all_delays
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.missing import missing_restart
-from crashloop.checks.resets import ran
+from crashloop.checks.owed import awaits_init
+from crashloop.checks.resets import ran, was_killed
 from crashloop.checks.words import at_lines, count
+from crashloop.history.instances import Instance
+from crashloop.spec.scenario import Container, InterventionKind
 
+_CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
 MIN_DELAYS = 2
 """The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""
 
@@ -69,7 +73,7 @@ def check_independent_counters(case: Case) -> Checked:
         instances = ran(case.pod, container.name)
         if instances:
             seen[container.name] = sum(_counts(each) for each in delays if each.container == container.name)
-        if instances[1:] and not case.prediction.containers[container.name].exits:
+        if instances[1:] and _taken_along(case, container, instances[0]):
             lines = instances[1].lines[:1]
             findings.append(
                 fail(f'"{container.name}" was restarted {at_lines(lines)}; only others had exited.', *lines)
@@ -80,6 +84,16 @@ def check_independent_counters(case: Case) -> Checked:
         sentence = f"{told} seen, {least} of one container beside another needed: {why_it_ended(case)}."
         findings.append(inconclusive(sentence))
     return Checked(findings=tuple(findings), facts=checked.facts)
+
+
+def _taken_along(case: Case, container: Container, first: Instance) -> bool:
+    """Whether it was ended though neither its own program, nor a probe, a rule or a change of the pod did."""
+    changed = any(
+        each.action in _CHANGES and each.arguments.get("container") == container.name
+        for each in case.scenario.interventions
+    )
+    killed = was_killed(case, container.name, 0, first)
+    return killed and container.probe is None and not case.restarts_all and not changed
 
 
 def _counts(delay: Delay) -> bool:
@@ -113,7 +127,8 @@ def _bounds(case: Case, delay: Delay, *, early: bool, late: bool) -> Iterable[Fi
     if too_soon is not None:
         yield too_soon
     elif late:
-        overdue = too_late(case, delay) or missing_restart(case, delay, delay.due.reason)
+        slow = None if awaits_init(case, delay) else too_late(case, delay)
+        overdue = slow or missing_restart(case, delay, delay.due.reason)
         if overdue is not None:
             yield overdue
 

@@ -6,6 +6,7 @@ from crashloop.history.event import Channel
 from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
+from crashloop.spec.scenario import InterventionKind
 
 
 def watched_s(recording: Recording, since: Fact | None) -> float:
@@ -52,8 +53,17 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
     runtime = _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns)
     if runtime is None or told_later:
         return None
-    journal = _why_blind(case.recording, pod, Channel.JOURNAL, from_ns, to_ns)
+    journal = _why_blind(case.recording, pod, Channel.JOURNAL, from_ns, to_ns) or _read_before(case, pod, to_ns)
     return None if journal is None else f"{runtime}, {journal}"
+
+
+def _read_before(case: Case, pod: PodHistory, to_ns: int) -> str | None:
+    """A pod that is replaced has its journals read out first; what happens after that they do not tell."""
+    if pod is case.pods[-1]:
+        return None
+    replaced = (done for done in case.recording.interventions if done.data.action == InterventionKind.RECREATE_POD)
+    read = next((done for done in replaced if done.t_ns <= to_ns), None)
+    return None if read is None else f"its journals were read before the pod was replaced (history line {read.line})"
 
 
 def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int) -> str | None:

@@ -3,9 +3,9 @@
 from crashloop.checks.bounds import excuse
 from crashloop.checks.case import Case
 from crashloop.checks.delay import Delay
-from crashloop.checks.evidence import blind_spot, watched_s
+from crashloop.checks.evidence import blind_spot
 from crashloop.checks.finding import Finding, fail, inconclusive
-from crashloop.checks.owed import owed_until_ns
+from crashloop.checks.owed import awaits_init, owed_until_ns
 from crashloop.checks.words import at_lines, seconds
 from crashloop.model.restart import Decision
 
@@ -13,16 +13,17 @@ from crashloop.model.restart import Decision
 def missing_restart(case: Case, delay: Delay, because: str) -> Finding | None:
     """FAIL if the recording goes on beyond the latest moment allowed and truth shows no start; `because` is the model's step.
 
-    None if there was a start, or if the recording ends before that moment: then nothing is missing yet.
+    None if there was a start, or if the recording or the pod ends before that moment: then nothing is missing yet.
     """
     exited = delay.exit
     if delay.next is not None or exited is None or exited.utc_ns is None:
         return None
     latest_s = max(due.latest_s for due in (delay.due, *delay.due.alternatives))
-    waited_s = watched_s(case.recording, exited)
-    if waited_s <= latest_s or not _is_due(case, delay, exited.utc_ns + round(latest_s * 1e9)):
+    until_ns = min(case.recording.end_ns, owed_until_ns(case, delay.pod) or case.recording.end_ns)
+    waited_s = (until_ns - exited.utc_ns) / 1e9
+    if waited_s <= latest_s or delay.decided.decision is Decision.STOP or awaits_init(case, delay):
         return None
-    window_ns = (exited.utc_ns, case.recording.end_ns)
+    window_ns = (exited.utc_ns, until_ns)
     seen = (
         f"{delay.name} did not come within {seconds(waited_s)} after the exit {at_lines([exited.line])}; "
         f"{seconds(delay.due.delay_s)} was due, and {seconds(latest_s)} at the latest: {because}."
@@ -35,9 +36,3 @@ def missing_restart(case: Case, delay: Delay, because: str) -> Finding | None:
         return inconclusive(f"{seen} A start could have gone unseen: {blind}.", exited.line)
     doubt = excuse(case, window_ns, waited_s - latest_s)
     return fail(seen, exited.line) if doubt is None else inconclusive(f"{seen} {doubt}.", exited.line)
-
-
-def _is_due(case: Case, delay: Delay, latest_ns: int) -> bool:
-    """Whether the model restarts the container after that exit, and the pod lives long enough for it."""
-    until_ns = owed_until_ns(case, delay.pod)
-    return delay.decided.decision is not Decision.STOP and (until_ns is None or until_ns > latest_ns)

@@ -1,10 +1,22 @@
 """Until when a pod's containers are owed a restart: neither a pod that has ended nor one that goes restarts anything."""
 
 from crashloop.checks.case import Case
+from crashloop.checks.delay import Delay
 from crashloop.checks.pod_phase import phases_of
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED, SUCCEEDED
-from crashloop.spec.scenario import InterventionKind
+from crashloop.model.restart import Decision
+from crashloop.spec.scenario import ContainerKind, InterventionKind
+
+
+def awaits_init(case: Case, delay: Delay) -> bool:
+    """Whether init containers run again before the restart: then it comes when they are done, which nobody promises."""
+    pod = case.scenario.pod
+    return (
+        delay.decided.decision is Decision.RESTART_ALL
+        and pod.container(delay.container).kind is ContainerKind.REGULAR
+        and bool(pod.of_kind(ContainerKind.INIT))
+    )
 
 
 def owed_until_ns(case: Case, pod: PodHistory) -> int | None:

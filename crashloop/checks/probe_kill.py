@@ -38,6 +38,11 @@ def check_probe_kill(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"kills": seen})
 
 
+def _others_kill(case: Case) -> bool:
+    """Whether something else than the probe may end a container of the scenario."""
+    return case.restarts_all or bool(case.scenario.interventions)
+
+
 def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> Iterator[Finding]:
     start, ended = instance.start, instance.exit
     if start is None or start.utc_ns is None or (ended is not None and ended.utc_ns is None):
@@ -51,7 +56,7 @@ def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> It
         f"its {probe.kind} probe fails from {seconds(probe.fails_after_s)} on, every {seconds(probe.period_s)}, "
         f"and {count(probe.failure_threshold, 'failure')} kill"
     )
-    if ended is not None and ran_s < earliest_s and probe.kind is ProbeKind.LIVENESS:
+    if ended is not None and ran_s < earliest_s and probe.kind is ProbeKind.LIVENESS and not _others_kill(case):
         yield fail(
             f'"{spec.name}" was ended {seconds(ran_s, unlike=earliest_s)} after its start {at_lines(lines)}; '
             f"it was to run for {seconds(earliest_s)} at least: {why}.",

@@ -37,6 +37,10 @@ class Host:
         """
         return max(self._missed_ns(from_ns, to_ns) / 1e9, self._pressed_us(from_ns, to_ns) / 1e6)
 
+    def untold_s(self, from_ns: int, to_ns: int) -> float:
+        """Seconds at the end of that time after the last report: the host may have been stalled in them."""
+        return max(0, to_ns - max(self._beat_ns[-1], from_ns)) / 1e9 if self._beat_ns else 0.0
+
     def covers(self, from_ns: int, to_ns: int) -> bool:
         """Whether the heartbeat was alive all the time from `from_ns` to `to_ns`."""
         first = bisect_right(self._beat_ns, from_ns) - 1
