@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from crashloop.checks.asking import Question
+from crashloop.checks.case import Memo
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.deviations import load_deviations
@@ -31,16 +32,16 @@ NOTHING = read_recording(())
 
 def judge_scenario(run: RunDir, plan: Plan, judgement: Judgement) -> Verdict:
     """The verdict of one judgement of the plan. A history that is missing is explained by what the recorder left behind."""
-    return _verdict(plan, judgement, read_history(run, judgement.scenario))
+    return _verdict(plan, judgement, _recorded(run, judgement.scenario), Memo())
 
 
 def verdicts(run: RunDir, plan: Plan) -> Iterator[Verdict]:
     """The verdict of every judgement of the plan, those skipped before the run included; each history is read once."""
     for scenario in dict.fromkeys(each.scenario for each in plan.judgements):
-        recorded = read_history(run, scenario)
+        recorded, memo = _recorded(run, scenario), Memo()
         for judgement in plan.judgements:
             if judgement.scenario == scenario:
-                yield _verdict(plan, judgement, recorded)
+                yield _verdict(plan, judgement, recorded, memo)
     for skip in plan.skipped:
         yield Verdict(
             requirement=skip.requirement,
@@ -68,15 +69,13 @@ def analyze(run: RunDir) -> Results:
     )
 
 
-def read_history(run: RunDir, scenario: str) -> Recording | Finding:
-    """What was recorded of a scenario, or why nothing can be read."""
+def read_history(run: RunDir, scenario: str) -> Recording | None:
+    """What was recorded of a scenario, read line by line; None if there is no file. Raises OSError if it cannot be read."""
     try:
         with run.history(scenario).open("rb") as lines:
             return read_recording(lines)
     except FileNotFoundError:
-        return _why_missing(run, scenario)
-    except OSError as failure:
-        return error(f"the history of {scenario} cannot be read ({failure.strerror}).")
+        return None
 
 
 def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:
@@ -96,8 +95,8 @@ def _doubling(curve: Curve) -> Iterator[float]:
         delay_s = curve.after(delay_s)
 
 
-def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding) -> Verdict:
-    question = _question(plan, judgement, recorded if isinstance(recorded, Recording) else NOTHING)
+def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding, memo: Memo) -> Verdict:
+    question = _question(plan, judgement, recorded if isinstance(recorded, Recording) else NOTHING, memo)
     if isinstance(question, str):
         return Verdict(
             requirement=judgement.requirement,
@@ -111,7 +110,7 @@ def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding) ->
     return judge(question, load_deviations())
 
 
-def _question(plan: Plan, judgement: Judgement, recording: Recording) -> Question | str:
+def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo) -> Question | str:
     """What is to be judged; a sentence if plan and catalogue do not hold what the judgement names."""
     requirement = load_requirements().get(judgement.requirement)
     if requirement is None:
@@ -128,11 +127,20 @@ def _question(plan: Plan, judgement: Judgement, recording: Recording) -> Questio
         profile=profile,
         version=KubernetesVersion.parse(plan.kubernetes_version),
         recording=recording,
+        memo=memo,
     )
 
 
 def _profile_name(scenario: Scenario) -> str:
     return scenario.candidate if isinstance(scenario, StartupScenario) else scenario.profile
+
+
+def _recorded(run: RunDir, scenario: str) -> Recording | Finding:
+    """What was recorded of a scenario, or why nothing can be judged."""
+    try:
+        return read_history(run, scenario) or _why_missing(run, scenario)
+    except OSError as failure:
+        return error(f"the history of {scenario} cannot be read ({failure.strerror}).")
 
 
 def _why_missing(run: RunDir, scenario: str) -> Finding:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.case import Case
+from crashloop.checks.case import Case, Memo
 from crashloop.checks.finding import Checked, Finding, error
 from crashloop.checks.registry import POD_CHECKERS, STARTUP_CHECKERS
 from crashloop.checks.startup import StartupCase
@@ -29,6 +29,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     version: KubernetesVersion
     """The cluster's; a profile may have its own."""
     recording: Recording
+    memo: Memo = msgspec.field(default_factory=Memo)
+    """Shared by the questions about one recorded scenario."""
 
 
 def ask(question: Question, deviations: frozenset[str]) -> Checked:
@@ -52,11 +54,15 @@ def _checks(question: Question, deviations: frozenset[str]) -> Iterable[tuple[st
     scenario, recording = question.scenario, question.recording
     wanted = question.requirement.checkers
     if isinstance(scenario, PodScenario):
+        predictions = question.memo.predictions
+        if deviations not in predictions:
+            predictions[deviations] = predict(scenario, question.profile, question.version, deviations)
         case = Case(
             scenario=scenario,
             profile=question.profile,
-            prediction=predict(scenario, question.profile, question.version, deviations),
+            prediction=predictions[deviations],
             recording=recording,
+            memo=question.memo,
             gates=effective_gates(question.profile, question.version),
             parameters=question.requirement.parameters,
         )

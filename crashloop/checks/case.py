@@ -13,6 +13,15 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 
 
+class Memo:
+    """What the judgements on one recorded scenario have in common, worked out once; keys begin with the model's variants."""
+
+    def __init__(self) -> None:
+        self.predictions: dict[frozenset[str], Prediction] = {}
+        self.delays: dict[tuple[frozenset[str], str, str], tuple[Any, ...]] = {}
+        """By pod uid and container: crashloop.checks.delay.Delay."""
+
+
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a checker of a pod scenario may look at."""
 
@@ -22,6 +31,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     recording: Recording
     gates: dict[str, bool]
     """The feature gates of the node."""
+    memo: Memo = msgspec.field(default_factory=Memo)
     parameters: dict[str, Any] = {}
     """From the requirement: such as min_delays."""
 

@@ -33,30 +33,15 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """Whether there is to be a restart at all."""
     previous: Instance
     next: Instance | None
+    shortest: Span | None
+    """Exit -> start by the channel that shows it shortest; None while there is no start."""
+    to_create: Span | None
+    """Exit -> the runtime's create; None if the runtime did not see it."""
 
     @property
     def name(self) -> str:
         """As findings call it."""
         return f'restart {self.due.restart} of "{self.container}"'
-
-    @property
-    def shortest(self) -> Span | None:
-        """Exit -> start by the channel that shows it shortest; None while there is no start."""
-        if self.next is None:
-            return None
-        exits = (self.previous.exited, self.previous.journal_exited)
-        starts = (self.next.started, self.next.journal_started)
-        alike = [span(exits[0], starts[0]), span(exits[1], starts[1])]
-        found = [each for each in alike if each is not None]
-        if not found:
-            mixed = [span(exits[0], starts[1]), span(exits[1], starts[0])]
-            found = [each for each in mixed if each is not None]
-        return min(found, key=lambda each: each.seconds + each.resolution_s, default=None)
-
-    @property
-    def to_create(self) -> Span | None:
-        """Exit -> the runtime's create; None if the runtime did not see it."""
-        return span(self.previous.exit, self.next.created) if self.next else None
 
     @property
     def exit(self) -> Fact | None:
@@ -65,8 +50,9 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def failed_attempt(self) -> Instance | None:
         """An instance that was created after the exit and never ran."""
-        following = self.pod.instances(self.container)[self.previous.ordinal + 1 :]
-        return next((each for each in following[:1] if not each.has_run), None)
+        instances, following = self.pod.instances(self.container), self.previous.ordinal + 1
+        attempt = instances[following] if following < len(instances) else None
+        return attempt if attempt is not None and not attempt.has_run else None
 
     @property
     def window_ns(self) -> tuple[int, int] | None:
@@ -79,23 +65,38 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
 
 def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[Delay, ...]:
     """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
+    key = case.prediction.deviations, pod.uid, container
+    if key not in case.memo.delays:
+        case.memo.delays[key] = tuple(_delays(case, pod, container))
+    return case.memo.delays[key]
+
+
+def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[Delay]:
     instances, resets = ran(pod, container), resets_of(case, pod)
-    delays = []
     for due in case.prediction.dues_for(container, observed(case, pod, container)):
         previous = instances[due.restart - 1]
         following = instances[due.restart] if due.restart < len(instances) else None
         reset = reset_during(resets, previous, following, case.recording.end_ns)
-        delays.append(
-            Delay(
-                pod=pod,
-                container=container,
-                due=due,
-                decided=decided_after(case, container, due.restart - 1, previous, reset),
-                previous=previous,
-                next=following,
-            )
+        yield Delay(
+            pod=pod,
+            container=container,
+            due=due,
+            decided=decided_after(case, container, due.restart - 1, previous, reset),
+            previous=previous,
+            next=following,
+            shortest=_shortest(previous, following) if following else None,
+            to_create=span(previous.exit, following.created) if following else None,
         )
-    return tuple(delays)
+
+
+def _shortest(previous: Instance, following: Instance) -> Span | None:
+    """Exit -> start by the channel that shows it shortest; by two channels only where none saw both."""
+    alike = (span(previous.exited, following.started), span(previous.journal_exited, following.journal_started))
+    found = [each for each in alike if each is not None]
+    if not found:
+        mixed = (span(previous.exited, following.journal_started), span(previous.journal_exited, following.started))
+        found = [each for each in mixed if each is not None]
+    return min(found, key=lambda each: each.seconds + each.resolution_s, default=None)
 
 
 def all_delays(case: Case) -> Iterator[Delay]:

@@ -47,7 +47,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     """
     instances = ran(pod, container)
     resets = resets_of(case, pod)
-    latest_ns = zero_ns(pod)
+    zero = latest_ns = zero_ns(pod)
     for number, instance in enumerate(instances):
         attempt, exited = instance.created or instance.start, instance.exit
         if attempt is None or attempt.utc_ns is None or (exited is not None and exited.utc_ns is None):
@@ -57,8 +57,8 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             latest_ns = max(latest_ns, exited.utc_ns)
         following = instances[number + 1] if number + 1 < len(instances) else None
         yield Lived(
-            started_attempt_s=(started_ns - zero_ns(pod)) / 1e9,
-            finished_s=(latest_ns - zero_ns(pod)) / 1e9 if exited else None,
+            started_attempt_s=(started_ns - zero) / 1e9,
+            finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=was_killed(case, container, number, instance),
             restart_all=reset_during(resets, instance, following, case.recording.end_ns) is not None,
         )

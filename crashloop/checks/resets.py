@@ -1,6 +1,7 @@
 """RestartAllContainers in a recorded pod: which exits triggered it, and which instances it replaced."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -9,6 +10,7 @@ from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.restart import Decided, Decision
+from crashloop.spec.program import Program
 
 KILLED = 137
 
@@ -29,8 +31,13 @@ def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:
 
 def exited_by_itself(case: Case, container: str, number: int, instance: Instance) -> bool:
     """Whether instance `number` ended as its program says it does."""
-    lives = case.scenario.pod.container(container).program.each_life()
-    return number < len(lives) and instance.exit_code == lives[number].exit_code
+    codes = _exit_codes(case.scenario.pod.container(container).program)
+    return number < len(codes) and instance.exit_code == codes[number]
+
+
+@lru_cache(maxsize=64)
+def _exit_codes(program: Program) -> tuple[int, ...]:
+    return tuple(life.exit_code for life in program.each_life())
 
 
 def was_killed(case: Case, container: str, number: int, instance: Instance) -> bool:

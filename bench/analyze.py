@@ -1,0 +1,185 @@
+"""How long it takes to judge a run of a million history events, and how much memory.
+
+    python bench/analyze.py [--events N] [--histories N]        (default: 1,000,000 events in one history and in 20)
+
+The histories are crash loops at a maximum of 1 s, each restart told by both ground truths and by two statuses.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
+from crashloop.rundir import RunDir, RunInfo
+from crashloop.spec.plan import Judgement, Plan
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+
+TARGET_S, TARGET_MB = 10.0, 500.0
+REQUIREMENTS = ("CAP-3", "CAP-4", "BACKOFF-4", "RULES-22")
+PROFILE = KubeletProfile(name="max-1s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "1s"}})
+EVENTS_A_RESTART = 10
+PERIOD_S = 1.6
+ZERO_NS, BOOTED_NS = 1_800_000_000 * 10**9, 1_799_000_000 * 10**9
+
+
+def scenario(name: str, restarts: int) -> PodScenario:
+    return PodScenario(
+        name=name,
+        profile=PROFILE.name,
+        pod=Pod(containers=(Container(program=exits_with(1, after_s=0.1, times=restarts)),)),
+        until=Until(restarts={"app": restarts}, at_most_s=restarts * PERIOD_S + 60),
+    )
+
+
+def told(of: PodScenario, restarts: int) -> Iterator[tuple[float, Channel, Kind, dict[str, Any], bool]]:
+    """Seconds, channel, kind, data and whether it concerns the pod."""
+    begin = {
+        "format": HISTORY_FORMAT,
+        "scenario": msgspec.to_builtins(of),
+        "kubernetes_version": "1.37.1",
+        "profile": of.profile,
+    }
+    yield -2.0, Channel.RECORDER, Kind.BEGIN, begin, False
+    yield -1.9, Channel.KUBELET, Kind.NODE, {"matches_profile": True, "kubelet_pid": 1, "configz": {}}, False
+    yield 0.0, Channel.API, Kind.CREATED, {"pod": {}}, True
+    last: dict[str, Any] = {}
+    for number in range(restarts + 1):
+        at_s, name = number * PERIOD_S, f"{number:064x}"
+        stamp = datetime.fromtimestamp(ZERO_NS // 10**9 + int(at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ended = {"exitCode": 1, "reason": "Error", "startedAt": stamp, "finishedAt": stamp, "containerID": name}
+        running = {"running": {"startedAt": stamp}}
+        yield at_s + 0.10, Channel.RECORDER, Kind.PRESSURE, {"some_us": 900, "interval_ns": 10**9}, False
+        yield at_s + 0.11, Channel.RECORDER, Kind.CLOCK, {"boot_ns": ns(at_s + 0.11) - BOOTED_NS}, False
+        yield at_s + 0.12, Channel.RUNTIME, Kind.CREATED, {"container_id": name, "image": "program"}, True
+        yield at_s + 0.20, Channel.RUNTIME, Kind.STARTED, {"container_id": name, "pid": number}, True
+        yield at_s + 0.21, Channel.JOURNAL, Kind.STARTED, {"line": f"{number} start"}, True
+        yield at_s + 0.25, Channel.API, Kind.STATUS, status(number, name, running, last), True
+        if number == restarts:
+            break
+        yield at_s + 0.30, Channel.JOURNAL, Kind.EXITED, {"exit_code": 1, "line": f"{number} exit 1"}, True
+        yield at_s + 0.31, Channel.RUNTIME, Kind.EXITED, {"container_id": name, "exit_code": 1}, True
+        yield at_s + 0.40, Channel.API, Kind.STATUS, status(number, name, {"terminated": ended}, last), True
+        yield at_s + 0.45, Channel.KUBELET, Kind.LOG, {"line": "back-off 1s restarting", "delay_s": 1.0}, True
+        last = {"terminated": ended}
+    yield restarts * PERIOD_S + 20, Channel.RECORDER, Kind.END, {"reason": "complete"}, False
+
+
+def status(number: int, name: str, state: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
+    container = {
+        "name": "app",
+        "image": "program:1",
+        "imageID": "sha256:" + "0" * 64,
+        "containerID": f"containerd://{name}",
+        "restartCount": number,
+        "ready": "running" in state,
+        "state": state,
+        "lastState": last,
+    }
+    conditions = [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "PodScheduled")]
+    return {
+        "resource_version": str(number),
+        "status": {"phase": "Running", "conditions": conditions, "containerStatuses": [container], "podIP": "10.0.0.1"},
+    }
+
+
+def ns(at_s: float) -> int:
+    return ZERO_NS + round(at_s * 1e9)
+
+
+def write_run(root: Path, events: int, histories: int) -> int:
+    """A run directory of that many histories; returns how many events it holds."""
+    restarts = events // histories // EVENTS_A_RESTART
+    scenarios = tuple(scenario(f"loop-{number}", restarts) for number in range(histories))
+    run = RunDir.create(root, RunInfo(suite="bench", started=datetime.now(UTC), crashloop_version="0"))
+    plan = Plan(
+        suite="bench",
+        provider="none",
+        kubernetes_version="1.37.1",
+        scope="quick",
+        profiles=(PROFILE,),
+        scenarios=scenarios,
+        judgements=tuple(
+            Judgement(requirement=name, scenario=each.name) for each in scenarios for name in REQUIREMENTS
+        ),
+        waves=(),
+    )
+    run.write(run.plan_json, plan)
+    encode, written = msgspec.json.Encoder().encode, 0
+    for each in scenarios:
+        with run.history(each.name).open("wb") as file:
+            for seq, (at_s, channel, kind, data, of_pod) in enumerate(told(each, restarts)):
+                boot = channel is Channel.JOURNAL
+                event = Event(
+                    seq=seq,
+                    t_ns=ns(at_s) - (BOOTED_NS if boot else 0),
+                    clock=Clock.BOOT if boot else Clock.UTC,
+                    resolution_ns=10_000_000 if boot else 1,
+                    received_ns=ns(at_s),
+                    channel=channel,
+                    kind=kind,
+                    pod_uid="0d5f3d3e-aaaa-4bbb-8ccc-000000000001" if of_pod else None,
+                    container="app" if of_pod else None,
+                    instance=int(data["line"].partition(" ")[0]) if boot else None,
+                    data=data,
+                )
+                file.write(encode(event) + b"\n")
+                written += 1
+    return written
+
+
+def analyze_here(root: Path) -> None:
+    """Judge, and print seconds, peak megabytes and outcomes; run in a process of its own."""
+    from crashloop.analysis import analyze
+
+    began = time.monotonic()
+    results = analyze(RunDir.open(root))
+    took_s = time.monotonic() - began
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{took_s} {peak_mb} {','.join(sorted({each.outcome for each in results.verdicts}))}")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--events", type=int, default=1_000_000)
+    options.add_argument("--histories", type=int, action="append")
+    options.add_argument("--judge", type=Path, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.judge is not None:
+        analyze_here(given.judge)
+        return
+    table = Table("histories", "events", "size", "time", "÷ target", "peak memory", "÷ target", "outcomes", box=None)
+    for histories in given.histories or (1, 20):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder) / "run"
+            events = write_run(root, given.events, histories)
+            size_mb = sum(path.stat().st_size for path in (root / "history").iterdir()) / 2**20
+            command = [sys.executable, __file__, "--judge", str(root)]
+            took, peak, outcomes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        table.add_row(
+            str(histories),
+            f"{events:,}",
+            f"{size_mb:.0f} MB",
+            f"{float(took):.1f} s",
+            f"{float(took) / TARGET_S:.2f}",
+            f"{float(peak):.0f} MB",
+            f"{float(peak) / TARGET_MB:.2f}",
+            outcomes,
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
