@@ -46,14 +46,17 @@ def to_restore(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
 class HostSettings:
     """A file that holds the host's own values from the first cluster's start to the last one's end."""
 
-    def __init__(self, file: Path, sysctls: Path = Path("/proc/sys")) -> None:
+    def __init__(
+        self, file: Path, *, sysctls: Path = Path("/proc/sys"), folders: tuple[str, ...] = HOST_FOLDERS
+    ) -> None:
         self._file = file
         self._sysctls = sysctls
+        self._folders = folders
 
     def record(self) -> None:
         """Write the values down, unless a cluster that is still there has done so."""
         if not self._file.exists():
-            missing = tuple(folder for folder in HOST_FOLDERS if not Path(folder).exists())
+            missing = tuple(folder for folder in self._folders if not Path(folder).exists())
             self._file.write_bytes(msgspec.json.encode(Recorded(sysctls=self._read(), missing_folders=missing)))
 
     def raise_limits(self) -> None:

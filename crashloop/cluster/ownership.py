@@ -123,9 +123,9 @@ class StateFolder:
 class ClusterStore:
     """All state folders below the state directory."""
 
-    def __init__(self, state_dir: Path | None = None) -> None:
+    def __init__(self, state_dir: Path | None = None, *, host: HostSettings | None = None) -> None:
         self.root = (state_dir or resolve_settings().paths.state_dir) / "clusters"
-        self._host = HostSettings(self.root.parent / "host-settings.json")
+        self.host = host or HostSettings(self.root.parent / "host-settings.json")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -151,8 +151,8 @@ class ClusterStore:
                 f"Remove it with `crashloop down {facts.name}`, or choose another name."
             ) from None
         state.take()
-        self._host.record()
-        self._host.raise_limits()
+        self.host.record()
+        self.host.raise_limits()
         state.write_facts(facts)
         return state
 
@@ -161,7 +161,7 @@ class ClusterStore:
         with self.locked():
             state.delete()
             if not self.folders():
-                self._host.restore()
+                self.host.restore()
 
     def folders(self) -> tuple[StateFolder, ...]:
         if not self.root.is_dir():

@@ -1,0 +1,64 @@
+"""Cgroups of a cluster on folders that stand for the kernel's hierarchies."""
+
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.local.cgroups import CgroupHost, make, processes, remove
+from crashloop.errors import ClusterError
+
+PATH = "crashloop/demo/stock"
+
+
+def v2_host(root: Path, controllers: str = "cpuset cpu io memory pids") -> CgroupHost:
+    root.mkdir()
+    for folder in (root, root / "crashloop", root / "crashloop/demo", root / "crashloop/demo/stock"):
+        folder.mkdir(exist_ok=True)
+        (folder / "cgroup.controllers").write_text(controllers)
+        (folder / "cgroup.subtree_control").write_text("")
+    return CgroupHost(version=2, mounts=(str(root),))
+
+
+def test_v1_makes_the_cgroup_in_every_hierarchy_and_fills_cpuset_in(tmp_path: Path) -> None:
+    cpuset, memory = tmp_path / "cpuset", tmp_path / "memory"
+    memory.mkdir()
+    for folder in (cpuset, cpuset / "crashloop", cpuset / "crashloop/demo", cpuset / PATH):
+        folder.mkdir()
+        for name, value in (("cpuset.cpus", "0-1\n"), ("cpuset.mems", "0\n")):
+            (folder / name).write_text(value if folder == cpuset else "\n")
+    make(CgroupHost(version=1, mounts=(str(cpuset), str(memory))), PATH)
+    assert (memory / PATH).is_dir()
+    assert (cpuset / PATH / "cpuset.cpus").read_text() == "0-1\n"
+    assert (cpuset / PATH / "cpuset.mems").read_text() == "0\n"
+    assert list((memory / PATH).iterdir()) == []
+
+
+def test_v2_hands_the_controllers_down_to_each_level(tmp_path: Path) -> None:
+    host = v2_host(tmp_path / "cgroup")
+    make(host, PATH)
+    for folder in ("", "crashloop", "crashloop/demo", PATH):
+        assert (tmp_path / "cgroup" / folder / "cgroup.subtree_control").read_text() == "+pids"
+
+
+def test_v2_without_a_controller_that_a_kubelet_needs_is_an_error(tmp_path: Path) -> None:
+    host = v2_host(tmp_path / "cgroup", "cpu memory")
+    with pytest.raises(ClusterError, match="controllers cpuset, pids are not available"):
+        make(host, PATH)
+
+
+def test_processes_are_found_at_all_levels_and_in_all_hierarchies(tmp_path: Path) -> None:
+    for number, folder in enumerate(
+        ("one/crashloop/demo", "one/crashloop/demo/pod/container", "two/crashloop/demo/pod")
+    ):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "cgroup.procs").write_text(f"{100 + number}\n0\n")
+    host = CgroupHost(version=1, mounts=(str(tmp_path / "one"), str(tmp_path / "two"), str(tmp_path / "three")))
+    assert processes(host, "crashloop/demo") == {100, 101, 102}
+
+
+def test_a_cgroup_goes_with_all_that_is_below_it(tmp_path: Path) -> None:
+    (tmp_path / PATH / "kubepods" / "pod").mkdir(parents=True)
+    host = CgroupHost(version=2, mounts=(str(tmp_path),))
+    remove(host, PATH)
+    remove(host, PATH)
+    assert sorted(path.name for path in (tmp_path / "crashloop/demo").iterdir()) == []

@@ -1,0 +1,151 @@
+"""What the provider `local` asks of a host, and how it reads what a host is."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crashloop.cluster.local.cgroups import CgroupHost, detect
+from crashloop.cluster.local.host import HostFacts, filesystem_of
+from crashloop.cluster.local.prerequisites import check_host, check_request, problems
+from crashloop.cluster.local.teardown import mount_points_below
+from crashloop.cluster.provider import ClusterRequest, NodeRequest
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.spec.profile import KubeletProfile
+
+GIB = 1 << 30
+
+GOOD = HostFacts(
+    system="linux",
+    root=True,
+    capabilities=(1 << 41) - 1,
+    missing_tools=(),
+    can_install=True,
+    cgroups=CgroupHost(version=2, mounts=("/sys/fs/cgroup",)),
+    controllers=frozenset({"cpu", "cpuset", "io", "memory", "pids"}),
+    filesystems=frozenset({"ext4", "overlay", "tmpfs"}),
+    state_filesystem="ext4",
+    state_free=20 * GIB,
+    memory_available=8 * GIB,
+    cores=2,
+    inotify_instances=128,
+    inotify_used=20,
+    inotify_writable=True,
+    kernel_messages=True,
+)
+
+
+def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
+    assert list(problems(GOOD, nodes=12)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "remedy"),
+    [
+        ({"system": "darwin"}, "system", "virtual machine"),
+        ({"root": False}, "rights", "sudo"),
+        (
+            {"capabilities": 0},
+            "rights",
+            "CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_MKNOD: start the container with --privileged",
+        ),
+        ({"missing_tools": ("nsenter",), "can_install": False}, "tools", "install util-linux"),
+        ({"filesystems": frozenset({"ext4"})}, "overlay", "modprobe overlay"),
+        ({"state_filesystem": "overlay"}, "state folder", "CRASHLOOP_STATE_DIR"),
+        ({"cgroups": CgroupHost(version=2, mounts=())}, "cgroups", "mount them"),
+        ({"controllers": frozenset({"cpu", "memory", "pids"})}, "cgroups", "without controller cpuset"),
+        ({"kernel_messages": False}, "/dev/kmsg", "--device /dev/kmsg"),
+        ({"memory_available": GIB}, "memory", "1024 MiB are available, 2880 MiB are needed"),
+        ({"state_free": GIB // 2}, "disk", "512 MiB are free, 1024 MiB are needed"),
+        ({"inotify_writable": False}, "inotify", "128 instances are allowed, 120 are needed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_missing_is_named_with_its_remedy(change: dict[str, object], subject: str, remedy: str) -> None:
+    facts = msgspec.structs.replace(GOOD, **change)
+    if subject == "inotify":
+        facts = msgspec.structs.replace(facts, inotify_used=40)
+        remedy = "128 instances are allowed, 140 are needed"
+    (problem,) = problems(facts, nodes=12)
+    assert problem.subject == subject
+    assert remedy in problem.text
+
+
+def test_everything_that_is_missing_is_said_at_once() -> None:
+    facts = msgspec.structs.replace(GOOD, root=False, filesystems=frozenset(), kernel_messages=False)
+    with pytest.raises(PrerequisiteError) as caught:
+        check_host(facts, nodes=2)
+    assert str(caught.value).splitlines() == [
+        "provider local: this host cannot run 2 nodes.",
+        "- rights: this user is not root: run the same command with sudo.",
+        "- overlay: the kernel has no overlay file system: run `modprobe overlay`.",
+        "- /dev/kmsg: missing, and no kubelet starts without it: start the container with --device /dev/kmsg.",
+        "Without root on Linux there is --provider kind, which needs Docker.",
+    ]
+
+
+def test_missing_tools_are_no_problem_where_they_can_be_installed() -> None:
+    assert list(problems(msgspec.structs.replace(GOOD, missing_tools=("nsenter",)), nodes=1)) == []
+
+
+def request(name: str = "demo", *nodes: str) -> ClusterRequest:
+    stock = KubeletProfile(name="stock")
+    return ClusterRequest(
+        name=name, kubernetes_version="1.37.1", nodes=tuple(NodeRequest(name=each, profile=stock) for each in nodes)
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (request("My_Cluster"), "cluster 'My_Cluster': a name has lower-case letters"),
+        (request("demo", "a.b"), r"node 'a\.b': a name has"),
+        (request("demo", "a", "b", "a"), "node 'a' is asked for twice"),
+        (request("demo", *(f"n{number}" for number in range(201))), "201 nodes are asked for, at most 200 fit"),
+        (request("x" * 60), r"socket would have 1\d\d bytes .* at most 107 fit"),
+    ],
+    ids=["cluster-name", "node-name", "twice", "too-many", "too-long"],
+)
+def test_a_request_that_makes_no_cluster_is_refused(asked: ClusterRequest, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_request(asked, state_folder=Path("/var/lib/crashloop/clusters") / asked.name)
+
+
+def test_usual_requests_are_accepted() -> None:
+    asked = request("20261121t165117z-conformance", "max-2s", "stock")
+    check_request(asked, state_folder=Path("/var/lib/crashloop/clusters") / asked.name)
+
+
+def test_a_host_with_v2_alone_is_told_from_a_hybrid_one() -> None:
+    v2 = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n"
+    hybrid = (
+        "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n"
+        "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n"
+        "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"
+        "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n"
+    )
+    assert detect(v2) == CgroupHost(version=2, mounts=("/sys/fs/cgroup",))
+    assert detect(hybrid) == CgroupHost(
+        version=1, mounts=("/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/unified")
+    )
+    assert detect("") == CgroupHost(version=2, mounts=())
+
+
+MOUNTINFO = r"""
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+23 22 0:20 / /var/lib rw - btrfs /dev/vdb rw
+24 23 0:21 / /var/lib/crashloop/clusters/a rw shared:3 - tmpfs crashloop rw
+25 23 0:22 / /var/lib/crashloop/clusters/a/b\040c rw - overlay overlay rw
+26 23 0:23 / /var/lib/crashloop/clusters/ab rw - tmpfs crashloop rw
+""".strip()
+
+
+def test_a_path_lies_on_the_deepest_mount_above_it() -> None:
+    assert filesystem_of(Path("/var/lib/crashloop"), MOUNTINFO) == "btrfs"
+    assert filesystem_of(Path("/var/libx"), MOUNTINFO) == "ext4"
+    assert filesystem_of(Path("/var/lib/crashloop/clusters/a/b c/d"), MOUNTINFO) == "overlay"
+
+
+def test_only_mounts_at_or_below_a_folder_are_its_own() -> None:
+    folder = Path("/var/lib/crashloop/clusters/a")
+    assert mount_points_below(folder, MOUNTINFO) == [str(folder), f"{folder}/b c"]

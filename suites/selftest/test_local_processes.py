@@ -1,0 +1,92 @@
+"""Processes of a cluster are found by their mark, told from later ones with the same id, and ended for good."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crashloop.cluster.local.processes import (
+    Starter,
+    exit_code,
+    is_alive,
+    kill_until_gone,
+    marked_processes,
+    signal_daemon,
+    wait_gone,
+)
+from crashloop.errors import ClusterError, PrerequisiteError
+from crashloop.waiting import wait_until
+
+SLEEP = ("sleep", "1000")
+
+
+@pytest.fixture
+def starter(tmp_path: Path) -> Iterator[Starter]:
+    yield Starter(tmp_path)
+    kill_until_gone(lambda: marked_processes(tmp_path), describe="what the test has started")
+
+
+def test_a_process_is_found_by_its_mark_and_so_is_what_it_starts(starter: Starter, tmp_path: Path) -> None:
+    daemon = starter.start(("sh", "-c", "sleep 1000 & wait"), node="one", log=tmp_path / "log")
+    pids = wait_until(
+        "the child",
+        lambda: found if len(found := marked_processes(tmp_path)) == 2 else None,
+        timeout_s=10,
+        every_s=0.01,
+    )
+    assert daemon.pid in pids
+    assert marked_processes(tmp_path, "one") == pids
+    assert marked_processes(tmp_path, "another") == set()
+    assert marked_processes(tmp_path / "longer") == set()
+    assert marked_processes(tmp_path.parent) == set()
+
+
+def test_a_process_of_another_start_time_is_not_ours(starter: Starter, tmp_path: Path) -> None:
+    daemon = starter.start(SLEEP, node="one", log=tmp_path / "log")
+    earlier = msgspec.structs.replace(daemon, started=daemon.started - 1)
+    assert is_alive(daemon)
+    assert not is_alive(earlier)
+    signal_daemon(earlier, signal.SIGKILL)
+    assert is_alive(daemon)
+
+
+def test_how_a_process_ended_is_known(starter: Starter, tmp_path: Path) -> None:
+    failed = starter.start(("sh", "-c", "echo no >&2; exit 3"), node="one", log=tmp_path / "log")
+    killed = starter.start(SLEEP, node="one", log=tmp_path / "log")
+    assert exit_code(killed) is None
+    signal_daemon(killed, signal.SIGTERM)
+    for daemon in (failed, killed):
+        wait_gone(daemon, describe="process", timeout_s=10)
+    assert (exit_code(failed), exit_code(killed)) == (3, -signal.SIGTERM)
+    assert (tmp_path / "log").read_text() == "no\n"
+
+
+def test_killing_goes_on_until_nothing_is_found(starter: Starter, tmp_path: Path) -> None:
+    daemons = [
+        starter.start(("sh", "-c", "sleep 1000 & sleep 1000"), node="one", log=tmp_path / "log") for _ in range(3)
+    ]
+    kill_until_gone(lambda: marked_processes(tmp_path), describe="all")
+    assert marked_processes(tmp_path) == set()
+    assert not any(is_alive(daemon) for daemon in daemons)
+
+
+def test_what_cannot_be_killed_is_named() -> None:
+    with pytest.raises(ClusterError, match=r"processes of demo to end: still there after SIGKILL and 0\.1 s"):
+        kill_until_gone(lambda: {2**22 + 1}, describe="processes of demo to end", timeout_s=0.1)
+
+
+def test_a_holder_says_when_it_is_ready(starter: Starter, tmp_path: Path) -> None:
+    daemon = starter.start_holder(("sh", "-c", "echo ready; exec sleep 1000"), node="one", log=tmp_path / "log")
+    assert is_alive(daemon)
+
+
+def test_a_holder_that_cannot_make_its_namespaces_says_why(starter: Starter, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match=r"namespaces of one: .*\nnot permitted\nRun as root"):
+        starter.start_holder(("sh", "-c", "echo not permitted >&2"), node="one", log=tmp_path / "log")
+
+
+def test_a_program_that_is_not_there_is_a_prerequisite(starter: Starter, tmp_path: Path) -> None:
+    with pytest.raises(PrerequisiteError, match="no-such-program: cannot be started"):
+        starter.start(("no-such-program",), node="one", log=tmp_path / "log")
