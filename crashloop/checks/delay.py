@@ -12,7 +12,7 @@ import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.checks.observed import observed
-from crashloop.checks.resets import decided_after, ran, reset_during, resets_of
+from crashloop.checks.resets import Reset, decided_after, ran, reset_during, resets_of
 from crashloop.history.facts import Fact, Span, span
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -80,13 +80,22 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[Delay]:
         yield Delay(
             pod=pod,
             container=container,
-            due=due,
+            due=_since_trigger(due, previous, reset),
             decided=decided_after(case, container, due.restart - 1, previous, reset),
             previous=previous,
             next=following,
             shortest=_shortest(previous, following) if following else None,
             to_create=span(previous.exit, following.created) if following else None,
         )
+
+
+def _since_trigger(due: Due, previous: Instance, reset: Reset | None) -> Due:
+    """A container that had stopped before RestartAllContainers was triggered is late only from the trigger on."""
+    exited = previous.exit
+    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.t_ns:
+        return due
+    latest_s = due.latest_s + (reset.t_ns - exited.utc_ns) / 1e9
+    return msgspec.structs.replace(due, latest_s=latest_s)
 
 
 def _shortest(previous: Instance, following: Instance) -> Span | None:

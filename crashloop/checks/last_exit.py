@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.resets import reset_during, resets_of
 from crashloop.checks.restart_count import SETTLED_NS
@@ -38,7 +38,7 @@ def check_last_exit(case: Case) -> Checked:
                 for state in (report.state, report.last_state):
                     instance = instances.get(state.container_id) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
-                        findings += _contradicts(case, spec.name, status, state, instance)
+                        findings += _contradicts(case, pod, spec.name, status, state, instance)
                 present = instances.get(report.container_id)
                 if present is None or report.state.kind != "running":
                     continue
@@ -92,15 +92,20 @@ def _said_to_run_on(
 
 
 def _contradicts(
-    case: Case, name: str, status: StatusReport, state: ContainerState, instance: Instance
+    case: Case, pod: PodHistory, name: str, status: StatusReport, state: ContainerState, instance: Instance
 ) -> Iterator[Finding]:
     """What a status says about an instance that has ended."""
     if instance.exit is None:
         sentence = f'a status says that instance {instance.ordinal} of "{name}" has ended {at_lines([status.line])}; '
-        if case.recording.cut_off is None:
-            yield fail(f"{sentence}it had not exited.", status.line)
-        else:
+        started = instance.created or instance.start
+        from_ns = (started.utc_ns or 0) if started else 0
+        blind = blind_spot(case, pod, (), from_ns, status.t_ns)
+        if case.recording.cut_off is not None:
             yield inconclusive(f"{sentence}the recording stops before its exit.", status.line)
+        elif blind is not None:
+            yield inconclusive(f"{sentence}its exit could have gone unseen: {blind}.", status.line)
+        else:
+            yield fail(f"{sentence}it had not exited.", status.line)
         return
     if instance.exit_code is not None and state.exit_code != instance.exit_code:
         yield _other_code(name, status, state, instance, instance.exit_code)

@@ -16,7 +16,7 @@ from crashloop.model.lives import (
     Observed,
     StartAttemptFailed,
 )
-from crashloop.spec.scenario import InterventionKind
+from crashloop.spec.scenario import ContainerKind, InterventionKind
 
 _CHANGED = {
     InterventionKind.CHANGE_IMAGE: ChangedPart.IMAGE,
@@ -47,6 +47,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     """
     instances = ran(pod, container)
     resets = resets_of(case, pod)
+    ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
     zero = latest_ns = zero_ns(pod)
     for number, instance in enumerate(instances):
         attempt, exited = instance.created or instance.start, instance.exit
@@ -60,7 +61,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             started_attempt_s=(started_ns - zero) / 1e9,
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=was_killed(case, container, number, instance),
-            restart_all=reset_during(resets, instance, following, case.recording.end_ns) is not None,
+            restart_all=not ephemeral and reset_during(resets, instance, following, case.recording.end_ns) is not None,
         )
         if exited is None:
             return

@@ -28,7 +28,7 @@ def check_probe_kill(case: Case) -> Checked:
         for spec in case.scenario.pod.containers:
             ends = planned_ends(spec)
             for number, instance in enumerate(ran(pod, spec.name)):
-                if spec.probe is None or not ends[min(number, len(ends) - 1)].killed:
+                if spec.probe is None or case.scenario.interventions or not ends[min(number, len(ends) - 1)].killed:
                     continue
                 seen += instance.exit is not None
                 findings += _judged(case, spec, spec.probe, instance)
@@ -36,11 +36,6 @@ def check_probe_kill(case: Case) -> Checked:
     if not findings and seen < least:
         findings.append(inconclusive(f"{count(seen, 'kill')} seen, {least} needed: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings), facts={"kills": seen})
-
-
-def _others_kill(case: Case) -> bool:
-    """Whether something else than the probe may end a container of the scenario."""
-    return case.restarts_all or bool(case.scenario.interventions)
 
 
 def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> Iterator[Finding]:
@@ -56,7 +51,7 @@ def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> It
         f"its {probe.kind} probe fails from {seconds(probe.fails_after_s)} on, every {seconds(probe.period_s)}, "
         f"and {count(probe.failure_threshold, 'failure')} kill"
     )
-    if ended is not None and ran_s < earliest_s and probe.kind is ProbeKind.LIVENESS and not _others_kill(case):
+    if ended is not None and ran_s < earliest_s and probe.kind is ProbeKind.LIVENESS and not case.restarts_all:
         yield fail(
             f'"{spec.name}" was ended {seconds(ran_s, unlike=earliest_s)} after its start {at_lines(lines)}; '
             f"it was to run for {seconds(earliest_s)} at least: {why}.",

@@ -11,8 +11,11 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.restart import Decided, Decision
 from crashloop.spec.program import Program
+from crashloop.spec.scenario import ContainerKind
 
 KILLED = 137
+SYNC_NS = 200_000_000
+"""The least time from the trigger to the first start after it, where its removal was not seen: a relist, a sync, a kill."""
 
 
 class Reset(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +24,8 @@ class Reset(msgspec.Struct, frozen=True, kw_only=True):
     container: str
     exited: Fact
     t_ns: int
+    until_ns: int
+    """When it was carried out; what was started in between, by the sync that went on, is replaced as well."""
     decided: Decided
 
 
@@ -59,23 +64,30 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[Reset]:
                 continue
             decided = case.decided(spec.name, instance)
             if decided.decision is Decision.RESTART_ALL:
-                yield Reset(container=spec.name, exited=exited, t_ns=exited.utc_ns, decided=decided)
+                removed = instance.removed.utc_ns if instance.removed else None
+                until_ns = max(exited.utc_ns, removed or exited.utc_ns + SYNC_NS)
+                yield Reset(container=spec.name, exited=exited, t_ns=exited.utc_ns, until_ns=until_ns, decided=decided)
 
 
 def reset_during(
     resets: tuple[Reset, ...], instance: Instance, following: Instance | None, end_ns: int
 ) -> Reset | None:
-    """The trigger that came after an instance was started and before it was replaced; None if there was none."""
+    """The trigger that was carried out after an instance was started and before it was replaced; None if there was none."""
     began = instance.created or instance.start
     replaced = following and (following.created or following.start)
     until_ns = replaced.utc_ns if replaced and replaced.utc_ns is not None else end_ns
     return next(
-        (each for each in resets if began and began.utc_ns is not None and began.utc_ns < each.t_ns <= until_ns), None
+        (
+            each
+            for each in resets
+            if began and began.utc_ns is not None and began.utc_ns < each.until_ns and each.t_ns <= until_ns
+        ),
+        None,
     )
 
 
 def decided_after(case: Case, container: str, number: int, instance: Instance, reset: Reset | None) -> Decided:
     """What the model decides after the exit of instance `number`; a reset of the pod restarts it in any case."""
-    if reset is not None:
+    if reset is not None and case.scenario.pod.container(container).kind is not ContainerKind.EPHEMERAL:
         return reset.decided
     return case.decided(container, instance, killed=was_killed(case, container, number, instance))

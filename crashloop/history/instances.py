@@ -143,9 +143,20 @@ def _apart_ns(instance: RuntimeInstance, life: Life) -> int | None:
     journal = life.started or life.exited
     if runtime is None:
         runtime, journal = instance.exited, life.exited
+    if _between(instance.created, life.started, instance.started):
+        return 0
     if runtime is None or runtime.utc_ns is None or journal is None or journal.utc_ns is None:
         return None
     return runtime.utc_ns - journal.utc_ns
+
+
+def _between(earlier: Fact | None, fact: Fact | None, later: Fact | None) -> bool:
+    """Whether the journal's start lies between the runtime's create and its start, however long that took."""
+    if earlier is None or fact is None or later is None:
+        return False
+    if earlier.utc_ns is None or fact.utc_ns is None or later.utc_ns is None:
+        return False
+    return earlier.utc_ns <= fact.utc_ns <= later.utc_ns
 
 
 def _nearer(seen: Sequence[RuntimeInstance], index: int, life: Life, apart: int) -> bool:

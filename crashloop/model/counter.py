@@ -30,6 +30,8 @@ from crashloop.spec.version import KubernetesVersion
 RESET_AFTER_S = 600.0
 ATTEMPT_TO_CREATE_S = 1.0
 """A start attempt precedes the runtime's create, which is what is observed, by as much."""
+STAMPS_S = 0.25
+"""By how much two exits may be stamped further apart than they were."""
 COLLECTION_S = 5.0
 """The counter is collected at a housekeeping tick, one each 2 s, and a loaded kubelet is late with it."""
 RESTART_ALL_S = 60.0
@@ -176,7 +178,7 @@ def _after_kill(entry: Entry | None, exit_: Exit, setting: Setting) -> tuple[Bra
         reason=f"{at_once}: that is {since_s:.1f} s ago, {entry.delay_s:g} s were due",
         next_delay_s=setting.curve.after(entry.delay_s),
     )
-    if since_s >= entry.delay_s:
+    if since_s >= entry.delay_s + STAMPS_S:
         return (immediate,)
     waits = _waits(entry, exit_.finished_s, setting)
     return (immediate, *waits) if since_s >= entry.delay_s - setting.detection_s else waits
