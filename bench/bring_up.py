@@ -1,0 +1,45 @@
+"""How long a local cluster takes to come up and to go: control plane alone, and with eight nodes. Binaries are cached.
+
+    python bench/bring_up.py
+"""
+
+import time
+
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.cluster.provider import ClusterRequest, NodeRequest
+from crashloop.cluster.providers import provider
+from crashloop.profiles import load_profile
+from crashloop.progress import SilentProgress
+from crashloop.settings import resolve_settings
+
+NODES = 8
+TARGETS_S = {"control plane ready": 3.0, f"control plane and {NODES} nodes Ready": 10.0}
+
+
+def up_and_down_s(nodes: int) -> tuple[float, float]:
+    """Seconds to bring a cluster of that many nodes up, and to take it down again."""
+    stock = load_profile("stock")
+    request = ClusterRequest(
+        name=f"bench-{nodes}",
+        kubernetes_version=resolve_settings().versions.kubernetes,
+        nodes=tuple(NodeRequest(name=f"node-{index}", profile=stock) for index in range(nodes)),
+    )
+    began = time.monotonic()
+    cluster = provider("local").up(request, SilentProgress())
+    ready = time.monotonic()
+    cluster.down()
+    return ready - began, time.monotonic() - ready
+
+
+def main() -> None:
+    table = Table("what", "up", "target", "up ÷ target", "down", box=None)
+    for (what, target_s), nodes in zip(TARGETS_S.items(), (0, NODES), strict=True):
+        up_s, down_s = up_and_down_s(nodes)
+        table.add_row(what, f"{up_s:.1f} s", f"{target_s:g} s", f"{up_s / target_s:.2f}", f"{down_s:.1f} s")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
