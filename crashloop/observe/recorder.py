@@ -134,11 +134,14 @@ class Recorder:
 
     def _seal_the_rest(self, detail: str) -> None:
         """Give every scenario that was not begun a history that says why there is none."""
-        for scenario in self._plan.scenarios if self._plan else ():
+        if self._plan is None:
+            return
+        for scenario in self._plan.scenarios:
             path = self._run.history(scenario.name)
             if not path.exists():
                 file = HistoryFile(path)
-                file.append(begin_event(scenario, node=None, kubernetes_version=None, profile=None))
+                version, profile = self._plan.kubernetes_version, self._plan.profile(scenario.profile)
+                file.append(begin_event(scenario, node=None, kubernetes_version=version, profile=profile))
                 file.seal(end_events("interrupted", detail))
 
     def _write_state(

@@ -30,9 +30,7 @@ class Stage(Enum):
     SEALED = auto()
 
 
-def begin_event(
-    scenario: Scenario, *, node: str | None, kubernetes_version: str | None, profile: KubeletProfile | None
-) -> Event:
+def begin_event(scenario: Scenario, *, node: str | None, kubernetes_version: str, profile: KubeletProfile) -> Event:
     """The first line of a history."""
     data = {
         "format": HISTORY_FORMAT,
