@@ -56,7 +56,7 @@ class StateFolder:
         self.kubeconfig = path / "kubeconfig"
         self._facts = path / "cluster.json"
         self._kept = path / "kept"
-        self._lock = FileLock(path / "owner.lock")
+        self._lock = FileLock(path / "owner.lock", thread_local=False)
 
     def take(self) -> bool:
         """Become the owner. False if another process is."""

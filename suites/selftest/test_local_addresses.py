@@ -15,7 +15,11 @@ def test_the_first_network_is_taken_where_nothing_is_in_use() -> None:
 
 
 def test_a_network_that_a_route_or_an_address_overlaps_is_left_out() -> None:
-    in_use: list[IPv4Network | IPv4Address] = [IPv4Network("10.101.7.0/24"), IPv4Address("10.102.0.1"), IPv4Network("10.103.0.0/16")]
+    in_use: list[IPv4Network | IPv4Address] = [
+        IPv4Network("10.101.7.0/24"),
+        IPv4Address("10.102.0.1"),
+        IPv4Network("10.103.0.0/16"),
+    ]
     assert free_network(in_use).number == 104
 
 

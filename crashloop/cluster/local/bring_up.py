@@ -60,9 +60,11 @@ class BringUp:
         if control_plane is None:
             self._api_ready.set()
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            futures: list[Future[None]] = [pool.submit(self._node, plan, admin) for plan in nodes]
+            futures: list[Future[None]] = []
             if control_plane is not None:
+                # First, since the threads of the nodes wait for it.
                 futures.append(pool.submit(self._control_plane, control_plane, admin))
+            futures += [pool.submit(self._node, plan, admin) for plan in nodes]
             try:
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 for future in done:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from crashloop.errors import ClusterError
 from crashloop.waiting import wait_until
@@ -42,8 +43,12 @@ def cgroup_host() -> CgroupHost:
     return detect(Path("/proc/self/mounts").read_text())
 
 
+@retry(retry=retry_if_exception_type(FileNotFoundError), stop=stop_after_attempt(5), reraise=True)
 def make(host: CgroupHost, path: str) -> None:
-    """Make a cgroup, given relative to the mount points, in every hierarchy, ready for a kubelet to use."""
+    """Make a cgroup, given relative to the mount points, in every hierarchy, ready for a kubelet to use.
+
+    Again, if another cluster that goes at this moment has removed the level that both have in common.
+    """
     for mount in host.mounts:
         folder = Path(mount)
         for part in Path(path).parts:

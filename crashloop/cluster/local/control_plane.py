@@ -77,6 +77,9 @@ def _etcd(layout: ClusterLayout, programs: Programs) -> ProcessPlan:
         f"--listen-peer-urls={_ETCD_PEERS}",
         f"--initial-advertise-peer-urls={_ETCD_PEERS}",
         f"--initial-cluster=default={_ETCD_PEERS}",
+        # The only member waits one election timeout before it leads.
+        "--heartbeat-interval=10",
+        "--election-timeout=100",
         "--unsafe-no-fsync",
     )
 
