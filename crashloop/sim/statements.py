@@ -86,7 +86,7 @@ class Statements:
         return name in self.reset or name in self._last
 
     def _init_progress(self, view: PodView) -> tuple[bool, bool]:
-        """Whether an init container failed for good, and whether one is still to run."""
+        """Whether an init container failed for good, and whether one runs or has yet to run for the first time."""
         failed = pending = False
         for container in self.pod.inits:
             newest = view.newest(container.name)
@@ -97,8 +97,7 @@ class Statements:
             elif newest.state is not Seen.EXITED:
                 pending = True
             elif newest.instance.exit_code != 0:
-                again = restarts(newest.instance, container, self.pod, self.policies)
-                failed, pending = failed or not again, pending or again
+                failed |= not restarts(newest.instance, container, self.pod, self.policies)
         return failed, pending
 
     def _stated_phase(self, phase: str, view: PodView) -> str:
