@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 
-.PHONY: help setup python tools binaries conformance conformance-full test lint selftest provider quick bench down clean
+.PHONY: help setup python tools binaries conformance conformance-full test lint selftest provider quick quality bench down clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -57,6 +57,9 @@ provider: setup ## The kit that every provider passes, on a real cluster
 
 quick: setup ## One live quick run
 	$(BIN)/crashloop run --scope quick -q
+
+quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
+	$(BIN)/python -m quality
 
 bench: setup ## Measure what the README states
 	for script in bench/*.py; do $(BIN)/python $$script; done

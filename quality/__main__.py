@@ -1,0 +1,107 @@
+"""`python -m quality`: run the wrong kubelets, judge them, and say whether all of them were caught."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from crashloop.analysis import verdicts
+from crashloop.cluster.binaries import ensure_binaries
+from crashloop.errors import CrashloopError, UsageError
+from crashloop.observe.sealed import wait_until_sealed
+from crashloop.progress import default_progress
+from crashloop.rundir import RunDir, new_run_path
+from crashloop.settings import resolve_settings
+from crashloop.spec.plan import Budgets
+from crashloop.verdict import ExitCode
+from fixtures.owner import Owner, write_plan
+from quality.comparison import compare
+from quality.executable import write_executable
+from quality.fault import Fault
+from quality.faults import TRUE
+from quality.planning import SUITE, build_plan
+from quality.planted import WAVES, Planted
+from quality.table import render, to_markdown
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
+PLAIN_WIDTH = 180
+"""Columns where the table goes to a file or to a CI log."""
+
+
+def main() -> int:
+    """The exit code: 0 if every kubelet was judged as it deserves, else 1; 2 and 70 as those of `crashloop`."""
+    options = _options()
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    began = time.monotonic()
+    try:
+        waves = _chosen(options.only)
+        run = _record(waves, keep=options.keep)
+        rows = compare([each for wave in waves for each in wave], tuple(verdicts(run, run.plan())))
+    except UsageError as error:
+        console.print(f"quality: {error}", markup=False, soft_wrap=True)
+        return ExitCode.USAGE
+    except CrashloopError as error:
+        console.print(f"quality: {error}", markup=False, soft_wrap=True)
+        return ExitCode.ERROR
+    render(rows, console)
+    console.print(f"Evidence: {run.root}", markup=False, soft_wrap=True)
+    if options.write:
+        version = run.plan().kubernetes_version
+        text = to_markdown(rows, kubernetes_version=version, took_s=time.monotonic() - began)
+        DOCUMENT.write_text(text, encoding="utf-8")
+    return ExitCode.OK if all(row.as_expected for row in rows) else ExitCode.FAIL
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m quality", description=__doc__)
+    parser.add_argument("--only", action="append", metavar="FAULT", help="only this fault (may be given again)")
+    parser.add_argument("--write", action="store_true", help=f"write docs/{DOCUMENT.name}")
+    parser.add_argument("--keep", action="store_true", help="leave the cluster up; `crashloop down` removes it")
+    return parser.parse_args()
+
+
+def _chosen(only: Sequence[str] | None) -> tuple[tuple[Planted, ...], ...]:
+    """The waves, reduced to the faults that were asked for. Raises UsageError for one that there is not."""
+    names = {each.fault.name for wave in WAVES for each in wave}
+    unknown = sorted(set(only or ()) - names)
+    if unknown:
+        raise UsageError(f"--only {unknown[0]}: there is no such fault; expected one of {', '.join(sorted(names))}.")
+    chosen = (tuple(each for each in wave if only is None or each.fault.name in only) for wave in WAVES)
+    return tuple(wave for wave in chosen if wave)
+
+
+def _record(waves: Sequence[Sequence[Planted]], *, keep: bool) -> RunDir:
+    """Record a run of these nodes in a new run directory."""
+    settings = resolve_settings()
+    version = settings.versions.kubernetes
+    binaries = ensure_binaries(settings, kubernetes_version=version, progress=default_progress())
+    path = new_run_path(settings.paths.runs_dir, SUITE, datetime.now(UTC)).absolute()
+    kubelets = path / "kubelets"
+
+    def kubelet_of(planted: Planted) -> str | None:
+        fault: Fault = planted.fault
+        return None if fault == TRUE else str(kubelets / fault.name)
+
+    plan = build_plan(waves, kubernetes_version=version, budgets=Budgets(), kubelet_of=kubelet_of)
+    run = write_plan(path, plan, {"provider": plan.provider, "keep": keep})
+    kubelets.mkdir()
+    for each in (planted for wave in waves for planted in wave):
+        write_executable(kubelets, each.fault, binaries.kubelet)
+    owner = Owner(run.root, sys.stderr)
+    owner.start()
+    try:
+        for scenario in plan.scenarios:
+            wait_until_sealed(run, plan, scenario.name)
+    finally:
+        owner.finish()
+    return run
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""A kubelet's command line, as far as a wrapper has to read and change it. Pure."""
+
+from collections.abc import Sequence
+
+
+def value_of(flag: str, arguments: Sequence[str]) -> str | None:
+    """The value of `--flag=value` or `--flag value`; the last one counts. None if the flag is not there."""
+    found = None
+    for position, each in enumerate(arguments):
+        if each.startswith(f"{flag}="):
+            found = each.removeprefix(f"{flag}=")
+        elif each == flag and position + 1 < len(arguments):
+            found = arguments[position + 1]
+    return found
+
+
+def with_value(flag: str, value: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """The command line with the flag set to another value; flags are read in order and the last one counts."""
+    return (*arguments, f"{flag}={value}")

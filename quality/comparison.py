@@ -1,0 +1,99 @@
+"""What came out on a node beside what had to come out. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
+from quality.planted import Expectation, Planted
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One node in the table."""
+
+    planted: Planted
+    outcome: Outcome
+    """The worst of the node's verdicts."""
+    requirements: tuple[str, ...]
+    """Those that have this outcome; none for PASS."""
+    finding: str
+    """What the suite said about the first expected requirement; empty for PASS."""
+    objections: tuple[str, ...] = ()
+    """Where this is not what had to come out."""
+
+    @property
+    def as_expected(self) -> bool:
+        return not self.objections
+
+
+def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
+    """A row for each node, in the order given."""
+    return tuple(_row(each, [verdict for verdict in verdicts if verdict.profile == each.profile]) for each in planted)
+
+
+def _row(planted: Planted, verdicts: Sequence[Verdict]) -> Row:
+    outcome = worst(verdict.outcome for verdict in verdicts)
+    worst_ones = [verdict for verdict in verdicts if verdict.outcome is outcome and outcome is not Outcome.PASS]
+    return Row(
+        planted=planted,
+        outcome=outcome,
+        requirements=tuple(dict.fromkeys(verdict.requirement for verdict in worst_ones)),
+        finding=_finding(planted.expected, worst_ones),
+        objections=tuple(_objections(planted.expected, verdicts)),
+    )
+
+
+def _finding(expected: Expectation, verdicts: Sequence[Verdict]) -> str:
+    """A finding of the first requirement that was expected, with the words expected; any where there is none such."""
+    by_expectation = sorted(verdicts, key=lambda each: each.requirement not in expected.requirements[:1])
+    found = [finding for verdict in by_expectation for finding in verdict.findings]
+    return next((each for each in found if expected.says in each), found[0] if found else "")
+
+
+def _objections(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    if not verdicts:
+        yield "no verdict at all; the node was not judged"
+        return
+    match expected.outcome:
+        case Outcome.FAIL:
+            yield from _uncaught(expected, verdicts)
+        case Outcome.PASS:
+            yield from (_told(each) for each in verdicts if each.outcome is not Outcome.PASS)
+        case _:
+            yield from (_told(each) for each in verdicts if each.outcome is Outcome.FAIL)
+            yield from _unnoticed(expected, verdicts)
+
+
+def _uncaught(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    code = exit_code(verdicts)
+    if code != ExitCode.FAIL:
+        yield f"exit code {code}; {ExitCode.FAIL} was expected"
+    for requirement in expected.requirements:
+        judged = [each for each in verdicts if each.requirement == requirement]
+        failed = [each for each in judged if each.fails_the_run]
+        if not failed:
+            yield f"{requirement} is {worst(each.outcome for each in judged)}; {Outcome.FAIL} was expected"
+        elif not any(_says(each, expected.says) for each in failed):
+            yield _silent_about(expected.says, failed[0])
+
+
+def _unnoticed(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    for each in verdicts:
+        if each.requirement not in expected.requirements:
+            continue
+        if each.outcome is not expected.outcome:
+            yield f"{_told(each)}; {expected.outcome} was expected"
+        elif not _says(each, expected.says):
+            yield _silent_about(expected.says, each)
+
+
+def _says(verdict: Verdict, words: str) -> bool:
+    return any(words in finding for finding in verdict.findings)
+
+
+def _silent_about(words: str, verdict: Verdict) -> str:
+    return f'{verdict.requirement} on {verdict.scenario} does not say "{words}": {" ".join(verdict.findings)}'
+
+
+def _told(verdict: Verdict) -> str:
+    return " ".join((f"{verdict.requirement} on {verdict.scenario} is {verdict.outcome}.", *verdict.findings))

@@ -1,0 +1,36 @@
+"""The kubelet's real configuration, made from the declared one, and what is told of it. Pure."""
+
+from typing import Any
+
+from crashloop.cluster.local.kubelet_config import merged
+
+UPSTREAM_PERIOD = "5m0s"
+"""maxContainerRestartPeriod where none is declared (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
+
+Config = dict[str, Any]
+
+_FRONTED: Config = {
+    # Nobody but the front reaches the kubelet, on the port that the node announces; the front asks for certificates.
+    "address": "127.0.0.1",
+    "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+    "authorization": {"mode": "AlwaysAllow"},
+}
+
+
+def real_config(declared: Config, *, really: Config, runtime_endpoint: str | None, fronted: bool) -> Config:
+    """The configuration that the kubelet really gets."""
+    config = merged(declared, really)
+    if runtime_endpoint is not None:
+        config = merged(config, {"containerRuntimeEndpoint": runtime_endpoint})
+    return merged(config, _FRONTED) if fronted else config
+
+
+def told_configz(effective: Config, declared: Config) -> Config:
+    """The kubelet's answer to /configz as it would be if it ran with the declared configuration."""
+    config = dict(effective["kubeletconfig"])
+    for field in (*_FRONTED, "containerRuntimeEndpoint", "featureGates", "crashLoopBackOff"):
+        config.pop(field, None)
+        if field in declared:
+            config[field] = declared[field]
+    config.setdefault("crashLoopBackOff", {"maxContainerRestartPeriod": UPSTREAM_PERIOD})
+    return {**effective, "kubeletconfig": config}

@@ -1,0 +1,1 @@
+"""The Container Runtime Interface as far as it is lied about."""

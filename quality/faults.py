@@ -1,0 +1,105 @@
+"""The faults and disturbances that are planted, and the true kubelets beside them."""
+
+from crashloop.spec.profile import REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
+from quality.fault import PASSES_ON, Accident, Fault, Meddling
+from quality.lies import Lie
+
+TRUE = Fault(name="true", sentence="is a true kubelet")
+TRUE_BEHIND_HELPERS = Fault(
+    name="true-behind-helpers",
+    sentence="is a true kubelet, behind a proxy and a front that change nothing",
+    meddling=PASSES_ON,
+    fronted=True,
+)
+
+RESTARTS_EARLY = Fault(
+    name="finishes-early",
+    sentence="takes exits for 1 s older than they are, and restarts too early",
+    meddling=Meddling(lie=Lie(finished_by_s=-1)),
+)
+RESTARTS_LATE = Fault(
+    name="finishes-late",
+    sentence="takes exits for 30 s younger than they are, and restarts too late",
+    meddling=Meddling(lie=Lie(finished_by_s=30)),
+)
+FORGETS_EXITED = Fault(
+    name="hides-exited",
+    sentence="does not see exited containers, and restarts without a delay",
+    meddling=Meddling(lie=Lie(hides_exited=True)),
+)
+REMOVES_EXITED = Fault(
+    name="removes-exited",
+    sentence="removes exited containers at once, and restarts without a delay",
+    meddling=Meddling(removes_exited=True),
+)
+CREATES_LATE = Fault(
+    name="creates-late",
+    sentence="creates the container of each restart 30 s late",
+    meddling=Meddling(create_late_s=30.0),
+)
+COUNTS_ONE_MORE = Fault(
+    name="counts-one-more",
+    sentence="counts one restart too many with each container",
+    meddling=Meddling(lie=Lie(restart_count_by=1)),
+)
+RESTARTS_BY_ITSELF = Fault(
+    name="replaces-exited",
+    sentence="has a runtime that restarts exited containers by itself, without a delay",
+    meddling=Meddling(replaces_exited=True),
+)
+STARTS_TWICE = Fault(
+    name="starts-twice",
+    sentence="starts two instances at each restart",
+    meddling=Meddling(starts_twice=True),
+)
+TAKES_FAILURE_FOR_SUCCESS = Fault(
+    name="tells-success",
+    sentence="takes exit code 1 for 0",
+    meddling=Meddling(lie=Lie(exit_codes={1: 0})),
+)
+SWAPS_EXIT_CODES = Fault(
+    name="swaps-codes",
+    sentence="takes exit code 42 for 43 and 43 for 42",
+    meddling=Meddling(lie=Lie(exit_codes={42: 43, 43: 42})),
+)
+
+REALLY_60S = Fault(
+    name="really-60s",
+    sentence="shows a maximum of 2 s and runs with 60 s",
+    really={"crashLoopBackOff": {"maxContainerRestartPeriod": "60s"}},
+    fronted=True,
+)
+REALLY_1S = Fault(
+    name="really-1s",
+    sentence="shows a maximum of 2 s and runs with 1 s",
+    really={"crashLoopBackOff": {"maxContainerRestartPeriod": "1s"}},
+    fronted=True,
+)
+REALLY_NOT_REDUCED = Fault(
+    name="really-not-reduced",
+    sentence="shows a reduced initial delay and runs with the old one",
+    really={"featureGates": {REDUCED_DECAY_GATE: False}},
+    fronted=True,
+)
+REALLY_NO_RULES = Fault(
+    name="really-no-rules",
+    sentence="shows restart rules and runs with their gates off",
+    really={"featureGates": {RESTART_RULES_GATE: False, RESTART_ALL_GATE: False}},
+    fronted=True,
+)
+
+KUBELET_KILLED = Fault(
+    name="kubelet-killed",
+    sentence="is killed and started again behind the recorder's back",
+    accident=Accident.KUBELET_KILLED,
+)
+RUNTIME_KILLED = Fault(
+    name="runtime-killed",
+    sentence="loses its runtime for a moment, and with it the runtime's event stream",
+    accident=Accident.RUNTIME_KILLED,
+)
+OTHER_CONFIGURATION = Fault(
+    name="other-configuration",
+    sentence="runs with a maximum of 4 s in place of 2 s, and says so",
+    really={"crashLoopBackOff": {"maxContainerRestartPeriod": "4s"}},
+)

@@ -1,0 +1,125 @@
+"""What the kubelet is told otherwise than it is: CRI answers, rewritten on their way from the runtime. Pure.
+
+Whatever a lie does not touch reaches the kubelet byte for byte or, in a message that is rewritten, as the unknown field
+that it is here.
+"""
+
+from collections.abc import MutableMapping, Sequence
+
+import msgspec
+
+from quality.cri import api_pb2
+
+RESTART_COUNT = "io.kubernetes.container.restartCount"
+"""Annotation in which the kubelet keeps restartCount with the runtime (pkg/kubelet/kuberuntime/labels.go@v1.37.1)."""
+
+SERVICE = "/runtime.v1.RuntimeService/"
+LIST_CONTAINERS = f"{SERVICE}ListContainers"
+CONTAINER_STATUS = f"{SERVICE}ContainerStatus"
+POD_SANDBOX_STATUS = f"{SERVICE}PodSandboxStatus"
+CREATE_CONTAINER = f"{SERVICE}CreateContainer"
+START_CONTAINER = f"{SERVICE}StartContainer"
+STOP_CONTAINER = f"{SERVICE}StopContainer"
+REMOVE_CONTAINER = f"{SERVICE}RemoveContainer"
+
+
+class Lie(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said about containers that is not so. The default is the truth."""
+
+    finished_by_s: int = 0
+    """Added to finishedAt."""
+    exit_codes: dict[int, int] = {}
+    """Exit codes that are told as others."""
+    restart_count_by: int = 0
+    """Added to restartCount."""
+    hides_exited: bool = False
+    """Exited containers are said not to be there."""
+
+
+TRUTH = Lie()
+
+
+class NotThere(Exception):
+    """The container is said not to be there."""
+
+
+def told(method: str, answer: bytes, lie: Lie) -> bytes:
+    """The runtime's answer as the kubelet hears it. Raises NotThere for the status of a container that is hidden."""
+    if lie == TRUTH:
+        return answer
+    if method == LIST_CONTAINERS:
+        return _told_list(answer, lie)
+    if method == CONTAINER_STATUS:
+        response = api_pb2.ContainerStatusResponse.FromString(answer)
+        if _is_hidden(response.status.state, lie):
+            raise NotThere(response.status.id)
+        _tell_status(response.status, lie)
+        return response.SerializeToString()
+    if method == POD_SANDBOX_STATUS:
+        return _told_sandbox(answer, lie)
+    return answer
+
+
+def _told_list(answer: bytes, lie: Lie) -> bytes:
+    response = api_pb2.ListContainersResponse.FromString(answer)
+    for index in _hidden(response.containers, lie):
+        del response.containers[index]
+    for each in response.containers:
+        _tell_restart_count(each.annotations, lie)
+    return response.SerializeToString()
+
+
+def _told_sandbox(answer: bytes, lie: Lie) -> bytes:
+    response = api_pb2.PodSandboxStatusResponse.FromString(answer)
+    for index in _hidden(response.containers_statuses, lie):
+        del response.containers_statuses[index]
+    for each in response.containers_statuses:
+        _tell_status(each, lie)
+    return response.SerializeToString()
+
+
+def _hidden(containers: Sequence[api_pb2.Container | api_pb2.ContainerStatus], lie: Lie) -> list[int]:
+    """Where the hidden ones stand, last first."""
+    return [index for index, each in reversed([*enumerate(containers)]) if _is_hidden(each.state, lie)]
+
+
+def _is_hidden(state: int, lie: Lie) -> bool:
+    return lie.hides_exited and state == api_pb2.CONTAINER_EXITED
+
+
+def _tell_status(status: api_pb2.ContainerStatus, lie: Lie) -> None:
+    _tell_restart_count(status.annotations, lie)
+    if status.state != api_pb2.CONTAINER_EXITED:
+        return
+    if status.finished_at:
+        status.finished_at += lie.finished_by_s * 10**9
+    if status.exit_code in lie.exit_codes:
+        status.exit_code = lie.exit_codes[status.exit_code]
+        # containerd's own words for the two (internal/cri/server/container_status.go at v2.3.7).
+        status.reason = "Error" if status.exit_code else "Completed"
+
+
+def _tell_restart_count(annotations: MutableMapping[str, str], lie: Lie) -> None:
+    if lie.restart_count_by and RESTART_COUNT in annotations:
+        annotations[RESTART_COUNT] = str(int(annotations[RESTART_COUNT]) + lie.restart_count_by)
+
+
+def exited_in(answer: bytes) -> tuple[str, ...]:
+    """Ids of the containers that have exited, from an answer to ListContainers."""
+    containers = api_pb2.ListContainersResponse.FromString(answer).containers
+    return tuple(each.id for each in containers if each.state == api_pb2.CONTAINER_EXITED)
+
+
+def is_restart(request: bytes) -> bool:
+    """Whether a CreateContainer request is for another than the first instance of a container."""
+    return api_pb2.CreateContainerRequest.FromString(request).config.metadata.attempt > 0
+
+
+def successor(request: bytes) -> bytes:
+    """The CreateContainer request with which the kubelet would restart the container that `request` has created."""
+    copy = api_pb2.CreateContainerRequest.FromString(request)
+    before = copy.config.metadata.attempt
+    copy.config.metadata.attempt = before + 1
+    copy.config.annotations[RESTART_COUNT] = str(before + 1)
+    copy.config.log_path = copy.config.log_path.replace(f"/{before}.log", f"/{before + 1}.log")
+    return copy.SerializeToString()

@@ -1,0 +1,63 @@
+"""The plan of the run. Pure but for reading the profiles that the nodes claim to run."""
+
+from collections.abc import Callable, Sequence
+
+from crashloop.profiles import load_profile
+from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode, Wave
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import PodScenario
+from quality.planted import Planted
+
+SUITE = "quality"
+
+
+def build_plan(
+    waves: Sequence[Sequence[Planted]],
+    *,
+    kubernetes_version: str,
+    budgets: Budgets,
+    kubelet_of: Callable[[Planted], str | None],
+) -> Plan:
+    """A node for each planted fault. `kubelet_of` gives the path of its kubelet; None is the cluster's own."""
+    planted = [each for wave in waves for each in wave]
+    return Plan(
+        suite=SUITE,
+        provider="local",
+        kubernetes_version=kubernetes_version,
+        scope="quick",
+        budgets=budgets,
+        profiles=tuple(_profile(each, kubelet_of(each)) for each in planted),
+        scenarios=tuple(scenario for each in planted for scenario in scenarios_of(each)),
+        judgements=tuple(
+            Judgement(requirement=requirement, scenario=trial.on(each.profile).name)
+            for each in planted
+            for trial in each.trials
+            for requirement in trial.judged_by
+        ),
+        waves=tuple(_wave(wave) for wave in waves if wave),
+    )
+
+
+def scenarios_of(planted: Planted) -> tuple[PodScenario, ...]:
+    """What runs on a node."""
+    return tuple(trial.on(planted.profile) for trial in planted.trials)
+
+
+def _profile(planted: Planted, kubelet: str | None) -> KubeletProfile:
+    declared = load_profile(planted.declared)
+    return KubeletProfile(
+        name=planted.profile,
+        config=declared.config,
+        description=f"{declared.description} Its kubelet {planted.fault.sentence}.",
+        kubelet_binary=kubelet,
+    )
+
+
+def _wave(planted: Sequence[Planted]) -> Wave:
+    """Scenarios that are watched longest are launched first."""
+    placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
+    placed.sort(key=lambda each: (-each[0].until.at_most_s, each[0].name))
+    return Wave(
+        nodes=tuple(PlannedNode(name=each.node, profile=each.profile) for each in planted),
+        placements={scenario.name: node for scenario, node in placed},
+    )

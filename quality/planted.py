@@ -1,0 +1,100 @@
+"""The table: which fault is planted on which node, what runs there, and what the suite has to say."""
+
+import msgspec
+
+from crashloop.verdict import Outcome
+from quality import faults
+from quality.fault import Fault
+from quality.scenarios import BY_RULE, CRASHING, INIT, POKED, REDUCED, SUCCEEDING, UNMATCHED, UNTIL_SUCCESS, Trial
+
+MAX_2S = "max-2s"
+REDUCED_DECAY = "reduced-decay"
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to come out on a node."""
+
+    outcome: Outcome
+    """FAIL: the node's verdicts come to exit code 1. PASS: to exit code 0, and every one is a PASS.
+    Anything else, for a disturbance: none is a FAIL, for nothing is wrong with Kubernetes."""
+    requirements: tuple[str, ...] = ()
+    """Each verdict of these has this very outcome, or at least one has for FAIL."""
+    says: str = ""
+    """Words that a finding of each of these verdicts holds: the cause."""
+
+
+class Planted(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of the run."""
+
+    fault: Fault
+    declared: str = MAX_2S
+    """Kubelet profile (manifests/kubelet) that the node claims to run."""
+    trials: tuple[Trial, ...]
+    expected: Expectation
+
+    @property
+    def node(self) -> str:
+        """Name of the node; a kubelet's sockets lie below a folder of that name, and their paths must be short."""
+        return self.fault.name
+
+    @property
+    def profile(self) -> str:
+        """Name of the node's profile."""
+        return f"{self.declared}--{self.fault.name}"
+
+
+def _fails(*requirements: str, says: str = "") -> Expectation:
+    return Expectation(outcome=Outcome.FAIL, requirements=requirements, says=says)
+
+
+def _says(outcome: Outcome, words: str, *requirements: str) -> Expectation:
+    return Expectation(outcome=outcome, requirements=requirements, says=words)
+
+
+PASSES = Expectation(outcome=Outcome.PASS)
+
+
+def _planted(fault: Fault, *trials: Trial, expected: Expectation, declared: str = MAX_2S) -> Planted:
+    return Planted(fault=fault, declared=declared, trials=trials, expected=expected)
+
+
+SLOW: tuple[Planted, ...] = (
+    _planted(faults.TRUE, UNTIL_SUCCESS, UNMATCHED, BY_RULE, CRASHING, expected=PASSES),
+    _planted(faults.TAKES_FAILURE_FOR_SUCCESS, UNTIL_SUCCESS, expected=_fails("BACKOFF-8")),
+    _planted(faults.SWAPS_EXIT_CODES, UNMATCHED, BY_RULE, expected=_fails("RULES-3", "RULES-4")),
+    _planted(faults.REALLY_NO_RULES, BY_RULE, expected=_fails("RULES-3")),
+    _planted(faults.RESTARTS_LATE, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "BACKOFF-7")),
+    _planted(faults.CREATES_LATE, CRASHING, BY_RULE, expected=_fails("BACKOFF-3", "BACKOFF-4")),
+    _planted(faults.REALLY_60S, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
+    _planted(faults.REALLY_NOT_REDUCED, REDUCED, expected=_fails("BACKOFF-3", "DECAY-1"), declared=REDUCED_DECAY),
+)
+"""Restarts that do not come, or come late: to be sure of that takes up to a minute and a half."""
+
+QUICK: tuple[Planted, ...] = (
+    _planted(faults.TRUE_BEHIND_HELPERS, CRASHING, POKED, SUCCEEDING, BY_RULE, expected=PASSES),
+    _planted(faults.RESTARTS_EARLY, CRASHING, POKED, expected=_fails("BACKOFF-2", "BACKOFF-20")),
+    _planted(faults.REALLY_1S, CRASHING, POKED, expected=_fails("BACKOFF-2", "BACKOFF-20")),
+    _planted(faults.FORGETS_EXITED, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-2", "BACKOFF-7")),
+    _planted(faults.REMOVES_EXITED, CRASHING, SUCCEEDING, expected=_fails("RULES-22")),
+    _planted(faults.RESTARTS_BY_ITSELF, CRASHING, BY_RULE, expected=_fails("BACKOFF-2", "RULES-16")),
+    _planted(faults.STARTS_TWICE, INIT, CRASHING, expected=_fails("BACKOFF-16", says="before it had exited")),
+    _planted(faults.COUNTS_ONE_MORE, CRASHING, BY_RULE, expected=_fails("RULES-15", "RULES-22")),
+    _planted(
+        faults.KUBELET_KILLED,
+        CRASHING,
+        expected=_says(Outcome.INCONCLUSIVE, "the kubelet was restarted meanwhile", *CRASHING.judged_by),
+    ),
+    _planted(
+        faults.RUNTIME_KILLED,
+        BY_RULE,
+        expected=_says(Outcome.INCONCLUSIVE, "runtime events were lost", "RULES-17"),
+    ),
+    _planted(
+        faults.OTHER_CONFIGURATION,
+        CRASHING,
+        expected=_says(Outcome.ERROR, "did not run with the profile's configuration", *CRASHING.judged_by),
+    ),
+)
+"""Restarts that come early, twice or are miscounted, and the disturbances."""
+
+WAVES = (SLOW, QUICK)

@@ -1,0 +1,130 @@
+"""What is run on each kubelet: short relatives of the conformance scenarios, and the requirements that they are judged by."""
+
+import msgspec
+
+from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+
+WATCH_S = 60.0
+"""How long a restart is waited for. A host under load excuses a delay by as much as it was stalled, so what is late has to be
+late by far."""
+QUIET_S = 66.0
+"""How long "it does not restart" is watched after the last exit: twice (the largest delay due, 2 s, and 30 s), and a little."""
+SPARE_S = 5.0
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod and what is judged on it, for any node."""
+
+    name: str
+    pod: Pod
+    until: Until
+    judged_by: tuple[str, ...]
+    mode: Mode = Mode.NATURAL
+
+    def on(self, profile: str) -> PodScenario:
+        """The scenario on a node with that profile."""
+        return PodScenario(
+            name=f"{self.name}--{profile}", profile=profile, pod=self.pod, until=self.until, mode=self.mode
+        )
+
+
+def _restarting(
+    name: str, *judged_by: str, restarts: int, policy: RestartPolicy = RestartPolicy.ALWAYS, container: Container
+) -> Trial:
+    return Trial(
+        name=name,
+        pod=Pod(containers=(container,), restart_policy=policy),
+        until=Until(restarts={container.name: restarts}, at_most_s=WATCH_S),
+        judged_by=judged_by,
+    )
+
+
+def _ending(
+    name: str,
+    *judged_by: str,
+    policy: RestartPolicy,
+    exits: int,
+    within_s: float,
+    phase: str,
+    container: Container,
+) -> Trial:
+    """`within_s`: how long all lives and the delays between them take at most."""
+    return Trial(
+        name=name,
+        pod=Pod(containers=(container,), restart_policy=policy),
+        until=Until(
+            exits={container.name: exits},
+            phase=phase,
+            at_least_s=within_s + QUIET_S,
+            at_most_s=within_s + QUIET_S + SPARE_S,
+        ),
+        judged_by=judged_by,
+    )
+
+
+def _by_rule(program: Program) -> Container:
+    return Container(program=program, restart_policy=RestartPolicy.NEVER, rules=(restart_in(42),))
+
+
+CRASHING = _restarting(
+    "crashing",
+    *("BACKOFF-2", "BACKOFF-3", "BACKOFF-4", "CONFIG-14", "RULES-22"),
+    restarts=5,
+    container=Container(program=exits_with(1, times=5)),
+)
+POKED = Trial(
+    name="poked",
+    # Lives that are no whole number of seconds, so that the patches, one a second, meet the delay early.
+    pod=Pod(containers=(Container(program=exits_with(1, after_s=0.5, times=8)),)),
+    until=Until(restarts={"app": 8}, at_most_s=WATCH_S),
+    judged_by=("BACKOFF-2", "BACKOFF-20"),
+    mode=Mode.ANNOTATED,
+)
+"""Without the requeue's jitter, which makes a delay that is too short by a second as long as the one that is due."""
+SUCCEEDING = _restarting(
+    "succeeding", "BACKOFF-7", "RULES-22", restarts=5, container=Container(program=exits_with(0, times=5))
+)
+BY_RULE = _restarting(
+    "by-rule",
+    *("RULES-3", "RULES-15", "RULES-16", "RULES-17"),
+    restarts=4,
+    policy=RestartPolicy.NEVER,
+    container=_by_rule(exits_with(42, times=4)),
+)
+INIT = Trial(
+    name="init",
+    pod=Pod(
+        containers=(
+            Container(name="setup", kind=ContainerKind.INIT, program=runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
+            Container(program=HOLDS),
+        )
+    ),
+    until=Until(restarts={"setup": 4}, at_most_s=WATCH_S),
+    judged_by=("BACKOFF-16",),
+)
+REDUCED = _restarting(
+    "reduced",
+    *("DECAY-1", "BACKOFF-2", "BACKOFF-3"),
+    restarts=5,
+    container=Container(program=exits_with(1, times=5)),
+)
+UNTIL_SUCCESS = _ending(
+    "until-success",
+    "BACKOFF-8",
+    policy=RestartPolicy.ON_FAILURE,
+    exits=3,
+    within_s=11.0,
+    phase="Succeeded",
+    container=Container(program=runs((1, 1), (1, 1), (1, 0))),
+)
+UNMATCHED = _ending(
+    "unmatched",
+    "RULES-4",
+    policy=RestartPolicy.NEVER,
+    exits=1,
+    within_s=3.0,
+    phase="Failed",
+    container=_by_rule(runs((1, 43))),
+)

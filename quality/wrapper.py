@@ -1,0 +1,110 @@
+"""A wrong kubelet: the real one with helpers around it. `python -m quality.wrapper --fault NAME -- KUBELET ARGUMENTS`.
+
+It takes the place of a node's kubelet: hands on SIGTERM and SIGINT, ends as the kubelet ends, and takes all that it started
+with it, also when it is killed itself.
+"""
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import yaml
+
+from quality import faults
+from quality.accidents import kill_runtime, life_begins
+from quality.arguments import value_of, with_value
+from quality.configuration import Config, real_config
+from quality.cri_proxy import CriProxy
+from quality.fault import Accident, Fault
+from quality.front import Front
+
+ALL = {each.name: each for each in vars(faults).values() if isinstance(each, Fault)}
+
+_DIES_WITH_US = ("setpriv", "--pdeathsig=KILL")
+_UNIX = "unix://"
+
+
+class Kubelet:
+    """The real kubelet as a child process."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = argv
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_to_return = False
+
+    async def run(self) -> int:
+        """Start it and return its exit code once it ends, unless it was killed to return."""
+        while True:
+            self._process = await asyncio.create_subprocess_exec(*_DIES_WITH_US, *self._argv)
+            code = await self._process.wait()
+            if not self._is_to_return:
+                return code if code >= 0 else 128 - code
+            self._is_to_return = False
+
+    def signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
+
+    def kill_to_return(self) -> None:
+        """Kill it; it is started again at once."""
+        self._is_to_return = True
+        self.signal(signal.SIGKILL)
+
+
+async def wrap(fault: Fault, argv: Sequence[str]) -> int:
+    """Run a kubelet with a fault; its exit code."""
+    config_path = Path(value_of("--config", argv) or "")
+    declared: Config = yaml.safe_load(config_path.read_text(encoding="utf-8"))
+    runtime_socket = Path(declared["containerRuntimeEndpoint"].removeprefix(_UNIX))
+    async with AsyncExitStack() as helpers:
+        endpoint = None
+        if fault.meddling is not None:
+            ours = runtime_socket.with_suffix(".cri")
+            proxy = CriProxy(listen=ours, runtime=runtime_socket, meddling=fault.meddling)
+            await proxy.start()
+            helpers.push_async_callback(proxy.stop)
+            endpoint = f"{_UNIX}{ours}"
+        if fault.fronted:
+            front = Front(address=value_of("--node-ip", argv) or "", declared=declared)
+            await front.start()
+            helpers.push_async_callback(front.stop)
+        config = real_config(declared, really=fault.really, runtime_endpoint=endpoint, fronted=fault.fronted)
+        real_path = config_path.with_name(f"really-{config_path.name}")
+        real_path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+        kubelet = Kubelet(with_value("--config", str(real_path), argv))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, kubelet.signal, number)
+        mishap = asyncio.create_task(_mishap(fault, kubelet, Path(declared["podLogsDir"]), runtime_socket))
+        try:
+            return await kubelet.run()
+        finally:
+            mishap.cancel()
+
+
+async def _mishap(fault: Fault, kubelet: Kubelet, pod_logs: Path, runtime_socket: Path) -> None:
+    """The fault's accident, once, when a container of the node begins its third life."""
+    if fault.accident is None:
+        return
+    await life_begins(pod_logs, 2)
+    match fault.accident:
+        case Accident.KUBELET_KILLED:
+            kubelet.kill_to_return()
+        case Accident.RUNTIME_KILLED:
+            await kill_runtime(runtime_socket)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m quality.wrapper", description=__doc__)
+    parser.add_argument("--fault", required=True, choices=sorted(ALL))
+    parser.add_argument("kubelet", nargs="+", metavar="-- KUBELET ARGUMENTS")
+    chosen = parser.parse_args()
+    return asyncio.run(wrap(ALL[chosen.fault], chosen.kubelet))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
