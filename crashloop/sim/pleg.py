@@ -63,7 +63,8 @@ class Pleg:
             return
         now = self._loop.now
         if now < self._runtime.ready_ns:
-            self._loop.at(self._runtime.ready_ns, self._relist)
+            self._planned = True
+            self._loop.at(self._runtime.ready_ns, self._periodic)
             return
         changed, died = self.refresh()
         self._relisted_ns = now

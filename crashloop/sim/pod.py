@@ -91,10 +91,12 @@ class PodView:
     """All instances of a pod as a sync sees them, newest first."""
 
     def __init__(self, instances: list[Instance]) -> None:
+        views = [View(each, each.seen) for each in reversed(instances) if Seen.NOT_YET < each.seen < Seen.REMOVED]
         self._by_name: dict[str, list[View]] = {}
-        for instance in reversed(instances):
-            if Seen.NOT_YET < instance.seen < Seen.REMOVED:
-                self._by_name.setdefault(instance.name, []).append(View(instance, instance.seen))
+        for view in views:
+            self._by_name.setdefault(view.instance.name, []).append(view)
+        self.key = tuple(views)
+        """Two views with the same key show the same."""
 
     def newest(self, name: str) -> View | None:
         views = self._by_name.get(name)

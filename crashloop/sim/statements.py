@@ -5,6 +5,7 @@ of the same sync, so a back-off shows one sync later (reason cache), and a start
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from crashloop.sim.behaviour import Behaviour, S
@@ -31,6 +32,8 @@ class Statements:
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
         self._stated = "Pending"
+        self._made: tuple[dict[str, Any], str] = ({}, "Pending")
+        self._made_of: tuple[object, ...] | None = None
         self._last: dict[str, State] = {}
         """The last state stated of each container; it outlives the exited instance."""
 
@@ -47,7 +50,13 @@ class Statements:
         self._last = before._last
 
     def status(self, view: PodView) -> tuple[dict[str, Any], str]:
-        """The PodStatus, and the true phase."""
+        """The PodStatus, and the true phase. What has not changed is not made again."""
+        key = view.key, tuple(self.reasons.items()), frozenset(self.reset), tuple(self.pod.images.values())
+        if key != self._made_of:
+            self._made, self._made_of = self._make(view), key
+        return self._made
+
+    def _make(self, view: PodView) -> tuple[dict[str, Any], str]:
         pod, behaviour = self.pod, self.policies.behaviour
         phase = self.phase(view)
         self._stated = self._stated_phase(phase, view)
@@ -194,4 +203,9 @@ def _terminated(instance: Instance, code_offset: int, behaviour: Behaviour) -> S
 
 def _stamp(t_ns: int | None) -> str | None:
     """A time as the API writes it, in whole seconds."""
-    return None if t_ns is None else datetime.fromtimestamp(t_ns // S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if t_ns is None else _written(t_ns // S)
+
+
+@lru_cache
+def _written(t_s: int) -> str:
+    return datetime.fromtimestamp(t_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
