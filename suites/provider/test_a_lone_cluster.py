@@ -1,19 +1,23 @@
 """A cluster that is alone on its host gives everything back, the host's own settings included."""
 
-from crashloop.cluster.ownership import list_clusters
 from crashloop.kube.client import KubeApi
 
 from .conftest import Kit, node
 from .pods import counting_pod
 from .traces import traces
 
+NAME = "kit-lone"
+STAYS = ("mount", "link", "route", "folder", "file")
+"""Traces that no cluster may take away either."""
 
-def test_nothing_is_left_of_a_cluster_that_was_taken_down(kit: Kit) -> None:
-    others = tuple(record.name for record in list_clusters())
-    before = traces(except_of=others)
-    with kit.up("kit-lone", node("node-stock", "stock")) as cluster:
+
+def test_nothing_is_left_of_a_cluster_that_was_taken_down_and_nothing_else_is_gone(kit: Kit) -> None:
+    before = traces(of=NAME)
+    with kit.up(NAME, node("node-stock", "stock")) as cluster:
         with counting_pod(KubeApi(cluster.info.kubeconfig), cluster, node="node-stock") as pod:
             pod.count_beyond(3)
-        assert len(traces(except_of=others)) > len(before)
-    assert traces(except_of=others) == before
+        assert {line.split()[0] for line in traces(of=NAME) - before} >= {"process", "link", "route", "cgroup", "state"}
+    after = traces(of=NAME)
+    assert after - before == set()
+    assert {line for line in before - after if line.startswith(STAYS)} == set()
     cluster.down()

@@ -30,14 +30,13 @@ Owner = Callable[[str], "subprocess.Popen[str]"]
 
 @pytest.fixture
 def before(cluster: Cluster) -> set[str]:
-    """Traces on the host while only the shared cluster is up."""
-    return seen(cluster)
+    """Traces on the host before the test; the shared cluster is up all the time."""
+    return traces(of=NAME)
 
 
-def seen(cluster: Cluster) -> set[str]:
-    """Traces on the host that are not those of clusters which were there before."""
-    names = {record.name for record in list_clusters()} | {cluster.info.name}
-    return traces(except_of=tuple(names - {NAME}))
+def left_since(before: set[str]) -> set[str]:
+    """What the test has left on the host."""
+    return traces(of=NAME) - before
 
 
 @pytest.fixture
@@ -89,18 +88,18 @@ def has_an_api_server() -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 @pytest.mark.parametrize("moment", [has_begun, has_an_api_server], ids=lambda moment: moment.__name__)
 def test_nothing_is_left_of_a_start_that_was_interrupted(
-    owner: Owner, cluster: Cluster, before: set[str], moment: Callable[[], bool], number: signal.Signals
+    owner: Owner, before: set[str], moment: Callable[[], bool], number: signal.Signals
 ) -> None:
     process = owner("hold")
     wait_until(moment.__name__, moment, timeout_s=60, every_s=0.02)
     process.send_signal(number)
     process.wait(60)
-    assert seen(cluster) == before
+    assert left_since(before) == set()
 
 
 @pytest.mark.parametrize("all_of_it", [False, True], ids=["owner", "everything"])
 def test_the_next_start_removes_a_cluster_whose_owner_was_killed(
-    owner: Owner, cluster: Cluster, before: set[str], all_of_it: bool
+    owner: Owner, before: set[str], all_of_it: bool
 ) -> None:
     process = owner("hold")
     wait_until_up(process)
@@ -109,20 +108,19 @@ def test_the_next_start_removes_a_cluster_whose_owner_was_killed(
     if all_of_it:
         for pid in marked_processes(ClusterStore().find(NAME).path):
             os.kill(pid, signal.SIGKILL)
+    assert left_since(before) != set()
     orphan = record()
     assert orphan is not None
     assert (orphan.owner_alive, orphan.kept) == (False, False)
-    assert reap() == (NAME,)
-    assert seen(cluster) == before
+    assert NAME in reap()
+    assert left_since(before) == set()
 
 
-def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(
-    kit: Kit, owner: Owner, cluster: Cluster, before: set[str]
-) -> None:
+def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(kit: Kit, owner: Owner, before: set[str]) -> None:
     process = owner("keep")
     wait_until_up(process)
     process.wait(60)
-    assert reap() == ()
+    assert NAME not in reap()
     kept = record()
     assert kept is not None
     assert (kept.owner_alive, kept.kept, kept.nodes) == (False, True, ("node-stock",))
@@ -132,7 +130,7 @@ def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(
     with counting_pod(api, again, node="node-stock") as pod:
         pod.count_beyond(1)
     again.down()
-    assert seen(cluster) == before
+    assert left_since(before) == set()
 
 
 def test_a_cluster_in_use_is_not_removed_without_force(cluster: Cluster, api: KubeApi) -> None:
@@ -151,18 +149,16 @@ def test_two_clusters_run_side_by_side(kit: Kit, cluster: Cluster, api: KubeApi,
                 neighbour.count_beyond(pod.count() + 3)
             other.down()
             pod.count_beyond(pod.count() + 3)
-    assert seen(cluster) == before
+    assert left_since(before) == set()
 
 
-def test_a_node_whose_kubelet_refuses_its_profile_is_named_and_nothing_is_left(
-    kit: Kit, cluster: Cluster, before: set[str]
-) -> None:
+def test_a_node_whose_kubelet_refuses_its_profile_is_named_and_nothing_is_left(kit: Kit, before: set[str]) -> None:
     with pytest.raises(ClusterError) as caught, kit.up(NAME, node("node-bad", "max-301s")):
         pass
     message = str(caught.value)
     assert message.startswith("node node-bad (profile max-301s): kubelet ended with exit code 1")
     assert "must be set between 1s and 300s" in message
-    assert seen(cluster) == before
+    assert left_since(before) == set()
 
 
 def test_a_node_that_cannot_be_added_leaves_the_cluster_as_it_was(
@@ -172,4 +168,4 @@ def test_a_node_that_cannot_be_added_leaves_the_cluster_as_it_was(
     with pytest.raises(ClusterError, match="node node-bad"):
         cluster.add_nodes((node("node-bad", "max-301s"),), SilentProgress())
     assert {each["metadata"]["name"] for each in api.nodes()} == nodes
-    assert seen(cluster) == before
+    assert left_since(before) == set()

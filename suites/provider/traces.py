@@ -15,16 +15,21 @@ WELL_KNOWN = (*HOST_FOLDERS, "/run/containerd", "/run/netns", "/run/flannel", "/
 """Folders that a kubelet, a container runtime or a CNI plugin makes where nobody tells it otherwise."""
 
 
-def traces(*, except_of: tuple[str, ...] = ()) -> set[str]:
-    """Processes, mounts, namespaces, links, routes, cgroups, sockets, folders and sysctls of this host that could be ours.
+def traces(*, of: str) -> set[str]:
+    """Processes, mounts, links, routes, cgroups, folders and sysctls of this host, those of other clusters left out.
 
-    `except_of` names clusters that may be there.
+    `of` names the cluster that is looked for. Other clusters may come and go meanwhile, and while there are any,
+    what all clusters have in common does not count.
     """
     store = ClusterStore()
-    others = tuple(str(store.root / name) for name in except_of)
-    cgroups = tuple(f"/crashloop/{name}" for name in except_of)
-    found = {*_processes(others, cgroups), *_mounts(), *_links(others), *_folders(store, except_of), *_sysctls()}
-    return found | {line for line in _cgroups() if not any(f"{name}/" in f"{line}/" for name in cgroups)}
+    names = tuple(state.path.name for state in store.folders() if state.path.name != of)
+    others = tuple(str(store.root / name) for name in names)
+    cgroups = tuple(f"/crashloop/{name}" for name in names)
+    found = {*_processes(others, cgroups), *_mounts(), *_links(others), *_folders(store, names)}
+    found |= {line for line in _cgroups() if not any(f"{name}/" in f"{line}/" for name in cgroups)}
+    if names:
+        return {line for line in found if not line.endswith("/crashloop")}
+    return found | set(_sysctls())
 
 
 def _processes(others: tuple[str, ...], cgroups: tuple[str, ...]) -> Iterator[str]:
@@ -65,8 +70,8 @@ def _cgroups() -> Iterator[str]:
         yield f"cgroup {folder}"
 
 
-def _folders(store: ClusterStore, except_of: tuple[str, ...]) -> Iterator[str]:
-    yield from (f"state {state.path}" for state in store.folders() if state.path.name not in except_of)
+def _folders(store: ClusterStore, others: tuple[str, ...]) -> Iterator[str]:
+    yield from (f"state {state.path}" for state in store.folders() if state.path.name not in others)
     for top in WELL_KNOWN:
         yield from (f"folder {folder}" for folder, _, _ in os.walk(top))
         yield from (f"file {folder}/{name}" for folder, _, names in os.walk(top) for name in names)
