@@ -32,11 +32,11 @@ def too_early(case: Case, delay: Delay) -> Finding | None:
 
 
 def _open_windows(delay: Delay, shortest: Span) -> tuple[Due, ...]:
-    """The windows that may have begun when the start came. Stamps are rounded down, so the true span is less than
-    the one read plus a step."""
-    step_ns = round(shortest.resolution_s * 1e9)
-    longest_ns = round(shortest.seconds * 1e9) + max(step_ns - 1, 0)
-    return tuple(due for due in delay.due.windows if round(due.delay_s * 1e9) <= longest_ns)
+    """The windows that may have begun when the start came."""
+    due, longest_ns = delay.due, shortest.longest_ns
+    if not due.alternatives:
+        return (due,) if round(due.delay_s * 1e9) <= longest_ns else ()
+    return tuple(each for each in due.windows if round(each.delay_s * 1e9) <= longest_ns)
 
 
 def too_late(case: Case, delay: Delay) -> Finding | None:
@@ -48,7 +48,7 @@ def too_late(case: Case, delay: Delay) -> Finding | None:
     begun = _open_windows(delay, shortest) if shortest else ()
     if shortest is None or not begun:
         return None
-    last = max(begun, key=lambda due: due.latest_s)
+    last = begun[0] if len(begun) == 1 else max(begun, key=lambda due: due.latest_s)
     taken = delay.to_create
     if taken is not None:
         return _late_by(case, delay, last, taken, "was created", allowance_s=0.0)
@@ -57,7 +57,7 @@ def too_late(case: Case, delay: Delay) -> Finding | None:
 
 def _late_by(case: Case, delay: Delay, due: Due, taken: Span, verb: str, *, allowance_s: float) -> Finding | None:
     excess_s = taken.seconds - due.latest_s
-    if round(excess_s * 1e9) <= 0:
+    if excess_s < 1e-9:
         return None
     seen = (
         f"{delay.name} {verb} {seconds(taken.seconds, unlike=due.latest_s)} after the exit {at_lines(taken.lines)}; "

@@ -7,12 +7,13 @@ in for the create, and `START_SHARE_S` is what create -> start may have taken of
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.checks.observed import observed
-from crashloop.checks.resets import Reset, decided_after, ran, reset_during, resets_of
+from crashloop.checks.resets import decided_after, ran, reset_during, resets_of
 from crashloop.history.facts import Fact, Span, span
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -23,7 +24,7 @@ START_SHARE_S = 5.0
 """Create -> start on a loaded two-core node takes 2 to 5 s (kubelet-semantics 1.5, epsilon)."""
 
 
-class Delay(msgspec.Struct, frozen=True, kw_only=True):
+class Delay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What followed an exit: the start by restart `due.restart`, if there was one."""
 
     pod: PodHistory
@@ -37,6 +38,10 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """Exit -> start by the channel that shows it shortest; None while there is no start."""
     to_create: Span | None
     """Exit -> the runtime's create; None if the runtime did not see it."""
+    window_ns: tuple[int, int] | None
+    """From the exit to the create or start in UTC; None without a start, or without a common clock."""
+    row: dict[str, Any]
+    """As the report draws it."""
 
     @property
     def name(self) -> str:
@@ -54,14 +59,6 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
         attempt = instances[following] if following < len(instances) else None
         return attempt if attempt is not None and not attempt.has_run else None
 
-    @property
-    def window_ns(self) -> tuple[int, int] | None:
-        """From the exit to the start in UTC; None without a start, or without a common clock."""
-        later = None if self.next is None else (self.next.created or self.next.start)
-        if self.exit is None or later is None or self.exit.utc_ns is None or later.utc_ns is None:
-            return None
-        return self.exit.utc_ns, later.utc_ns
-
 
 def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[Delay, ...]:
     """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
@@ -77,25 +74,38 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[Delay]:
         previous = instances[due.restart - 1]
         following = instances[due.restart] if due.restart < len(instances) else None
         reset = reset_during(resets, previous, following, case.recording.end_ns)
+        shortest = _shortest(previous, following) if following else None
+        to_create = span(previous.exit, following.created) if following else None
+        window_ns = _window_ns(previous, following) if following else None
         yield Delay(
             pod=pod,
             container=container,
-            due=_since_trigger(due, previous, reset),
+            due=due,
             decided=decided_after(case, container, due.restart - 1, previous, reset),
             previous=previous,
             next=following,
-            shortest=_shortest(previous, following) if following else None,
-            to_create=span(previous.exit, following.created) if following else None,
+            shortest=shortest,
+            to_create=to_create,
+            window_ns=window_ns,
+            row={
+                "container": container,
+                "restart": due.restart,
+                "due_s": due.delay_s,
+                "latest_s": due.latest_s,
+                "seen_s": shortest.seconds if shortest else None,
+                "created_s": to_create.seconds if to_create else None,
+                "stalled_s": round(case.recording.host.stalled_s(*window_ns), 3) if window_ns else 0.0,
+                "channel": shortest.channel if shortest else "",
+                "reason": due.reason,
+            },
         )
 
 
-def _since_trigger(due: Due, previous: Instance, reset: Reset | None) -> Due:
-    """A container that had stopped before RestartAllContainers was triggered is late only from the trigger on."""
-    exited = previous.exit
-    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.t_ns:
-        return due
-    latest_s = due.latest_s + (reset.t_ns - exited.utc_ns) / 1e9
-    return msgspec.structs.replace(due, latest_s=latest_s)
+def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | None:
+    ended, later = previous.exit, following.created or following.start
+    if ended is None or later is None or ended.utc_ns is None or later.utc_ns is None:
+        return None
+    return ended.utc_ns, later.utc_ns
 
 
 def _shortest(previous: Instance, following: Instance) -> Span | None:
@@ -105,7 +115,7 @@ def _shortest(previous: Instance, following: Instance) -> Span | None:
     if not found:
         mixed = (span(previous.exited, following.journal_started), span(previous.journal_exited, following.started))
         found = [each for each in mixed if each is not None]
-    return min(found, key=lambda each: each.seconds + each.resolution_s, default=None)
+    return min(found, key=lambda each: each.longest_ns, default=None)
 
 
 def all_delays(case: Case) -> Iterator[Delay]:

@@ -1,7 +1,6 @@
 """Checkers of delays: every delay against both its bounds, and what single requirements ask of some of them."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from crashloop.checks.bounds import too_early, too_late
 from crashloop.checks.case import Case
@@ -119,7 +118,7 @@ def judged(
     seen = sum(1 for each in judged if each.shortest is not None and counts(each))
     if seen < needed and not findings:
         findings.append(inconclusive(f"{count(seen, what, rest)} seen, {needed} needed: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"delays": [row(case, each) for each in judged]})
+    return Checked(findings=tuple(findings), facts={"delays": [each.row for each in judged]})
 
 
 def _bounds(case: Case, delay: Delay, *, early: bool, late: bool) -> Iterable[Finding]:
@@ -131,19 +130,3 @@ def _bounds(case: Case, delay: Delay, *, early: bool, late: bool) -> Iterable[Fi
         overdue = slow or missing_restart(case, delay, delay.due.reason)
         if overdue is not None:
             yield overdue
-
-
-def row(case: Case, delay: Delay) -> dict[str, Any]:
-    """A delay as the report draws it."""
-    seen, created, window_ns = delay.shortest, delay.to_create, delay.window_ns
-    return {
-        "container": delay.container,
-        "restart": delay.due.restart,
-        "due_s": delay.due.delay_s,
-        "latest_s": delay.due.latest_s,
-        "seen_s": seen.seconds if seen else None,
-        "created_s": created.seconds if created else None,
-        "stalled_s": round(case.recording.host.stalled_s(*window_ns), 3) if window_ns else 0.0,
-        "channel": seen.channel if seen else "",
-        "reason": delay.due.reason,
-    }

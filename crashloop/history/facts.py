@@ -3,7 +3,10 @@
 import msgspec
 
 from crashloop.history.clock import Clocks
-from crashloop.history.event import Channel, Clock, Event
+from crashloop.history.event import Channel, Clock
+from crashloop.history.lines import Line
+
+_UTC = Clock.UTC
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
@@ -18,24 +21,32 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     resolution_ns: int = 1
 
 
-def fact_of(line: int, event: Event, clocks: Clocks | None = None) -> Fact:
-    """The moment of an event. Boot time becomes UTC by `clocks`, and has no UTC without them."""
-    if event.clock is Clock.UTC:
-        utc_ns: int | None = event.t_ns
-    else:
-        utc_ns = clocks.utc_ns(event.t_ns) if clocks else None
-    return Fact(line, event.channel, event.t_ns, utc_ns, event.resolution_ns)
+def fact_of(number: int, line: Line, clocks: Clocks | None = None) -> Fact:
+    """The moment of a line. Boot time becomes UTC by `clocks`, and has no UTC without them."""
+    if line.clock is _UTC:
+        return Fact(number, line.channel, line.t_ns, line.t_ns, line.resolution_ns)
+    utc_ns = clocks.utc_ns(line.t_ns) if clocks else None
+    return Fact(number, line.channel, line.t_ns, utc_ns, line.resolution_ns)
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """The time from one fact to a later one."""
 
-    seconds: float
-    resolution_s: float
-    """The true span may be longer by up to this much: both stamps are rounded down."""
+    ns: int
+    step_ns: int
+    """Both stamps are rounded down, so the true span is less than `ns` plus this; 0 where they are exact."""
     lines: tuple[int, int]
     channel: str
     """The channel of both facts, or both joined by +."""
+
+    @property
+    def seconds(self) -> float:
+        return self.ns / 1e9
+
+    @property
+    def longest_ns(self) -> int:
+        """The longest that the true span can be, in whole nanoseconds."""
+        return self.ns + max(self.step_ns - 1, 0)
 
 
 def span(earlier: Fact | None, later: Fact | None) -> Span | None:
@@ -43,16 +54,18 @@ def span(earlier: Fact | None, later: Fact | None) -> Span | None:
     if earlier is None or later is None:
         return None
     if earlier.channel is later.channel:
-        difference_ns, channel = later.own_ns - earlier.own_ns, earlier.channel.value
-        resolution_ns = max(earlier.resolution_ns, later.resolution_ns)
-    elif earlier.utc_ns is not None and later.utc_ns is not None:
-        difference_ns, channel = later.utc_ns - earlier.utc_ns, f"{earlier.channel.value}+{later.channel.value}"
-        resolution_ns = earlier.resolution_ns + later.resolution_ns
-    else:
+        step_ns = max(earlier.resolution_ns, later.resolution_ns)
+        return Span(
+            later.own_ns - earlier.own_ns,
+            step_ns if step_ns > 1 else 0,
+            (earlier.line, later.line),
+            earlier.channel.value,
+        )
+    if earlier.utc_ns is None or later.utc_ns is None:
         return None
     return Span(
-        seconds=difference_ns / 1e9,
-        resolution_s=resolution_ns / 1e9 if resolution_ns > 1 else 0.0,
-        lines=(earlier.line, later.line),
-        channel=channel,
+        later.utc_ns - earlier.utc_ns,
+        earlier.resolution_ns + later.resolution_ns,
+        (earlier.line, later.line),
+        f"{earlier.channel.value}+{later.channel.value}",
     )

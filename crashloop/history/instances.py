@@ -17,7 +17,7 @@ SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
 
 
-class RuntimeInstance(msgspec.Struct, kw_only=True):
+class RuntimeInstance(msgspec.Struct, kw_only=True, gc=False):
     """What the runtime's events say about one container id."""
 
     container_id: str
@@ -35,7 +35,7 @@ class RuntimeInstance(msgspec.Struct, kw_only=True):
         )
 
 
-class Life(msgspec.Struct, kw_only=True):
+class Life(msgspec.Struct, kw_only=True, gc=False):
     """What the journal says about one life."""
 
     number: int
@@ -44,7 +44,7 @@ class Life(msgspec.Struct, kw_only=True):
     exit_code: int | None = None
 
 
-class Instance(msgspec.Struct, frozen=True, kw_only=True):
+class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One run of a container, from creation to exit. `ordinal` 0 is the first start, n the start by restart n."""
 
     ordinal: int

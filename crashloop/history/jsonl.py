@@ -4,14 +4,20 @@ Reading never raises on what is in the file: each fault becomes a `Damage` with 
 it as far as that makes sense. What a damaged history can still prove is for the judge to decide.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from crashloop.history.event import HISTORY_FORMAT, Event, Kind
 
 _FAMILY, _, _NUMBER = HISTORY_FORMAT.partition("/")
+_BEGIN, _END = Kind.BEGIN, Kind.END
+
+
+class _Begin(msgspec.Struct):
+    kind: str
+    data: dict[str, Any] = {}
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +29,23 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     """The recording merely stops here: what stands before this line is whole."""
 
 
-class Numbered(NamedTuple):
+class _Placed(Protocol):
+    """What the order of the lines is judged by."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def kind(self) -> Kind: ...
+
+
+T = TypeVar("T", bound=_Placed)
+
+
+class Numbered(NamedTuple, Generic[T]):
     """An event and the line of the history on which it stands."""
 
     line: int
-    event: Event
+    event: T
 
 
 def to_line(event: Event) -> bytes:
@@ -35,13 +53,26 @@ def to_line(event: Event) -> bytes:
     return msgspec.json.encode(event) + b"\n"
 
 
-def read_events(lines: Iterable[bytes]) -> Iterator[Numbered | Damage]:
-    """The events of a history in the order of the file, and where it is damaged. Reads one line at a time."""
-    decode = msgspec.json.Decoder(Event).decode
+_decode_event = msgspec.json.Decoder(Event).decode
+
+
+def read_events(lines: Iterable[bytes]) -> Iterator[Numbered[Event] | Damage]:
+    """The events of a history as they were written, in the order of the file, and where it is damaged."""
+    return read_lines(lines, _decode_event)
+
+
+def read_lines(lines: Iterable[bytes], decode: Callable[[bytes], T]) -> Iterator[Numbered[T] | Damage]:
+    """The lines of a history in the order of the file, and where it is damaged. Reads one line at a time.
+
+    `decode` makes an event of a line, or raises msgspec.DecodeError.
+    """
     expected, number, ended = 0, 0, False
     for number, line in enumerate(lines, start=1):
         if ended:
             yield Damage(line=number, problem="an event follows the end event")
+            return
+        if number == 1 and (unsupported := _unsupported(line)) is not None:
+            yield Damage(line=number, problem=unsupported)
             return
         try:
             event = decode(line)
@@ -49,23 +80,19 @@ def read_events(lines: Iterable[bytes]) -> Iterator[Numbered | Damage]:
             yield _unreadable(number, line, error)
             expected += 1
             continue
-        if number == 1 and event.kind is not Kind.BEGIN:
-            yield Damage(line=1, problem=f"the history starts with {event.kind!s}; a begin event was expected")
-        if event.kind is Kind.BEGIN:
-            fatal = "a second recording begins here" if number > 1 else _unsupported(event.data)
-            if fatal:
-                yield Damage(line=number, problem=fatal)
-                return
-        if event.seq < expected:
-            yield Damage(
-                line=number, problem=f"seq {event.seq} where {expected} was expected: repeated or out of order"
-            )
+        kind, seq = event.kind, event.seq
+        if number == 1 and kind is not _BEGIN:
+            yield Damage(line=1, problem=f"the history starts with {kind!s}; a begin event was expected")
+        if number > 1 and kind is _BEGIN:
+            yield Damage(line=number, problem="a second recording begins here")
+            return
+        if seq < expected:
+            yield Damage(line=number, problem=f"seq {seq} where {expected} was expected: repeated or out of order")
             continue
-        if event.seq > expected:
-            missing = event.seq - expected
-            yield Damage(line=number, problem=f"seq {event.seq} where {expected} was expected: {missing} missing")
-        expected = event.seq + 1
-        ended = event.kind is Kind.END
+        if seq > expected:
+            yield Damage(line=number, problem=f"seq {seq} where {expected} was expected: {seq - expected} missing")
+        expected = seq + 1
+        ended = kind is _END
         yield Numbered(number, event)
     if not ended:
         problem = "no end event: the recording stopped before it was sealed" if number else "the history is empty"
@@ -80,10 +107,14 @@ def _unreadable(number: int, line: bytes, error: Exception) -> Damage:
     return Damage(line=number, problem=f"not JSON ({error})")
 
 
-def _unsupported(begin: dict[str, Any]) -> str | None:
-    """Why this version cannot read what follows; None if it can."""
-    written = begin.get("format")
-    if written == HISTORY_FORMAT:
+def _unsupported(first: bytes) -> str | None:
+    """Why this version cannot read what follows the first line; None if it can, or if that line is no begin event."""
+    try:
+        begin = msgspec.json.decode(first, type=_Begin)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    written = begin.data.get("format")
+    if begin.kind != Kind.BEGIN or written == HISTORY_FORMAT:
         return None
     family, _, number = str(written).partition("/")
     if family == _FAMILY and number.isdigit() and int(number) > int(_NUMBER):

@@ -1,6 +1,5 @@
-"""The `data` of events, typed. A field that is missing or of the wrong type is damage of the file."""
+"""The `data` of events, typed; what nobody judges is left out."""
 
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -30,19 +29,19 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     """refused: what the API server objects to, each with field, reason and message."""
 
 
-class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
+class ClockReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`clock`."""
 
     boot_ns: int
 
 
-class Stall(msgspec.Struct, frozen=True, kw_only=True):
+class Stall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`stall`."""
 
     stalled_ns: int
 
 
-class Pressure(msgspec.Struct, frozen=True, kw_only=True):
+class Pressure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`pressure`."""
 
     some_us: int | None = None
@@ -83,18 +82,26 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     matches_profile: bool | None = None
 
 
-class RuntimeData(msgspec.Struct, frozen=True, kw_only=True):
-    """`created`, `started`, `exited`, `removed` of the runtime, and `sandbox`."""
+class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`created`, `started`, `exited`, `removed`."""
+
+    container_id: str | None = None
+    """RUNTIME."""
+    exit_code: int | None = None
+    """`exited`."""
+
+
+class SandboxData(msgspec.Struct, frozen=True, kw_only=True):
+    """`sandbox`."""
 
     container_id: str
-    exit_code: int | None = None
-    phase: str | None = None
+    phase: str = ""
 
 
-class JournalData(msgspec.Struct, frozen=True, kw_only=True):
-    """`started` and `exited` of the journal."""
+class LogData(msgspec.Struct, frozen=True, kw_only=True):
+    """`log`."""
 
-    exit_code: int | None = None
+    delay_s: float | None = None
 
 
 class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,30 +113,30 @@ class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
     configz: dict[str, Any] | None = None
 
 
-class Running(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """`state.running`."""
 
-    started_at: datetime | None = None
+    started_at: str | None = None
 
 
-class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Terminated(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """`state.terminated`."""
 
     exit_code: int
     reason: str = ""
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
     container_id: str = msgspec.field(default="", name="containerID")
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`state.waiting`."""
 
     reason: str = ""
     message: str = ""
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A container state; none set means waiting."""
 
     waiting: Waiting | None = None
@@ -137,7 +144,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     terminated: Terminated | None = None
 
 
-class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """One entry of `containerStatuses`."""
 
     name: str
@@ -148,7 +155,7 @@ class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     last_state: State = State()
 
 
-class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """PodStatus, as far as it is judged."""
 
     phase: str = ""
@@ -157,7 +164,7 @@ class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ephemeral_container_statuses: tuple[ContainerStatusData, ...] | None = None
 
 
-class StatusData(msgspec.Struct, frozen=True, kw_only=True):
+class StatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`status`."""
 
     resource_version: str | None = None

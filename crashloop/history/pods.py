@@ -1,25 +1,25 @@
-"""The reduction of one pod's events."""
+"""The reduction of one pod's lines."""
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TypeVar
+from sys import intern
+from typing import Any
 
-import msgspec
-
-from crashloop.history import payload
+from crashloop.history import lines
 from crashloop.history.clock import Clocks
-from crashloop.history.event import Channel, Event, Kind
+from crashloop.history.event import Channel
 from crashloop.history.facts import Fact, fact_of
 from crashloop.history.instances import Contradiction, Instance, Life, RuntimeInstance, merge
 from crashloop.history.jsonl import Damage
+from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.recording import LoggedDelay, PodHistory, SandboxEvent
 from crashloop.history.statuses import StatusReport, report_of
 
-T = TypeVar("T")
+_API, _RUNTIME, _JOURNAL, _KUBELET = Channel.API, Channel.RUNTIME, Channel.JOURNAL, Channel.KUBELET
 
 
 class PodReducer:
-    """Folds in the events of one pod."""
+    """Folds in the lines of one pod."""
 
     def __init__(self, uid: str) -> None:
         self._uid = uid
@@ -30,32 +30,32 @@ class PodReducer:
         self._sandboxes: list[SandboxEvent] = []
         self._logged: list[LoggedDelay] = []
         self._runtime: dict[str, dict[str, RuntimeInstance]] = defaultdict(dict)
-        self._journal: dict[str, list[tuple[int, Event, int | None]]] = defaultdict(list)
+        self._journal: dict[str, list[tuple[int, ContainerLine]]] = defaultdict(list)
         self._damage: list[Damage] = []
-        self._handlers: dict[tuple[Channel, Kind], Callable[[int, Event], None]] = {
-            (Channel.API, Kind.CREATED): self._accepted,
-            (Channel.API, Kind.STATUS): self._status,
-            (Channel.API, Kind.DELETED): self._gone,
-            (Channel.RUNTIME, Kind.SANDBOX): self._sandbox,
-            (Channel.RUNTIME, Kind.CREATED): self._container,
-            (Channel.RUNTIME, Kind.STARTED): self._container,
-            (Channel.RUNTIME, Kind.EXITED): self._container,
-            (Channel.RUNTIME, Kind.REMOVED): self._container,
-            (Channel.RUNTIME, Kind.OOM): self._shown,
-            (Channel.RUNTIME, Kind.EXEC_EXITED): self._shown,
-            (Channel.JOURNAL, Kind.STARTED): self._life,
-            (Channel.JOURNAL, Kind.EXITED): self._life,
-            (Channel.KUBELET, Kind.LOG): self._log,
+        self._handlers: dict[Channel, dict[type[Line], Callable[[int, Any], None]]] = {
+            _API: {lines.Created: self._accepted, lines.Status: self._status, lines.Deleted: self._gone},
+            _RUNTIME: {
+                lines.Sandbox: self._sandbox,
+                lines.Created: self._container,
+                lines.Started: self._container,
+                lines.Exited: self._container,
+                lines.Removed: self._container,
+                lines.Oom: self._shown,
+                lines.ExecExited: self._shown,
+            },
+            _JOURNAL: {lines.Started: self._life, lines.Exited: self._life},
+            _KUBELET: {lines.Log: self._log},
+            Channel.RECORDER: {},
         }
 
-    def take(self, line: int, event: Event) -> None:
-        """Fold one event in. Raises msgspec.ValidationError if its data are unusable."""
-        handler = self._handlers.get((event.channel, event.kind))
+    def take(self, number: int, line: AnyLine) -> None:
+        """Fold one line in."""
+        handler = self._handlers[line.channel].get(type(line))
         if handler is None:
-            self._damage.append(Damage(line=line, problem=f"{event.kind!s} event of channel {event.channel!s}"))
+            self._object(number, f"{line.kind!s} event of channel {line.channel!s}")
             return
-        self._channels.add(event.channel)
-        handler(line, event)
+        self._channels.add(line.channel)
+        handler(number, line)
 
     def reduced(self, clocks: Clocks) -> tuple[PodHistory, list[Damage]]:
         """The pod's history, and what of it could not be used."""
@@ -78,77 +78,81 @@ class PodReducer:
         )
         return history, self._damage
 
-    def _accepted(self, line: int, event: Event) -> None:
-        self._created = self._created or fact_of(line, event)
+    def _object(self, number: int, problem: str) -> None:
+        self._damage.append(Damage(line=number, problem=problem))
 
-    def _gone(self, line: int, event: Event) -> None:
-        self._deleted = fact_of(line, event)
+    def _accepted(self, number: int, line: Line) -> None:
+        self._created = self._created or fact_of(number, line)
 
-    def _status(self, line: int, event: Event) -> None:
-        self._statuses.append(report_of(line, event.received_ns, _data(event, payload.StatusData).status))
+    def _gone(self, number: int, line: Line) -> None:
+        self._deleted = fact_of(number, line)
 
-    def _shown(self, line: int, event: Event) -> None:
+    def _status(self, number: int, line: lines.Status) -> None:
+        try:
+            self._statuses.append(report_of(number, line.received_ns, line.data.status))
+        except ValueError as error:
+            self._object(number, f"status event with a time that is none ({error})")
+
+    def _log(self, number: int, line: lines.Log) -> None:
+        logged = LoggedDelay(line=number, t_ns=line.t_ns, container=line.container, delay_s=line.data.delay_s)
+        self._logged.append(logged)
+
+    def _shown(self, number: int, line: Line) -> None:
         """Evidence for people; nothing is judged by it."""
 
-    def _log(self, line: int, event: Event) -> None:
-        delay = event.data.get("delay_s")
-        delay_s = float(delay) if isinstance(delay, int | float) else None
-        self._logged.append(LoggedDelay(line=line, t_ns=event.t_ns, container=event.container, delay_s=delay_s))
+    def _sandbox(self, number: int, line: lines.Sandbox) -> None:
+        event = SandboxEvent(fact=fact_of(number, line), sandbox_id=line.data.container_id, phase=line.data.phase)
+        self._sandboxes.append(event)
 
-    def _sandbox(self, line: int, event: Event) -> None:
-        data = _data(event, payload.RuntimeData)
-        self._sandboxes.append(
-            SandboxEvent(fact=fact_of(line, event), sandbox_id=data.container_id, phase=data.phase or "")
-        )
-
-    def _container(self, line: int, event: Event) -> None:
-        data = _data(event, payload.RuntimeData)
-        if event.container is None:
-            self._damage.append(Damage(line=line, problem=f"{event.kind!s} event without a container name"))
+    def _container(self, number: int, line: ContainerLine) -> None:
+        name, identity = line.container, line.data.container_id
+        if name is None or identity is None:
+            self._object(number, f"{line.kind!s} event without a container's {'name' if name is None else 'id'}")
             return
-        of_name = self._runtime[event.container]
-        instance = of_name.get(data.container_id)
+        of_name = self._runtime[name]
+        instance = of_name.get(identity)
         if instance is None:
-            instance = of_name[data.container_id] = RuntimeInstance(container_id=data.container_id)
-        if getattr(instance, event.kind.value) is not None:
-            self._damage.append(
-                Damage(line=line, problem=f"{event.kind!s} a second time for container {data.container_id[:12]}")
-            )
-            return
-        setattr(instance, event.kind.value, fact_of(line, event))
-        if event.kind is Kind.EXITED:
-            instance.exit_code = data.exit_code
+            identity = intern(identity)
+            instance = of_name[identity] = RuntimeInstance(container_id=identity)
+        fact, moment = fact_of(number, line), type(line)
+        if moment is lines.Created and instance.created is None:
+            instance.created = fact
+        elif moment is lines.Started and instance.started is None:
+            instance.started = fact
+        elif moment is lines.Exited and instance.exited is None:
+            instance.exited, instance.exit_code = fact, line.data.exit_code
+        elif moment is lines.Removed and instance.removed is None:
+            instance.removed = fact
+        else:
+            self._object(number, f"{line.kind!s} a second time for container {identity[:12]}")
 
-    def _life(self, line: int, event: Event) -> None:
-        data = _data(event, payload.JournalData)
-        if event.container is None or event.instance is None:
-            self._damage.append(Damage(line=line, problem="journal event without container name and life number"))
+    def _life(self, number: int, line: ContainerLine) -> None:
+        if line.container is None or line.instance is None:
+            self._object(number, "journal event without container name and life number")
             return
-        self._journal[event.container].append((line, msgspec.structs.replace(event, data={}), data.exit_code))
+        self._journal[line.container].append((number, line))
 
     def _lives(self, name: str, clocks: Clocks) -> tuple[list[Life], list[Contradiction]]:
         """The lives of a container. A later log repeats the earlier lives: the same line twice is one."""
         lives: dict[int, Life] = {}
         contradictions = []
-        for line, event, exit_code in self._journal.get(name, ()):
-            number = event.instance or 0
-            life = lives.setdefault(number, Life(number=number))
-            known = life.started if event.kind is Kind.STARTED else life.exited
-            if known is not None and known.own_ns != event.t_ns:
+        for number, line in self._journal.get(name, ()):
+            ordinal, begins = line.instance or 0, type(line) is lines.Started
+            life = lives.get(ordinal)
+            if life is None:
+                life = lives[ordinal] = Life(number=ordinal)
+            known = life.started if begins else life.exited
+            if known is not None and known.own_ns != line.t_ns:
                 contradictions.append(
                     Contradiction(
                         container=name,
-                        lines=(known.line, line),
-                        problem=f"the journal stamps life {number} as {event.kind!s} twice, differently",
+                        lines=(known.line, number),
+                        problem=f"the journal stamps life {ordinal} as {line.kind!s} twice, differently",
                     )
                 )
-            elif event.kind is Kind.STARTED:
-                life.started = known or fact_of(line, event, clocks)
+            elif begins:
+                life.started = known or fact_of(number, line, clocks)
             else:
-                life.exited = known or fact_of(line, event, clocks)
-                life.exit_code = exit_code if life.exit_code is None else life.exit_code
+                life.exited = known or fact_of(number, line, clocks)
+                life.exit_code = line.data.exit_code if life.exit_code is None else life.exit_code
         return list(lives.values()), contradictions
-
-
-def _data(event: Event, kind: type[T]) -> T:
-    return msgspec.convert(event.data, type=kind)

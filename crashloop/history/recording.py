@@ -12,6 +12,7 @@ from crashloop.history.instances import Contradiction, Instance
 from crashloop.history.jsonl import Damage
 from crashloop.history.payload import Begin, End, InterventionData, NodeData, ProcessData
 from crashloop.history.statuses import StatusReport
+from crashloop.spec.scenario import InterventionKind
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,11 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         return self.data.outcome == "ok"
+
+    @property
+    def is_poke(self) -> bool:
+        """Whether it is a patch of the mode annotated, and not of the plan."""
+        return self.data.index is None and self.data.action == InterventionKind.ANNOTATE
 
 
 class Pokes(msgspec.Struct, frozen=True, kw_only=True):

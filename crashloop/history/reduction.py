@@ -1,30 +1,28 @@
 """From lines to a `Recording`, one line at a time: nothing but what is judged stays in memory."""
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any
 
-import msgspec
-
-from crashloop.history import payload
+from crashloop.history import lines
 from crashloop.history.clock import Clocks
-from crashloop.history.event import Channel, Event, Kind
+from crashloop.history.event import Channel
 from crashloop.history.host import Host
-from crashloop.history.jsonl import Damage, read_events
+from crashloop.history.jsonl import Damage, read_lines
+from crashloop.history.lines import AnyLine, Line, decode_line
 from crashloop.history.pods import PodReducer
 from crashloop.history.recording import Done, Gap, NodeReport, Pokes, ProcessEvent, Recording
-from crashloop.spec.scenario import InterventionKind
 
-T = TypeVar("T")
+_JOURNAL = Channel.JOURNAL
 
 
-def read_recording(lines: Iterable[bytes]) -> Recording:
+def read_recording(history: Iterable[bytes]) -> Recording:
     """Reduce the lines of a history file. Raises nothing about their content: `Recording.damage` says what is wrong."""
     reducer = _Reducer()
-    for item in read_events(lines):
+    for item in read_lines(history, decode_line):
         if isinstance(item, Damage):
             reducer.damage.append(item)
         else:
-            reducer.take(item.line, item.event)
+            reducer.take(*item)
     return reducer.recording()
 
 
@@ -32,97 +30,102 @@ class _Reducer:
     def __init__(self) -> None:
         self.damage: list[Damage] = []
         self._recording = Recording(clocks=Clocks([]), host=Host())
+        self._last_line = self._last_ns = self._events = 0
         self._readings: list[tuple[int, int, int]] = []
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
-        self._pokes: list[Done] = []
         self._nodes: list[NodeReport] = []
-        self._processes: dict[Kind, list[ProcessEvent]] = {
-            Kind.PROCESS_STARTED: [],
-            Kind.PROCESS_EXITED: [],
-            Kind.PROCESS_HEALTHY: [],
+        self._processes: dict[type[Line], list[ProcessEvent]] = {
+            lines.ProcessStarted: [],
+            lines.ProcessExited: [],
+            lines.ProcessHealthy: [],
         }
         self._pods: dict[str, PodReducer] = {}
+        self._of_the_run: dict[type[Line], Callable[[int, Any], None]] = {
+            lines.Begin: self._begin,
+            lines.End: self._end,
+            lines.Reading: self._reading,
+            lines.Stall: self._stall,
+            lines.Pressure: self._pressure,
+            lines.Gap: self._gap,
+            lines.Intervention: self._intervention,
+            lines.Node: self._node,
+            lines.ProcessStarted: self._process,
+            lines.ProcessExited: self._process,
+            lines.ProcessHealthy: self._process,
+        }
 
-    def take(self, line: int, event: Event) -> None:
-        """Fold one event in."""
-        self._recording.events += 1
-        self._recording.end_line = line
-        try:
-            if not self._of_the_run(line, event):
-                self._of_a_pod(line, event)
-        except msgspec.ValidationError as error:
-            self.damage.append(Damage(line=line, problem=f"{event.kind!s} event with unusable data ({error})"))
-        if event.channel is not Channel.JOURNAL:
-            self._recording.end_ns = max(self._recording.end_ns, event.received_ns)
+    def take(self, number: int, line: AnyLine) -> None:
+        """Fold one line in."""
+        self._events += 1
+        self._last_line = number
+        if line.received_ns > self._last_ns and line.channel is not _JOURNAL:  # journals are read at the end
+            self._last_ns = line.received_ns
+        handler = self._of_the_run.get(type(line))
+        if handler is not None:
+            handler(number, line)
+        elif line.pod_uid is None:
+            self.damage.append(Damage(line=number, problem=f"{line.kind!s} event without a pod_uid"))
+        else:
+            pod = self._pods.get(line.pod_uid)
+            if pod is None:
+                pod = self._pods[line.pod_uid] = PodReducer(line.pod_uid)
+            pod.take(number, line)
 
     def recording(self) -> Recording:
         """What was folded in."""
         recording = self._recording
+        recording.events, recording.end_line, recording.end_ns = self._events, self._last_line, self._last_ns
         recording.clocks = Clocks(self._readings)
         recording.gaps = tuple(self._gaps)
-        recording.interventions = tuple(self._done)
-        recording.pokes = _pokes(self._pokes)
+        recording.interventions = tuple(each for each in self._done if not each.is_poke)
+        recording.pokes = _pokes([each for each in self._done if each.is_poke])
         recording.nodes = tuple(self._nodes)
-        recording.started = tuple(self._processes[Kind.PROCESS_STARTED])
-        recording.exited = tuple(self._processes[Kind.PROCESS_EXITED])
-        recording.healthy = tuple(self._processes[Kind.PROCESS_HEALTHY])
+        recording.started = tuple(self._processes[lines.ProcessStarted])
+        recording.exited = tuple(self._processes[lines.ProcessExited])
+        recording.healthy = tuple(self._processes[lines.ProcessHealthy])
         reduced = [pod.reduced(recording.clocks) for pod in self._pods.values()]
         recording.pods = tuple(pod for pod, _ in reduced)
         self.damage += [fault for _, faults in reduced for fault in faults]
         recording.damage = tuple(sorted(self.damage, key=lambda damage: damage.line))
         return recording
 
-    def _of_the_run(self, line: int, event: Event) -> bool:
-        """Fold in an event that belongs to no pod; False if it does belong to one."""
-        recording = self._recording
-        match event.kind:
-            case Kind.BEGIN:
-                recording.begin, recording.begin_ns = _data(event, payload.Begin), event.t_ns
-            case Kind.END:
-                recording.end = _data(event, payload.End)
-            case Kind.CLOCK:
-                self._readings.append((line, event.t_ns, _data(event, payload.ClockReading).boot_ns))
-            case Kind.STALL:
-                recording.host.add_stall(event.t_ns, _data(event, payload.Stall).stalled_ns)
-            case Kind.PRESSURE:
-                recording.host.add_pressure(event.t_ns, _data(event, payload.Pressure).some_us)
-            case Kind.GAP:
-                gap = _data(event, payload.GapData)
-                self._gaps.append(
-                    Gap(
-                        line=line,
-                        channel=gap.channel,
-                        from_ns=gap.from_ns,
-                        to_ns=event.t_ns,
-                        reason=gap.reason,
-                        lost=gap.lost,
-                    )
-                )
-            case Kind.INTERVENTION:
-                self._intervention(Done(line=line, t_ns=event.t_ns, data=_data(event, payload.InterventionData)))
-            case Kind.NODE:
-                data = _data(event, payload.NodeData)
-                self._nodes.append(NodeReport(line=line, t_ns=event.t_ns, node=event.node, data=data))
-            case Kind.PROCESS_STARTED | Kind.PROCESS_EXITED | Kind.PROCESS_HEALTHY:
-                process = _data(event, payload.ProcessData)
-                self._processes[event.kind].append(ProcessEvent(line=line, t_ns=event.t_ns, data=process))
-            case _:
-                return False
-        return True
+    def _begin(self, _: int, line: lines.Begin) -> None:
+        self._recording.begin, self._recording.begin_ns = line.data, line.t_ns
 
-    def _of_a_pod(self, line: int, event: Event) -> None:
-        if event.pod_uid is None:
-            self.damage.append(Damage(line=line, problem=f"{event.kind!s} event without a pod_uid"))
-            return
-        pod = self._pods.get(event.pod_uid)
-        if pod is None:
-            pod = self._pods[event.pod_uid] = PodReducer(event.pod_uid)
-        pod.take(line, event)
+    def _end(self, _: int, line: lines.End) -> None:
+        self._recording.end = line.data
 
-    def _intervention(self, done: Done) -> None:
-        poke = done.data.index is None and done.data.action == InterventionKind.ANNOTATE
-        (self._pokes if poke else self._done).append(done)
+    def _reading(self, number: int, line: lines.Reading) -> None:
+        self._readings.append((number, line.t_ns, line.data.boot_ns))
+
+    def _stall(self, _: int, line: lines.Stall) -> None:
+        self._recording.host.add_stall(line.t_ns, line.data.stalled_ns)
+
+    def _pressure(self, _: int, line: lines.Pressure) -> None:
+        self._recording.host.add_pressure(line.t_ns, line.data.some_us)
+
+    def _gap(self, number: int, line: lines.Gap) -> None:
+        gap = line.data
+        self._gaps.append(
+            Gap(
+                line=number,
+                channel=gap.channel,
+                from_ns=gap.from_ns,
+                to_ns=line.t_ns,
+                reason=gap.reason,
+                lost=gap.lost,
+            )
+        )
+
+    def _intervention(self, number: int, line: lines.Intervention) -> None:
+        self._done.append(Done(line=number, t_ns=line.t_ns, data=line.data))
+
+    def _node(self, number: int, line: lines.Node) -> None:
+        self._nodes.append(NodeReport(line=number, t_ns=line.t_ns, node=line.node, data=line.data))
+
+    def _process(self, number: int, line: lines.ProcessLine) -> None:
+        self._processes[type(line)].append(ProcessEvent(line=number, t_ns=line.t_ns, data=line.data))
 
 
 def _pokes(written: list[Done]) -> Pokes | None:
@@ -136,7 +139,3 @@ def _pokes(written: list[Done]) -> Pokes | None:
         longest_ns=last.data.longest_ns if last else None,
         failed_ns=tuple(each.t_ns for each in written if not each.ok),
     )
-
-
-def _data(event: Event, kind: type[T]) -> T:
-    return msgspec.convert(event.data, type=kind)

@@ -1,6 +1,8 @@
 """Pod statuses as the watch delivered them, reduced to what is judged."""
 
 from datetime import datetime
+from functools import lru_cache
+from sys import intern
 
 import msgspec
 
@@ -21,7 +23,7 @@ class ContainerState(msgspec.Struct, frozen=True, gc=False):
     """Of a terminated instance."""
 
 
-class ContainerReport(msgspec.Struct, frozen=True):
+class ContainerReport(msgspec.Struct, frozen=True, gc=False):
     """What one status says about one container."""
 
     restart_count: int
@@ -32,7 +34,7 @@ class ContainerReport(msgspec.Struct, frozen=True):
     """None if no earlier instance is reported."""
 
 
-class StatusReport(msgspec.Struct, frozen=True):
+class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """One pod status: a statement of the system under test."""
 
     line: int
@@ -43,7 +45,7 @@ class StatusReport(msgspec.Struct, frozen=True):
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusReport:
-    """The statement in a PodStatus, of init, regular and ephemeral containers alike."""
+    """The statement in a PodStatus, of init, regular and ephemeral containers alike. Raises ValueError on a bad time."""
     each = (
         *(status.init_container_statuses or ()),
         *(status.container_statuses or ()),
@@ -67,7 +69,9 @@ _NO_STATE = State()
 _WAITING = ContainerState()
 
 
+@lru_cache(maxsize=1024)
 def _state(state: State) -> ContainerState:
+    """One object for all statuses that say the same."""
     if state.terminated is not None:
         ended = state.terminated
         return ContainerState(
@@ -88,8 +92,10 @@ def _state(state: State) -> ContainerState:
 
 def _bare(container_id: str) -> str:
     """Without the runtime's name before it (containerd://)."""
-    return container_id.rpartition("://")[2]
+    return intern(container_id.rpartition("://")[2])
 
 
-def _ns(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp()) * 1_000_000_000
+@lru_cache(maxsize=4096)
+def _ns(moment: str | None) -> int | None:
+    """Raises ValueError if it is no time."""
+    return None if moment is None else int(datetime.fromisoformat(moment).timestamp()) * 1_000_000_000

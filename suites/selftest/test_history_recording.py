@@ -127,12 +127,12 @@ def test_a_delay_in_the_kubelets_log_is_kept_to_be_shown() -> None:
     [
         pytest.param(
             History(CRASHING).add(1, Channel.RUNTIME, Kind.STARTED, {}, pod=True, container="app"),
-            "started event with unusable data (Object missing required field `container_id`)",
+            "started event without a container's id",
             id="no-container-id",
         ),
         pytest.param(
             History(CRASHING).add(1, Channel.RUNTIME, Kind.STARTED, {"container_id": "a"}, pod=True),
-            "started event without a container name",
+            "started event without a container's name",
             id="no-container-name",
         ),
         pytest.param(
@@ -157,8 +157,13 @@ def test_a_delay_in_the_kubelets_log_is_kept_to_be_shown() -> None:
         ),
         pytest.param(
             History(CRASHING).add(1, Channel.API, Kind.STATUS, {"status": {"phase": 7}}, pod=True),
-            "status event with unusable data (Expected `str`, got `int` - at `$.status.phase`)",
+            "not an event (Expected `str`, got `int` - at `$.data.status.phase`)",
             id="wrong-type",
+        ),
+        pytest.param(
+            History(CRASHING).status(1, {"app": {"name": "app", "state": {"running": {"startedAt": "yesterday"}}}}),
+            "status event with a time that is none (Invalid isoformat string: 'yesterday')",
+            id="no-time",
         ),
     ],
 )

@@ -1,0 +1,153 @@
+"""The lines of a history with their `data` typed, one struct a kind, so that decoding a line also checks it.
+
+What nobody judges is left out and skipped while decoding. Missing or mistyped data make a line unreadable: damage.
+"""
+
+from typing import ClassVar
+
+import msgspec
+
+from crashloop.history import payload
+from crashloop.history.event import Channel, Clock, Kind
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", gc=False):
+    """What all lines have in common: the fields of Event."""
+
+    kind: ClassVar[Kind]
+    seq: int
+    t_ns: int
+    clock: Clock = Clock.UTC
+    resolution_ns: int = 1
+    received_ns: int
+    channel: Channel
+    node: str | None = None
+    pod_uid: str | None = None
+    container: str | None = None
+    instance: int | None = None
+
+
+class Begin(Line, tag="begin", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.BEGIN
+    data: payload.Begin
+
+
+class End(Line, tag="end", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.END
+    data: payload.End
+
+
+class Reading(Line, tag="clock", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.CLOCK
+    data: payload.ClockReading
+
+
+class Stall(Line, tag="stall", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.STALL
+    data: payload.Stall
+
+
+class Pressure(Line, tag="pressure", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.PRESSURE
+    data: payload.Pressure = payload.Pressure()
+
+
+class Gap(Line, tag="gap", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.GAP
+    data: payload.GapData
+
+
+class Intervention(Line, tag="intervention", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.INTERVENTION
+    data: payload.InterventionData
+
+
+class Node(Line, tag="node", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.NODE
+    data: payload.NodeData = payload.NodeData()
+
+
+class ContainerLine(Line, frozen=True, kw_only=True):
+    """About a container, by the runtime or by its journal; `created` also about the pod, by the API."""
+
+    data: payload.ContainerData = payload.ContainerData()
+
+
+class Created(ContainerLine, tag="created", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.CREATED
+
+
+class Started(ContainerLine, tag="started", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.STARTED
+
+
+class Exited(ContainerLine, tag="exited", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.EXITED
+
+
+class Removed(ContainerLine, tag="removed", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.REMOVED
+
+
+class Oom(ContainerLine, tag="oom", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.OOM
+
+
+class ExecExited(ContainerLine, tag="exec-exited", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.EXEC_EXITED
+
+
+class Sandbox(Line, tag="sandbox", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.SANDBOX
+    data: payload.SandboxData
+
+
+class Status(Line, tag="status", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.STATUS
+    data: payload.StatusData
+
+
+class Deleted(Line, tag="deleted", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.DELETED
+
+
+class Log(Line, tag="log", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.LOG
+    data: payload.LogData = payload.LogData()
+
+
+class ProcessLine(Line, frozen=True, kw_only=True):
+    """About the kubelet that a startup scenario tries."""
+
+    data: payload.ProcessData = payload.ProcessData()
+
+
+class ProcessStarted(ProcessLine, tag="process-started", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.PROCESS_STARTED
+
+
+class ProcessExited(ProcessLine, tag="process-exited", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.PROCESS_EXITED
+
+
+class ProcessHealthy(ProcessLine, tag="process-healthy", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.PROCESS_HEALTHY
+
+
+OfTheRun = (
+    Begin
+    | End
+    | Reading
+    | Stall
+    | Pressure
+    | Gap
+    | Intervention
+    | Node
+    | ProcessStarted
+    | ProcessExited
+    | ProcessHealthy
+)
+OfAPod = Created | Started | Exited | Removed | Oom | ExecExited | Sandbox | Status | Deleted | Log
+AnyLine = OfTheRun | OfAPod
+
+decode_line = msgspec.json.Decoder(AnyLine).decode
