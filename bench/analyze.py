@@ -34,6 +34,8 @@ REQUIREMENTS = ("CAP-3", "CAP-4", "BACKOFF-4", "RULES-22")
 PROFILE = KubeletProfile(name="max-2s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}})
 EVENTS_A_RESTART = 13
 PERIOD_S = 3.8
+FREE_S = 2.0
+"""The first restart comes sooner by this much."""
 ZERO_NS, BOOTED_NS = 1_800_000_000 * 10**9, 1_799_000_000 * 10**9
 
 
@@ -64,11 +66,11 @@ def told(of: PodScenario, restarts: int) -> Iterator[Told]:
     last: dict[str, Any] = {}
     beats: list[Told] = []
     for number in range(restarts + 1):
-        at_s, name = number * PERIOD_S, f"{number:064x}"
+        at_s, name = max(0.0, number * PERIOD_S - FREE_S), f"{number:064x}"
         begun, over = stamp(at_s + 0.20), stamp(at_s + 1.21)
         ended = {"exitCode": 1, "reason": "Error", "startedAt": begun, "finishedAt": over, "containerID": name}
         running = {"running": {"startedAt": begun}}
-        for beat in range(math.ceil(at_s), math.ceil(at_s + PERIOD_S)):
+        for beat in range(math.ceil(at_s), math.ceil((number + 1) * PERIOD_S - FREE_S)):
             beats.append((float(beat), Channel.RECORDER, Kind.PRESSURE, {"some_us": 900, "interval_ns": 10**9}, False))
             if beat % 10 == 0:
                 beats.append((float(beat), Channel.RECORDER, Kind.CLOCK, {"boot_ns": ns(beat) - BOOTED_NS}, False))
