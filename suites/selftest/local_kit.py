@@ -25,7 +25,7 @@ BLUEPRINT = Blueprint(
     kubelet_version="1.37.1",
     programs=PROGRAMS,
     images=Images(archive="<CACHE>/images.tar", program="localhost/program:1", sandbox="localhost/pause:1"),
-    network=Network(number=101),
+    network=Network(prefix="10.101"),
     cgroup_version=2,
 )
 

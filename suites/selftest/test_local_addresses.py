@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.cluster.local.addresses import MOST_NODES, SERVICE_RANGE, Network, free_network
+from crashloop.cluster.local.addresses import MOST_NODES, SERVICE_RANGE, free_network
 from crashloop.errors import PrerequisiteError
+
+LONGEST_LINK_NAME = 15
+"""IFNAMSIZ of linux/if.h, without the closing NUL."""
+
+
+def test_a_vpn_that_takes_a_whole_private_range_leaves_others() -> None:
+    assert free_network([IPv4Network("10.0.0.0/8")]).prefix == "198.18"
 
 
 def test_the_first_network_is_taken_where_nothing_is_in_use() -> None:
-    assert free_network([IPv4Network("192.0.2.0/24")]).number == 101
+    assert free_network([IPv4Network("192.0.2.0/24")]).prefix == "10.101"
 
 
 def test_a_network_that_a_route_or_an_address_overlaps_is_left_out() -> None:
@@ -20,12 +27,12 @@ def test_a_network_that_a_route_or_an_address_overlaps_is_left_out() -> None:
         IPv4Address("10.102.0.1"),
         IPv4Network("10.103.0.0/16"),
     ]
-    assert free_network(in_use).number == 104
+    assert free_network(in_use).prefix == "10.104"
 
 
 def test_a_host_without_a_free_network_is_told_what_to_do() -> None:
     with pytest.raises(PrerequisiteError, match=r"crashloop down --all"):
-        free_network([IPv4Network("10.0.0.0/8")])
+        free_network([IPv4Network("0.0.0.0/1"), IPv4Network("128.0.0.0/1")])
 
 
 @given(st.integers(0, MOST_NODES - 1), st.integers(0, MOST_NODES - 1))
@@ -42,7 +49,8 @@ def test_no_two_nodes_share_an_address_or_the_range_of_their_pods(one: int, othe
 
 def test_no_network_overlaps_the_range_of_services() -> None:
     taken: list[IPv4Network] = []
-    for _ in range(59):
-        taken.append(free_network(taken).all)
+    for _ in range(73):
+        network = free_network(taken)
+        taken.append(network.all)
+        assert len(network.host_link) <= LONGEST_LINK_NAME
     assert not any(each.overlaps(IPv4Network(SERVICE_RANGE)) for each in taken)
-    assert all(len(Network(number=each.network_address.packed[1]).host_link) <= 15 for each in taken)

@@ -90,3 +90,14 @@ def test_a_holder_that_cannot_make_its_namespaces_says_why(starter: Starter, tmp
 def test_a_program_that_is_not_there_is_a_prerequisite(starter: Starter, tmp_path: Path) -> None:
     with pytest.raises(PrerequisiteError, match="no-such-program: cannot be started"):
         starter.start(("no-such-program",), node="one", log=tmp_path / "log")
+
+
+def test_a_users_proxy_does_not_come_between_components(
+    starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTPS_PROXY", "http_proxy", "OTHER"):
+        monkeypatch.setenv(name, "http://proxy.invalid")
+    daemon = starter.start(("env",), node="one", log=tmp_path / "log")
+    wait_gone(daemon, describe="env", timeout_s=10)
+    seen = {line.split("=")[0] for line in (tmp_path / "log").read_text().splitlines()}
+    assert seen & {"HTTPS_PROXY", "http_proxy", "OTHER"} == {"OTHER"}

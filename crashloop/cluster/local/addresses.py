@@ -18,33 +18,42 @@ SERVICE_API_ADDRESS = "10.96.0.1"
 API_PORT = 6443
 MOST_NODES = 200
 
-_NETWORKS = tuple(number for number in range(101, 128)) + tuple(number for number in range(64, 96))
-"""Second byte of a cluster's 10.x.0.0/16, in order of preference: seldom used at home, in offices and by Docker."""
+_PREFIXES = (
+    *(f"10.{number}" for number in range(101, 128)),
+    *(f"10.{number}" for number in range(64, 96)),
+    "198.18",
+    "198.19",
+    *(f"172.{number}" for number in range(20, 32)),
+)
+"""First two bytes of a cluster's network, in order of preference: seldom used at home, in offices and by Docker.
+
+198.18.0.0/15 is for benchmarks (RFC 2544); it is free even where a VPN takes all of 10.0.0.0/8.
+"""
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True):
-    """The network of one cluster, 10.<number>.0.0/16."""
+    """The network of one cluster, <prefix>.0.0/16."""
 
-    number: int
+    prefix: str
 
     @property
     def all(self) -> IPv4Network:
-        return IPv4Network(f"10.{self.number}.0.0/16")
+        return IPv4Network(f"{self.prefix}.0.0/16")
 
     @property
     def hub(self) -> str:
         """Address of the control plane, and the nodes' way to everything else."""
-        return f"10.{self.number}.0.1"
+        return f"{self.prefix}.0.1"
 
     @property
     def host(self) -> str:
         """The host's own address on the bridge."""
-        return f"10.{self.number}.0.2"
+        return f"{self.prefix}.0.2"
 
     @property
     def host_link(self) -> str:
         """Name of the host's end of the cable."""
-        return f"crashloop{self.number}"
+        return f"crash-{self.prefix.replace('.', '-')}"
 
     @property
     def api_server(self) -> str:
@@ -52,22 +61,22 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 
     def node(self, index: int) -> str:
         """Address of a node."""
-        return f"10.{self.number}.0.{10 + index}"
+        return f"{self.prefix}.0.{10 + index}"
 
     def pods(self, index: int) -> str:
         """Range of the pods of a node."""
-        return f"10.{self.number}.{1 + index}.0/24"
+        return f"{self.prefix}.{1 + index}.0/24"
 
 
 def free_network(in_use: Iterable[IPv4Network | IPv4Address]) -> Network:
     """The first network that overlaps nothing in use on the host. Raises PrerequisiteError if there is none."""
     used = [IPv4Network(each) for each in in_use]
-    for number in _NETWORKS:
-        network = Network(number=number)
+    for prefix in _PREFIXES:
+        network = Network(prefix=prefix)
         if not any(network.all.overlaps(each) for each in used):
             return network
     raise PrerequisiteError(
-        f"provider local: no free network among 10.{_NETWORKS[0]}.0.0/16 and {len(_NETWORKS) - 1} others; "
+        f"provider local: no free network among {_PREFIXES[0]}.0.0/16 and {len(_PREFIXES) - 1} others; "
         "routes or addresses of this host overlap each of them.\n"
         "See `ip route`; remove clusters that are no longer needed with `crashloop down --all`."
     )

@@ -19,6 +19,9 @@ STATE_MARK = "CRASHLOOP_STATE"
 NODE_MARK = "CRASHLOOP_NODE"
 """The same for the node that a process belongs to."""
 
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+"""Variables that would send a component's requests to another one of its cluster through the user's proxy."""
+
 _CHILDREN: dict[int, "subprocess.Popen[bytes]"] = {}
 """Children of this process; kept for as long as it lives, since a kept cluster's daemons outlive their cluster object."""
 
@@ -63,7 +66,8 @@ class Starter:
         stdout: "int | IO[bytes]",
         stderr: "int | IO[bytes]",
     ) -> "subprocess.Popen[bytes]":
-        environment = {**os.environ, STATE_MARK: str(self._state), NODE_MARK: node}
+        environment = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
+        environment |= {STATE_MARK: str(self._state), NODE_MARK: node}
         environment["PATH"] = os.pathsep.join([*search_path, environment.get("PATH", os.defpath)])
         try:
             child = subprocess.Popen(

@@ -133,7 +133,7 @@ class LocalProvider:
             kubelet_version=binaries.versions["kubelet"],
             programs=programs_of(binaries),
             images=images_of(archive),
-            network=Network(number=0),
+            network=Network(prefix="0.0"),
             cgroup_version=cgroups.cgroup_host().version,
         )
 

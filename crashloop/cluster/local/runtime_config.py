@@ -50,6 +50,8 @@ disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
 [plugins."io.containerd.cri.v1.runtime"]
   # Without CAP_SYS_RESOURCE a score below containerd's own cannot be set.
   restrict_oom_score_adj = true
+  # A profile that is loaded into the kernel would outlive the cluster.
+  disable_apparmor = true
   disable_hugetlb_controller = true
   netns_mounts_under_state_dir = true
 
