@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Iterator
+from ipaddress import ip_address
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies
 
 import msgspec
 import urllib3
@@ -40,6 +42,7 @@ class KubeApi:
             )
         except (config.ConfigException, OSError) as error:
             raise UsageError(f"kubeconfig {kubeconfig}: cannot be used ({error}).") from error
+        _spare_near_hosts_the_proxy(settings)
         # urllib3 warns of every connection that is lost, which is reported here as an error of the caller's request.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._client = ApiClient(configuration=settings)
@@ -165,6 +168,20 @@ class KubeApi:
             raise refusal(doing, response.status, response.reason, bytes(response.data))
         except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise _unreachable(doing, error) from error
+
+
+def _spare_near_hosts_the_proxy(settings: Configuration) -> None:
+    """Reach a private address directly where a proxy comes from the environment: that one leads to the internet.
+
+    A proxy that the kubeconfig itself names (`proxy-url`) may well be the way to a private address.
+    """
+    host = urlsplit(settings.host).hostname or ""
+    try:
+        is_near = ip_address(host).is_private
+    except ValueError:
+        is_near = host == "localhost"
+    if is_near and settings.proxy in getproxies().values():
+        settings.no_proxy = ",".join(filter(None, (settings.no_proxy, host)))
 
 
 def _pods(namespace: str, name: str | None = None) -> str:

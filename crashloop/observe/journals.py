@@ -24,6 +24,7 @@ def read_journals(api: KubeApi, namespace: str, watched: WatchedScenario) -> lis
 
 def _journal_of(api: KubeApi, namespace: str, watched: WatchedScenario, container: str) -> list[Event]:
     newest, missing = Journal(), "its log was not read"
+    expected = watched.starts(container)
 
     def tells_all() -> bool:
         nonlocal newest, missing
@@ -32,7 +33,6 @@ def _journal_of(api: KubeApi, namespace: str, watched: WatchedScenario, containe
         except KubeError as error:
             missing = str(error)
             return False
-        expected = watched.starts(container)
         missing = f"its journal tells of {newest.starts} starts; {expected} were seen"
         return newest.starts >= expected
 

@@ -51,3 +51,11 @@ def test_errors_of_the_api_are_errors_of_the_cluster() -> None:
 def test_a_kubeconfig_that_cannot_be_read_is_the_user_s_business(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"kubeconfig .*missing: cannot be used"):
         KubeApi(str(tmp_path / "missing"))
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_a_private_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://192.0.2.1:9")
+    with serving(Peer([pod_list(1)], [[]]), tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        assert api.get_pod("ns", "x") == pod_list(1)
