@@ -50,6 +50,7 @@ class Director:
         self._lifeline = lifeline
         self._tasks: dict[str, Future[None]] = {}
         self._pokes: dict[str, Pokes] = {}
+        self._pool = ThreadPoolExecutor(TASKS, thread_name_prefix="task")
 
     def run(self, scenarios: dict[WatchedScenario, float]) -> None:
         """Return when all are sealed; `scenarios` says how many seconds from now each is launched.
@@ -57,17 +58,17 @@ class Director:
         A broken life line ends all of them as interrupted.
         """
         began_s = time.monotonic()
-        with ThreadPoolExecutor(TASKS, thread_name_prefix="task") as self._pool:
-            try:
-                while not all(each.stage is Stage.SEALED for each in scenarios):
-                    if self._lifeline.broken.wait(LOOK_S):
-                        break
-                    for watched, offset_s in scenarios.items():
-                        self._look(watched, launch_now=time.monotonic() - began_s >= offset_s)
-            finally:
-                _interrupt(scenarios)
-                self._pool.shutdown(cancel_futures=True)
-                _interrupt(scenarios)
+        try:
+            while not all(each.stage is Stage.SEALED for each in scenarios):
+                if self._lifeline.broken.wait(LOOK_S):
+                    break
+                for watched, offset_s in scenarios.items():
+                    self._look(watched, launch_now=time.monotonic() - began_s >= offset_s)
+        finally:
+            # Twice: what is open ends at once, and what a task has begun meanwhile ends with that task.
+            self._interrupt(scenarios)
+            self._pool.shutdown(cancel_futures=True)
+            self._interrupt(scenarios)
 
     def _look(self, watched: WatchedScenario, *, launch_now: bool) -> None:
         task = self._tasks.get(watched.name)
@@ -136,9 +137,10 @@ class Director:
         watched.stage = Stage.SEALED
         log.info("scenario %s: %s after %.1f s", watched.name, reason, watched.age_s())
 
-
-def _interrupt(scenarios: Iterable[WatchedScenario]) -> None:
-    """Seal what is still open, without a call to anybody."""
-    for watched in scenarios:
-        if watched.file is not None and not watched.file.is_sealed:
-            watched.file.seal(end_events("interrupted", "the recorder was told to stop"))
+    def _interrupt(self, scenarios: Iterable[WatchedScenario]) -> None:
+        """Seal what is still open, without a call to anybody."""
+        told = self._lifeline.broken.is_set()
+        detail = "the recorder was told to stop" if told else "the recorder failed in the scenario's wave"
+        for watched in scenarios:
+            if watched.file is not None and not watched.file.is_sealed:
+                watched.file.seal(end_events("interrupted", detail))
