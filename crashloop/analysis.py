@@ -37,33 +37,25 @@ def judge_scenario(run: RunDir, plan: Plan, judgement: Judgement) -> Verdict:
 
 def verdicts(run: RunDir, plan: Plan) -> Iterator[Verdict]:
     """The verdict of every judgement of the plan, those skipped before the run included; each history is read once."""
-    for scenario in dict.fromkeys(each.scenario for each in plan.judgements):
-        recorded, memo = _recorded(run, scenario), Memo()
-        for judgement in plan.judgements:
-            if judgement.scenario == scenario:
-                yield _verdict(plan, judgement, recorded, memo)
-    for skip in plan.skipped:
-        yield Verdict(
-            requirement=skip.requirement,
-            scenario=skip.scenario,
-            profile=skip.profile,
-            outcome=Outcome.SKIPPED,
-            findings=(skip.reason,),
-        )
+    return (verdict for verdict, _ in _judged(run, plan))
 
 
 def analyze(run: RunDir) -> Results:
-    """Judge the whole run anew. Raises UsageError if run.json or plan.json cannot be read."""
-    plan = run.plan()
+    """Judge the whole run anew. Raises UsageError if run.json or plan.json cannot be read.
+
+    A run is finished when the last of its histories ends, so that judging it again gives the same results.
+    """
+    plan, info = run.plan(), run.info()
     version = KubernetesVersion.parse(plan.kubernetes_version)
+    judged = list(_judged(run, plan))
     return build_results(
-        run.info(),
+        info,
         plan,
-        verdicts(run, plan),
+        [verdict for verdict, _ in judged],
         load_requirements(),
         [DeviationText(id=each.id, sentence=each.sentence, link=each.link or "") for each in load_deviations()],
         _environment(run.environment_json),
-        finished=datetime.now(UTC),
+        finished=max([info.started, *(ended for _, ended in judged if ended is not None)]),
         run=run.root.name,
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )
@@ -76,6 +68,31 @@ def read_history(run: RunDir, scenario: str) -> Recording | None:
             return read_recording(lines)
     except FileNotFoundError:
         return None
+
+
+def _judged(run: RunDir, plan: Plan) -> Iterator[tuple[Verdict, datetime | None]]:
+    """Every verdict, and when the history that it stands on ended."""
+    for scenario in dict.fromkeys(each.scenario for each in plan.judgements):
+        recorded, memo = _recorded(run, scenario), Memo()
+        ended = _ended(recorded)
+        for judgement in plan.judgements:
+            if judgement.scenario == scenario:
+                yield _verdict(plan, judgement, recorded, memo), ended
+    for skip in plan.skipped:
+        skipped = Verdict(
+            requirement=skip.requirement,
+            scenario=skip.scenario,
+            profile=skip.profile,
+            outcome=Outcome.SKIPPED,
+            findings=(skip.reason,),
+        )
+        yield skipped, None
+
+
+def _ended(recorded: Recording | Finding) -> datetime | None:
+    if isinstance(recorded, Finding) or recorded.broken or not recorded.end_ns:
+        return None
+    return datetime.fromtimestamp(recorded.end_ns / 1e9, UTC)
 
 
 def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:

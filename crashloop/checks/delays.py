@@ -115,10 +115,15 @@ def judged(
     judged = tuple(delays)
     findings = [finding for each in judged for finding in _bounds(case, each, early=early, late=late)]
     needed = int(case.number("min_delays", MIN_DELAYS)) if least is None else least
-    seen = sum(1 for each in judged if each.shortest is not None and counts(each))
+    seen = sum(1 for each in judged if each.shortest is not None and counts(each) and not _stepped(case, each))
     if seen < needed and not findings:
         findings.append(inconclusive(f"{count(seen, what, rest)} seen, {needed} needed: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings), facts={"delays": [each.row for each in judged]})
+
+
+def _stepped(case: Case, delay: Delay) -> bool:
+    """Whether the wall clock, by which the kubelet waits, jumped meanwhile: such a delay proves no PASS."""
+    return delay.window_ns is not None and case.recording.clocks.step_within_ns(*delay.window_ns) > 0
 
 
 def _bounds(case: Case, delay: Delay, *, early: bool, late: bool) -> Iterable[Finding]:

@@ -87,14 +87,15 @@ def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, .
 def verdict_of(
     question: Question, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
 ) -> Verdict:
-    """The verdict with the requirement before each finding, and the history lines that they stand on."""
+    """The verdict with the requirement before each finding, worst first, and the history lines that they stand on."""
+    worst_first = sorted(checked.findings, key=lambda each: tuple(Outcome).index(each.outcome))
     lines = tuple(sorted({line for each in checked.findings for line in each.lines}))
     return Verdict(
         requirement=question.requirement.id,
         scenario=question.scenario.name,
         profile=question.scenario.profile,
         outcome=checked.outcome,
-        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in checked.findings),
+        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first),
         evidence=(Evidence(file=f"history/{question.scenario.name}.jsonl", lines=lines),),
         deviation=deviation,
         facts=checked.facts if facts is None else facts,

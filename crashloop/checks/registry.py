@@ -15,12 +15,13 @@ from crashloop.checks.delays import (
 )
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.finding import Checked
-from crashloop.checks.in_place import check_in_place, check_starts_once
+from crashloop.checks.in_place import check_in_place
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.reset import check_reset
 from crashloop.checks.restart_count import check_restart_count
+from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup import StartupCase, check_startup
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {

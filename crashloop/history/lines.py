@@ -9,22 +9,23 @@ import msgspec
 
 from crashloop.history import payload
 from crashloop.history.event import Channel, Clock, Kind
+from crashloop.history.payload import Whole
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", gc=False):
     """What all lines have in common: the fields of Event."""
 
     kind: ClassVar[Kind]
-    seq: int
-    t_ns: int
+    seq: Whole
+    t_ns: Whole
     clock: Clock = Clock.UTC
-    resolution_ns: int = 1
-    received_ns: int
+    resolution_ns: Whole = 1
+    received_ns: Whole
     channel: Channel
     node: str | None = None
     pod_uid: str | None = None
     container: str | None = None
-    instance: int | None = None
+    instance: Whole | None = None
 
 
 class Begin(Line, tag="begin", frozen=True, kw_only=True):

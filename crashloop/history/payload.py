@@ -1,10 +1,13 @@
 """The `data` of events, typed; what nobody judges is left out."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from crashloop.spec.scenario import PodScenario, StartupScenario
+
+Whole = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+"""A number that fits what it is kept in."""
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,19 +35,19 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 class ClockReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`clock`."""
 
-    boot_ns: int
+    boot_ns: Whole
 
 
 class Stall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`stall`."""
 
-    stalled_ns: int
+    stalled_ns: Whole
 
 
 class Pressure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`pressure`."""
 
-    some_us: int | None = None
+    some_us: Whole | None = None
     interval_ns: int | None = None
 
 
@@ -52,7 +55,7 @@ class GapData(msgspec.Struct, frozen=True, kw_only=True):
     """`gap`."""
 
     channel: str
-    from_ns: int
+    from_ns: Whole
     reason: str = ""
     lost: bool = True
     """Whether events may be missing; if not, they only came late."""
@@ -68,7 +71,7 @@ class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
     ended_ns: int | None = None
     count: int | None = None
     """Last poke: how many succeeded."""
-    longest_ns: int | None = None
+    longest_ns: Whole | None = None
     """Last poke: the longest time between two that succeeded."""
 
 
@@ -76,7 +79,7 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     """`node`."""
 
     kubelet_pid: int | None = None
-    kubelet_started_ns: int | None = None
+    kubelet_started_ns: Whole | None = None
     configz: dict[str, Any] | None = None
     gates: dict[str, bool] | None = None
     matches_profile: bool | None = None
@@ -87,7 +90,7 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     container_id: str | None = None
     """RUNTIME."""
-    exit_code: int | None = None
+    exit_code: Whole | None = None
     """`exited`."""
 
 
@@ -108,7 +111,7 @@ class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
     """`process-started`, `process-exited`, `process-healthy`."""
 
     pid: int | None = None
-    exit_code: int | None = None
+    exit_code: Whole | None = None
     stderr: str = ""
     configz: dict[str, Any] | None = None
 
@@ -122,7 +125,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel
 class Terminated(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """`state.terminated`."""
 
-    exit_code: int
+    exit_code: Whole
     reason: str = ""
     started_at: str | None = None
     finished_at: str | None = None
@@ -148,7 +151,7 @@ class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, r
     """One entry of `containerStatuses`."""
 
     name: str
-    restart_count: int = 0
+    restart_count: Whole = 0
     ready: bool = False
     container_id: str = msgspec.field(default="", name="containerID")
     state: State = State()

@@ -79,10 +79,11 @@ def test_the_whole_run_is_judged_and_counted(tmp_path: Path) -> None:
     assert {each.name: each.curve for each in results.profiles}["max-2s"] == "0, 2 s"
 
 
-def test_analysing_again_gives_the_same_verdicts(tmp_path: Path) -> None:
+def test_analysing_again_gives_the_same_results(tmp_path: Path) -> None:
     run = a_run(tmp_path)
     record(run, good())
     assert tuple(verdicts(run, run.plan())) == tuple(verdicts(run, run.plan())) == analyze(run).verdicts
+    assert analyze(run) == analyze(run)
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,11 @@ def test_a_jump_of_the_wall_clock_voids_what_it_could_explain() -> None:
     assert finding.endswith("The wall clock jumped by 0.9 s meanwhile.")
 
 
+def test_a_delay_in_which_the_wall_clock_jumped_proves_nothing() -> None:
+    history = History(CRASHING).clock(0).clock_step(4.5, 0.9).lives("app", *GOOD).ends(30)
+    assert told(checked("delays", history)) == ["INCONCLUSIVE: 1 delay seen, 2 needed: the scenario was complete."]
+
+
 @pytest.mark.parametrize(
     ("start_s", "outcome"),
     [

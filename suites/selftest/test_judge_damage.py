@@ -31,7 +31,13 @@ noise = st.one_of(
     st.sampled_from([b"", b"null", b"[]", b"{}", b"\x00", b'{"seq":1}', b'{"seq":', b"0" * 500, b"\xff"]),
 )
 values = st.one_of(
-    st.none(), st.integers(-(2**60), 2**60), st.text(max_size=5), st.just([]), st.just({}), st.booleans()
+    st.none(),
+    st.integers(-(2**80), 2**80),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.just([]),
+    st.just({}),
+    st.booleans(),
 )
 
 

@@ -1,0 +1,24 @@
+"""Checkers are found by the names of the catalogue, and each says how much evidence it needs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from crashloop.checks.registry import CHECKERS, POD_CHECKERS, STARTUP_CHECKERS
+from crashloop.requirements import State, load_requirements
+
+EACH: dict[str, Callable[[Any], Any]] = {**POD_CHECKERS, **STARTUP_CHECKERS}
+
+
+def test_every_checker_that_judges_a_requirement_exists() -> None:
+    judged = [each for each in load_requirements().values() if each.state is State.JUDGED]
+    assert {name for each in judged for name in each.checkers} <= CHECKERS
+
+
+@pytest.mark.parametrize("name", sorted(EACH))
+def test_a_checker_says_what_it_needs_and_is_named_after_what_it_checks(name: str) -> None:
+    checker = EACH[name]
+    assert checker.__name__ == f"check_{name.replace('-', '_')}"
+    assert "Needs " in (checker.__doc__ or "")
+    assert "MUST" in (checker.__doc__ or "")
