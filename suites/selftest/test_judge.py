@@ -77,11 +77,11 @@ def test_the_same_finding_of_two_checkers_is_told_once() -> None:
     assert len(verdict.findings) == 1
 
 
-def test_the_worst_outcome_counts() -> None:
+def test_the_worst_outcome_counts_and_comes_first() -> None:
     verdict = judge(question(early(History(CRASHING)).ends(30), "in-place", "delays", min_restarts=9))
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.findings[0] == "CAP-3: 3 restarts seen, 9 needed: the scenario was complete."
     assert len(verdict.findings) == 2
+    assert verdict.findings[1] == "CAP-3: 3 restarts seen, 9 needed: the scenario was complete."
 
 
 def test_damage_inside_the_file_is_an_error_whatever_else_it_says() -> None:
