@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.history.event import Kind
+from crashloop.history.event import Event, Kind
 from crashloop.history.jsonl import Damage, Numbered, read_events
 from crashloop.observe.events import recorder_event
 from crashloop.observe.history_file import HistoryFile
@@ -16,7 +16,7 @@ from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 SCENARIO = PodScenario(name="s", profile="p", pod=Pod(containers=(Container(),)), until=Until())
 
 
-def read(path: Path) -> list[Numbered | Damage]:
+def read(path: Path) -> list[Numbered[Event] | Damage]:
     with path.open("rb") as lines:
         return list(read_events(lines))
 
