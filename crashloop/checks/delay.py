@@ -13,7 +13,7 @@ import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.checks.observed import observed
-from crashloop.checks.resets import decided_after, ran, reset_during, resets_of
+from crashloop.checks.resets import Reset, decided_after, ran, reset_during, resets_of
 from crashloop.history.facts import Fact, Span, span
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -70,10 +70,11 @@ def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[Delay, ...]:
 
 def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[Delay]:
     instances, resets = ran(pod, container), resets_of(case, pod)
-    for due in case.prediction.dues_for(container, observed(case, pod, container)):
-        previous = instances[due.restart - 1]
-        following = instances[due.restart] if due.restart < len(instances) else None
+    for ideal in case.prediction.dues_for(container, observed(case, pod, container)):
+        previous = instances[ideal.restart - 1]
+        following = instances[ideal.restart] if ideal.restart < len(instances) else None
         reset = reset_during(resets, previous, following, case.recording.end_ns)
+        due = _since_trigger(ideal, previous, reset)
         shortest = _shortest(previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None
         window_ns = _window_ns(previous, following) if following else None
@@ -99,6 +100,14 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[Delay]:
                 "reason": due.reason,
             },
         )
+
+
+def _since_trigger(due: Due, previous: Instance, reset: Reset | None) -> Due:
+    """A container that had stopped before RestartAllContainers was triggered is late only from the trigger on."""
+    exited = previous.exit
+    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.t_ns:
+        return due
+    return msgspec.structs.replace(due, latest_s=due.latest_s + (reset.t_ns - exited.utc_ns) / 1e9)
 
 
 def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | None:

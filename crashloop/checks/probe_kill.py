@@ -8,6 +8,7 @@ from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.resets import ran
 from crashloop.checks.words import at_lines, count, seconds
+from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.model.planned import planned_ends
 from crashloop.spec.scenario import Container, Probe, ProbeKind
@@ -38,8 +39,14 @@ def check_probe_kill(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"kills": seen})
 
 
+def _earliest_start(instance: Instance) -> Fact | None:
+    """The runtime's stamp may come late on a host that stalls, the journal's a moment after it."""
+    starts = [each for each in (instance.started, instance.journal_started) if each and each.utc_ns is not None]
+    return min(starts, key=lambda each: each.utc_ns or 0, default=None)
+
+
 def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> Iterator[Finding]:
-    start, ended = instance.start, instance.exit
+    start, ended = _earliest_start(instance), instance.exit
     if start is None or start.utc_ns is None or (ended is not None and ended.utc_ns is None):
         return
     until_ns = ended.utc_ns if ended and ended.utc_ns is not None else case.recording.end_ns
