@@ -71,7 +71,7 @@ SLOW: tuple[Planted, ...] = (
 """Restarts that do not come, or come late: to be sure of that takes up to a minute and a half."""
 
 QUICK: tuple[Planted, ...] = (
-    _planted(faults.TRUE_BEHIND_HELPERS, CRASHING, POKED, SUCCEEDING, BY_RULE, expected=PASSES),
+    _planted(faults.TRUE_BEHIND_HELPERS, CRASHING, POKED, SUCCEEDING, BY_RULE, INIT, expected=PASSES),
     _planted(faults.RESTARTS_EARLY, CRASHING, POKED, expected=_fails("BACKOFF-2", "BACKOFF-20")),
     _planted(faults.REALLY_1S, CRASHING, POKED, expected=_fails("BACKOFF-2", "BACKOFF-20")),
     _planted(faults.FORGETS_EXITED, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-2", "BACKOFF-7")),

@@ -97,11 +97,11 @@ INIT = Trial(
     name="init",
     pod=Pod(
         containers=(
-            Container(name="setup", kind=ContainerKind.INIT, program=runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
+            Container(name="setup", kind=ContainerKind.INIT, program=runs((3, 1), (3, 1), (3, 1), (3, 1), (3, 0))),
             Container(program=HOLDS),
         )
     ),
-    until=Until(restarts={"setup": 4}, at_most_s=WATCH_S),
+    until=Until(restarts={"setup": 4}, phase="Running", at_most_s=WATCH_S),
     judged_by=("BACKOFF-16",),
 )
 REDUCED = _restarting(
