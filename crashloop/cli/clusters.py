@@ -76,7 +76,8 @@ def status() -> None:
     if not clusters:
         out.print("no clusters")
         return
-    table = Table("cluster", "provider", "state", "nodes", "kubeconfig", box=None)
+    table = Table("cluster", "provider", "state", "nodes", box=None)
+    table.add_column("kubeconfig", overflow="fold")
     for each in clusters:
         state = "in use" if each.owner_alive else "kept" if each.kept else "left behind"
         table.add_row(each.name, each.provider, state, " ".join(each.nodes), each.kubeconfig)

@@ -19,7 +19,7 @@ from typing import Literal
 
 from crashloop.cluster.ownership import mark_kept
 from crashloop.cluster.provider import Cluster, ClusterRequest
-from crashloop.cluster.providers import provider
+from crashloop.cluster.providers import owning_provider, provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
 from crashloop.observe.history_file import HistoryFile
 from crashloop.observe.lifeline import Interrupted, Lifeline
@@ -91,12 +91,33 @@ class Recorder:
 
     def _record(self, plan: Plan) -> None:
         settings = recorder_settings(self._run.info())
-        with self._cluster(plan, settings) as cluster:
+        where = (
+            self._own_cluster(plan, settings)
+            if settings.cluster is None
+            else self._kept_cluster(plan, settings.cluster)
+        )
+        with where as (cluster, lent):
             self._write_state("recording")
-            Waves(self._run, plan, cluster, self._lifeline, LoggedProgress()).record()
+            Waves(self._run, plan, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
 
     @contextmanager
-    def _cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[Cluster]:
+    def _kept_cluster(self, plan: Plan, name: str) -> Iterator[tuple[Cluster, frozenset[str]]]:
+        """A cluster that was up before, and its nodes; the nodes that the run adds are gone afterwards."""
+        cluster = owning_provider(plan.provider).attach(name)
+        if cluster.info.kubernetes_version != plan.kubernetes_version:
+            raise UsageError(
+                f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run asks for "
+                f"{plan.kubernetes_version}.\nSay --kubernetes-version {cluster.info.kubernetes_version}."
+            )
+        lent = frozenset(node.name for node in cluster.info.nodes)
+        try:
+            yield cluster, lent
+        finally:
+            cluster.collect_logs(self._run.logs_dir)
+            cluster.remove_nodes(tuple(sorted({node.name for node in cluster.info.nodes} - lent)))
+
+    @contextmanager
+    def _own_cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[tuple[Cluster, frozenset[str]]]:
         """A cluster with the nodes of the first wave; afterwards its logs are kept and it is gone, unless it is to be kept."""
         request = ClusterRequest(
             name=run_name(self._run.root.absolute()),
@@ -111,7 +132,7 @@ class Recorder:
             maker.check(request)
             cluster = maker.up(request, LoggedProgress())
         try:
-            yield cluster
+            yield cluster, frozenset()
         finally:
             try:
                 cluster.collect_logs(self._run.logs_dir)

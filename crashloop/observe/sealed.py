@@ -28,14 +28,15 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
     history = run.history(scenario)
     wait_until(
         f"history of {scenario} to be complete",
-        lambda: _is_sealed(history) or _recorder_has_ended(run),
+        lambda: is_sealed(history) or _recorder_has_ended(run),
         timeout_s=BRING_UP_S + sum(WAVE_OVERHEAD_S + _longest_watch_s(plan, wave.placements) for wave in plan.waves),
         every_s=0.2,
         last_seen=lambda: f"{history.name}: {_size(history)} bytes; recorder: {_state(run)}",
     )
 
 
-def _is_sealed(history: Path) -> bool:
+def is_sealed(history: Path) -> bool:
+    """Whether the last line of a history is its `end` event."""
     try:
         with history.open("rb") as file:
             file.seek(max(0, history.stat().st_size - 4096))

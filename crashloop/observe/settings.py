@@ -13,6 +13,8 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own kubelet for all nodes. Default: the one of the plan's version. --kubelet-binary."""
     bin_dir: str | None = None
     """Folder with the user's own binaries. Default: cache and download only. --bin-dir."""
+    cluster: str | None = None
+    """Name of a kept cluster to record on. Default: one is made for the run. --cluster."""
     keep: bool = False
     """Whether the cluster is left up. Default: it is removed once the last evidence is in. --keep."""
     feature_gates: dict[str, bool] = {}

@@ -43,14 +43,24 @@ def requests(plan: Plan, wave: Wave) -> tuple[NodeRequest, ...]:
 
 
 class Waves:
-    """Records a plan on a cluster that is up with the nodes of the first wave."""
+    """Records a plan on a cluster that is up. Nodes that are `lent` were there before and stay."""
 
-    def __init__(self, run: RunDir, plan: Plan, cluster: Cluster, lifeline: Lifeline, progress: Progress) -> None:
+    def __init__(
+        self,
+        run: RunDir,
+        plan: Plan,
+        cluster: Cluster,
+        lifeline: Lifeline,
+        progress: Progress,
+        *,
+        lent: frozenset[str] = frozenset(),
+    ) -> None:
         self._run = run
         self._plan = plan
         self._cluster = cluster
         self._lifeline = lifeline
         self._progress = progress
+        self._lent = lent
         self._session = Session()
         self._api = KubeApi(cluster.info.kubeconfig)
         self._label = run_name(run.root.absolute())
@@ -65,8 +75,7 @@ class Waves:
             try:
                 for index, wave in enumerate(self._plan.waves):
                     if not self._lifeline.broken.is_set():
-                        if index:
-                            self._change_nodes(wave, rig)
+                        self._change_nodes(wave, rig)
                         log.info("wave %d of %d: %d scenarios", index + 1, len(self._plan.waves), len(wave.placements))
                         self._record(wave, rig, namespace)
             finally:
@@ -88,7 +97,7 @@ class Waves:
         """Take down what the wave does not need, then bring up what it lacks."""
         present = self._cluster.info.nodes
         matched = match(wave.nodes, present)
-        surplus = {node.name for node in present} - {node.name for node in matched.values()}
+        surplus = {node.name for node in present} - {node.name for node in matched.values()} - self._lent
         if surplus:
             self._cluster.collect_logs(self._run.logs_dir)
             rig.remove_nodes(surplus)
