@@ -1,6 +1,6 @@
 """Words for tests of the simulated kubelet: short scenarios, and what their histories say."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -48,17 +48,23 @@ def pod_of(
     restarts: dict[str, int] | None = None,
     exits: dict[str, int] | None = None,
     phase: str | None = None,
-    at_most_s: float = 3_000.0,
+    watch_s: float | None = None,
     mode: Mode = Mode.ANNOTATED,
     interventions: tuple[Intervention, ...] = (),
     **pod: Any,
 ) -> PodScenario:
-    """A pod of these containers, watched until the restarts, exits and phase were seen."""
+    """A pod of these containers, watched until the restarts, exits and phase were seen, or for `watch_s` seconds."""
     return PodScenario(
         name="scenario",
         profile="profile",
         pod=Pod(containers=containers, **pod),
-        until=Until(restarts=restarts or {}, exits=exits or {}, phase=phase, at_most_s=at_most_s),
+        until=Until(
+            restarts=restarts or {},
+            exits=exits or {},
+            phase=phase,
+            at_least_s=watch_s or 0.0,
+            at_most_s=watch_s or 3_000.0,
+        ),
         mode=mode,
         interventions=interventions,
     )
@@ -72,7 +78,7 @@ def simulated(
     seed: int = 1,
     faults: Iterable[Fault] = (),
     host: HostModel = CALM,
-    **gates: bool,
+    gates: Mapping[str, bool] = {},
 ) -> tuple[Event, ...]:
     """The history of a scenario on a kubelet with that period and those gates."""
     return simulate(scenario, profile(period, **gates), version, rng=Random(seed), faults=frozenset(faults), host=host)

@@ -1,7 +1,5 @@
 """The simulated kubelet follows the curves that kubelets are known to follow, and retries when they do."""
 
-from random import Random
-
 import pytest
 
 from crashloop.history.event import Channel, Kind
@@ -38,7 +36,7 @@ def delays_are_due(delays: list[float], due: list[int], late_s: float = 2.2) -> 
 def test_a_pod_that_is_looked_at_every_second_shows_the_ladder(
     period: str | None, gates: dict[str, bool], ladder: list[int]
 ) -> None:
-    events = sim.simulated(sim.crashing(len(ladder)), period, **gates)
+    events = sim.simulated(sim.crashing(len(ladder)), period, gates=gates)
     delays_are_due(sim.delays_s(events), ladder)
 
 
@@ -58,7 +56,11 @@ def test_an_untouched_pod_is_retried_within_half_the_remaining_delay(seed: int) 
 @pytest.mark.parametrize("seed", range(4))
 def test_kubelets_up_to_1_34_retry_every_10_to_16_seconds(seed: int) -> None:
     events = sim.simulated(
-        sim.crashing(5, mode=Mode.NATURAL), "2s", version=sim.V1_34, seed=seed, KubeletCrashLoopBackOffMax=True
+        sim.crashing(5, mode=Mode.NATURAL),
+        "2s",
+        version=sim.V1_34,
+        seed=seed,
+        gates={"KubeletCrashLoopBackOffMax": True},
     )
     assert all(10 <= delay <= 17.5 for delay in sim.delays_s(events)[1:])
 
@@ -161,4 +163,4 @@ def test_the_same_seed_gives_the_same_history() -> None:
 
 def test_a_profile_that_no_kubelet_starts_with_cannot_be_simulated() -> None:
     with pytest.raises(ValueError, match="does not start"):
-        sim.simulate(sim.crashing(1), sim.profile("0s"), sim.V1_37, rng=Random(1))
+        sim.simulated(sim.crashing(1), "0s")
