@@ -1,0 +1,92 @@
+"""What one source of metrics said over time, and the file it is kept in.
+
+The file (RUN/metrics/<source>.jsonl) names each series once and repeats only the values that changed:
+  {"type":"source", ...}   first line
+  {"type":"series", "id":0, "name":"kubelet_started_containers_total", "labels":{...}}
+  {"type":"scrape", "t_ns":..., "took_ns":..., "ids":[0], "values":[12.0], "gone":[]}
+  {"type":"gap", "from_ns":..., "to_ns":..., "reason":"..."}
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+METRICS_FORMAT = "crashloop.metrics/1"
+
+Labels = Mapping[str, str]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One value of one series."""
+
+    series: str
+    labels: dict[str, str]
+    t_ns: int
+    value: float
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="type"):
+    """First line of a file."""
+
+    format: str = METRICS_FORMAT
+    source: str
+    """apiserver, kubelet, cadvisor, resource, probes, processes."""
+    node: str = ""
+    interval_s: float
+    families: tuple[str, ...] = ()
+    """Metric families that were kept; a family that is not among them was not looked for."""
+
+
+class SeriesLine(msgspec.Struct, frozen=True, kw_only=True, tag="series", tag_field="type"):
+    """Names a series, before its first value."""
+
+    id: int
+    name: str
+    labels: dict[str, str] = {}
+
+
+class ScrapeLine(msgspec.Struct, frozen=True, kw_only=True, tag="scrape", tag_field="type", omit_defaults=True):
+    """One scrape: the values that differ from the scrape before."""
+
+    t_ns: int
+    """When the answer was complete, UTC."""
+    took_ns: int = 0
+    """From the request to the complete answer."""
+    ids: tuple[int, ...] = ()
+    values: tuple[float, ...] = ()
+    gone: tuple[int, ...] = ()
+    """Series that this scrape lacks."""
+
+
+class GapLine(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="type"):
+    """A scrape that gave nothing."""
+
+    from_ns: int
+    to_ns: int
+    reason: str
+
+
+Line = Source | SeriesLine | ScrapeLine | GapLine
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of one series, at the scrapes that had it."""
+
+    name: str
+    labels: dict[str, str]
+    t_ns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
+    """What one source said over time."""
+
+    source: Source
+    t_ns: tuple[int, ...] = ()
+    """Of every scrape that succeeded, in order."""
+    series: tuple[Series, ...] = ()
+    gaps: tuple[GapLine, ...] = ()
+    damage: tuple[str, ...] = ()
+    """What of the file could not be used."""

@@ -1,0 +1,153 @@
+"""What the measuring half passes around: samples, lifecycles, phases, the value of an SLI, the verdict of an SLO."""
+
+import msgspec
+
+from crashloop.slo.scrapes import Scrapes
+from crashloop.verdict import Outcome
+
+
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of a run in which one load was on. UTC nanoseconds; the end is not part of it."""
+
+    name: str
+    """Such as baseline, steady, burst; several phases may share a name (blocks of a comparison)."""
+    from_ns: int
+    to_ns: int
+    arm: str = ""
+    """In a comparison: baseline or treatment."""
+
+    @property
+    def seconds(self) -> float:
+        return (self.to_ns - self.from_ns) / 1e9
+
+
+class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One restart of a container, by ground truth: the exit that it follows, and what came after it. UTC nanoseconds."""
+
+    container: str
+    number: int
+    """1 for the first restart."""
+    exited_ns: int
+    exit_code: int | None = None
+    created_ns: int | None = None
+    """The runtime's create: the kubelet's decision. None if only the journal saw the start."""
+    started_ns: int | None = None
+    due_s: float | None = None
+    """The back-off delay that was due by the model; None if nothing said which."""
+    expected: bool | None = None
+    """Whether a restart rule or the restart policy asked for it; None if that was not looked at."""
+
+    @property
+    def late_s(self) -> float | None:
+        """Restart lateness: exit to create, minus what was due. Negative where the restart came too early."""
+        if self.created_ns is None or self.due_s is None:
+            return None
+        return (self.created_ns - self.exited_ns) / 1e9 - self.due_s
+
+
+class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One pod, as it was seen. UTC nanoseconds; None for what was not seen.
+
+    Written to RUN/metrics/lifecycles.jsonl, one a line.
+    """
+
+    pod: str
+    uid: str
+    node: str = ""
+    group: str = ""
+    """What the load meant it to be: crasher, healthy, canary, job, ..."""
+    stateless: bool = True
+    """No volumes but secret, configMap, downwardAPI, emptyDir and projected: what the official start-up SLI is about."""
+    created_ns: int | None = None
+    """The pod's creationTimestamp, whole seconds; the official SLI starts here."""
+    asked_ns: int | None = None
+    """When our create request was sent, by our clock."""
+    scheduled_ns: int | None = None
+    """When the watch first delivered it with a node."""
+    started_ns: int | None = None
+    """When the watch first delivered all its containers as started at least once; the official SLI ends here."""
+    ready_ns: int | None = None
+    """When the watch first delivered it as Ready."""
+    deleted_ns: int | None = None
+    """When the watch delivered its deletion."""
+    restart_count: int | None = None
+    """Sum of restartCount over its containers, by the last status."""
+    starts: int | None = None
+    """Starts of its containers that ground truth saw, the first ones included; None without ground truth."""
+    restarts: tuple[Restart, ...] = ()
+
+    @property
+    def startup_s(self) -> float | None:
+        """Creation to all containers reported as started and observed via watch, of the official SLI.
+
+        From our own create request where its time is known, which is at most what the official one says plus a second.
+        """
+        begin_ns = self.created_ns if self.asked_ns is None else self.asked_ns
+        if begin_ns is None or self.started_ns is None:
+            return None
+        return (self.started_ns - begin_ns) / 1e9
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """All that SLOs are judged by."""
+
+    phases: tuple[Phase, ...]
+    scrapes: tuple[Scrapes, ...] = ()
+    lifecycles: tuple[Lifecycle, ...] = ()
+    facts: dict[str, float] = {}
+    """What preconditions are about: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.facts computes some)."""
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """Where a value lies if the same run were repeated: bounds, None where nothing bounds it."""
+
+    lower: float | None
+    upper: float | None
+    confidence: float = 0.95
+
+
+class SliResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of one SLI in one window, for one group of labels."""
+
+    value: float | None
+    """In the unit of the row; None if there is none."""
+    interval: Interval | None = None
+    samples: int = 0
+    bad: int | None = None
+    """How many samples miss the target; None where the SLI is not about single samples."""
+    group: dict[str, str] = {}
+    """Labels by which the row tells groups apart, such as resource and verb."""
+    from_ns: int = 0
+    to_ns: int = 0
+    edges: tuple[float, float] | None = None
+    """The histogram's bucket in which the value lies; the value itself is interpolated between them."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what the value lacks: scrapes that were missed, a process that restarted."""
+
+
+class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement of one SLO."""
+
+    slo: str
+    outcome: Outcome
+    mode: str
+    """gate: a FAIL fails the run. report: it is shown."""
+    sentence: str
+    """What was seen, what was promised, on which condition; see style of docs/slo.md."""
+    target: float
+    unit: str
+    percentile: float | None = None
+    value: float | None = None
+    interval: Interval | None = None
+    samples: int = 0
+    budget: float | None = None
+    """The share of samples that may miss the target."""
+    budget_used: float | None = None
+    """The share that did, divided by the budget: above 1 the promise is broken."""
+    results: tuple[SliResult, ...] = ()
+    """One a window and group; `value` above is that of the worst."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fails_the_run(self) -> bool:
+        return self.outcome is Outcome.FAIL and self.mode == "gate"
