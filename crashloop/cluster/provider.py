@@ -6,7 +6,7 @@ What a provider or a host cannot do is a missing Capability, never an `if provid
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -29,6 +29,8 @@ class Capability(StrEnum):
     """A second kubelet can be started inside a node to see whether it accepts a configuration."""
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
+    NODES_ON_HOST = "nodes-on-host"
+    """The nodes run on this host, so that its clocks and its stalls are theirs; elsewhere a pod on the node tells of them."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +52,10 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     kubernetes_version: str
     kubeconfig: str
+    context: str | None = None
+    """Context of the kubeconfig; None: its current one."""
+    namespace: str | None = None
+    """The namespace to work in; None: whoever uses the cluster makes one, and removes it."""
     nodes: tuple[Node, ...]
     capabilities: frozenset[Capability]
     image: str
@@ -61,6 +67,51 @@ class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     profile: KubeletProfile
+
+
+class ExistingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster that exists, and what we may do with it."""
+
+    kubeconfig: str
+    context: str | None = None
+    """Default: the current one of the kubeconfig. --context."""
+    namespace: str | None = None
+    """An existing namespace to work in. Default: a new one, which is removed. --namespace."""
+    image: str
+    """Image for container programs, pulled by the nodes where they lack it: a POSIX shell and a `sleep` of fractions. --image."""
+    max_pods: int = 40
+    """Pods that may be there at once, heartbeats included; what exceeds them goes into a further wave. --max-pods.
+
+    Default 40: little beside what a namespace of a shared cluster is usually allowed.
+    """
+    read_configz: bool = False
+    """Whether to read the kubelets' configuration, which takes a permission on nodes. Default: no. --read-configz."""
+    node_profiles: dict[str, str] = {}
+    """Kubelet profile by node, as the user declares it. Default: stock on every node. --node-profile."""
+
+
+class SurveyedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of a cluster that exists, as it was found."""
+
+    name: str
+    kubelet_version: str
+    declared: str | None = None
+    """The kubelet profile that the user says it has."""
+    configz: dict[str, Any] | None = None
+    """Its kubelet's effective configuration, where that was read."""
+    unusable: str | None = None
+    """Why no pod of ours is to run there, in a few words; None if it can."""
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cluster that exists has to offer."""
+
+    kubernetes_version: str
+    """Of the API server."""
+    nodes: tuple[SurveyedNode, ...]
+    max_pods: int
+    """Pods that may be there at once: by the options, and by the namespace's quota where that is less."""
+    capabilities: frozenset[Capability]
 
 
 class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +126,8 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own kubelet for all nodes; runs where it lies."""
     bin_dir: str | None = None
     """Folder with the user's own binaries; what is missing there comes from the cache."""
+    existing: ExistingOptions | None = None
+    """Which cluster to use, for a provider that makes none."""
 
 
 class Progress(Protocol):

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from crashloop.cluster.ownership import ClusterStore, StateFolder
-from crashloop.cluster.provider import Cluster, Provider
+from crashloop.cluster.provider import Cluster, ExistingOptions, Provider, Survey
 from crashloop.errors import UsageError
 
 
@@ -17,12 +17,21 @@ class OwningProvider(Provider, Protocol):
         """Remove everything that a cluster has put on the host, its state folder apart. Its owner may be gone."""
 
 
+class LendingProvider(Provider, Protocol):
+    """A provider that makes no clusters, and lends nodes of one that exists as they are."""
+
+    def survey(self, options: ExistingOptions) -> Survey:
+        """What the cluster has to offer. Raises UsageError and PrerequisiteError, listing what stands in the way."""
+
+
 def provider(name: str) -> Provider:
     """The provider of that name. Raises UsageError naming those that there are."""
     if name == "local":
         from crashloop.cluster.local.provider import LocalProvider
 
         return LocalProvider()
+    if name == "existing":
+        return lending_provider(name)
     raise UsageError(f"provider {name!r}: there is none of that name; there are: {', '.join(PROVIDERS)}.")
 
 
@@ -35,4 +44,14 @@ def owning_provider(name: str, store: ClusterStore | None = None) -> OwningProvi
     raise UsageError(f"provider {name!r}: it owns no clusters on this host.")
 
 
-PROVIDERS = ("local",)
+def lending_provider(name: str) -> LendingProvider:
+    """The provider of that name if it is one that lends. Raises UsageError if it makes clusters."""
+    if name in LENDING:
+        from crashloop.cluster.existing.provider import ExistingProvider
+
+        return ExistingProvider()
+    raise UsageError(f"provider {name!r}: it makes clusters; only {', '.join(LENDING)} uses one that exists.")
+
+
+LENDING = ("existing",)
+PROVIDERS = ("local", *LENDING)

@@ -12,7 +12,7 @@ import urllib3
 from kubernetes import config
 from kubernetes.client import ApiClient, ApiException, Configuration
 
-from crashloop.errors import UsageError
+from crashloop.kube.contexts import UNREADABLE, unusable_kubeconfig
 from crashloop.kube.errors import ApiRefusal, ApiUnreachable, refusal
 from crashloop.waiting import wait_until
 
@@ -40,12 +40,23 @@ class KubeApi:
             config.load_kube_config(
                 config_file=kubeconfig, context=context, client_configuration=settings, persist_config=False
             )
-        except (config.ConfigException, OSError) as error:
-            raise UsageError(f"kubeconfig {kubeconfig}: cannot be used ({error}).") from error
+        except UNREADABLE as error:
+            raise unusable_kubeconfig(kubeconfig, context, error) from error
         _spare_near_hosts_the_proxy(settings)
         # urllib3 warns of every connection that is lost, which is reported here as an error of the caller's request.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._client = ApiClient(configuration=settings)
+        self.server: str = settings.host
+        """Address of the API server."""
+
+    def call(self, doing: str, method: str, path: str, **request: Any) -> Json:
+        """Any request that is answered with an object; `doing` is how an error begins. Takes `query` and `body`."""
+        return self._json(doing, method, path, **request)
+
+    def version(self) -> str:
+        """The API server's version, such as v1.37.1."""
+        version: str = self._json("read the version", "GET", "/version")["gitVersion"]
+        return version
 
     def create_namespace(self, *, prefix: str, labels: dict[str, str]) -> str:
         """Create a namespace with a name of the API server's choice, and return that name."""
@@ -98,6 +109,12 @@ class KubeApi:
         path = _pods(namespace, name) + "/log"
         return self._read(f"read the log of {name}/{container}", "GET", path, query=query).decode(errors="replace")
 
+    def follow_log(self, namespace: str, name: str, container: str, *, silent_s: float) -> urllib3.HTTPResponse:
+        """The open answer of a log that is followed from its beginning; it breaks after `silent_s` seconds of silence."""
+        query = {"container": container, "follow": "true"}
+        doing = f"follow the log of {name}/{container}"
+        return self._open(doing, "GET", _pods(namespace, name) + "/log", query=query, answer_s=silent_s)
+
     def list_pods(self, namespace: str, *, label_selector: str) -> bytes:
         """The PodList as it came."""
         return self._read("list pods", "GET", _pods(namespace), query={"labelSelector": label_selector})
@@ -125,11 +142,23 @@ class KubeApi:
         conditions = self._json(f"read node {node}", "GET", f"/api/v1/nodes/{node}")["status"].get("conditions", [])
         return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
+    def node(self, name: str) -> Json:
+        return self._json(f"read node {name}", "GET", f"/api/v1/nodes/{quote(name)}")
+
     def configz(self, node: str) -> Json:
-        """The effective KubeletConfiguration of a node's kubelet, read through the API server."""
+        """The effective KubeletConfiguration of a node's kubelet, read through the API server (nodes/proxy)."""
         path = f"/api/v1/nodes/{node}/proxy/configz"
         effective: Json = self._json(f"read the configuration of node {node}", "GET", path)["kubeletconfig"]
         return effective
+
+    def ask_kubelet(self, address: str, path: str) -> Json:
+        """Ask a kubelet itself (`https://10.0.0.7:10250`), with the same credentials and the same authority.
+
+        Raises ApiUnreachable also if its certificate is not the authority's, and then has shown it nothing.
+        """
+        if not self._client.configuration.verify_ssl:
+            raise ApiUnreachable(f"ask {address}{path}: the kubeconfig turns the verification of certificates off.")
+        return self._json(f"ask {address}{path}", "GET", path, host=address)
 
     def close(self) -> None:
         self._client.close()
@@ -155,11 +184,18 @@ class KubeApi:
         body: Json | None = None,
         content_type: str = "application/json",
         answer_s: float = ANSWER_S,
+        host: str | None = None,
     ) -> urllib3.HTTPResponse:
         headers = {"Accept": "application/json"} | ({"Content-Type": content_type} if body is not None else {})
         try:
             request = self._client.param_serialize(
-                method, path, query_params=query or {}, header_params=headers, body=body, auth_settings=["BearerToken"]
+                method,
+                path,
+                query_params=query or {},
+                header_params=headers,
+                body=body,
+                auth_settings=["BearerToken"],
+                _host=host,
             )
             answer = self._client.call_api(*request, _request_timeout=(CONNECT_S, answer_s))
             response: urllib3.HTTPResponse = answer.response
@@ -192,7 +228,7 @@ def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
     return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
 
 
-def lines(response: urllib3.HTTPResponse) -> Iterator[bytes]:
+def lines(response: urllib3.HTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:
     """The lines of an open answer, each as soon as it is whole. Raises ApiUnreachable when the connection breaks."""
     rest = b""
     try:
@@ -200,8 +236,8 @@ def lines(response: urllib3.HTTPResponse) -> Iterator[bytes]:
             *whole, rest = (rest + chunk).split(b"\n")
             yield from whole
     except urllib3.exceptions.HTTPError as error:
-        raise _unreachable("read the watch", error) from error
+        raise _unreachable(doing, error) from error
     finally:
         response.close()
     if rest:
-        raise ApiUnreachable(f"read the watch: it ended within an event ({len(rest)} bytes of it came).")
+        raise ApiUnreachable(f"{doing}: it ended within an event ({len(rest)} bytes of it came).")

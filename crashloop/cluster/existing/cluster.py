@@ -1,0 +1,81 @@
+"""An existing cluster in use: nodes are taken into use and left alone again, never changed."""
+
+import logging
+from pathlib import Path
+
+from crashloop.cluster.existing.place import Place
+from crashloop.cluster.existing.survey import capabilities, why_unusable
+from crashloop.cluster.provider import Capability, ClusterInfo, ExistingOptions, Node, NodeRequest, Progress
+from crashloop.errors import ClusterError
+from crashloop.history.event import Event
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import ApiRefusal
+from crashloop.spec.profile import KubeletProfile
+
+log = logging.getLogger(__name__)
+
+
+class ExistingCluster:
+    """Implements `crashloop.cluster.provider.Cluster`."""
+
+    def __init__(self, api: KubeApi, options: ExistingOptions, place: Place, *, name: str, version: str) -> None:
+        self._api = api
+        self._options = options
+        self._place = place
+        self._name = name
+        self._version = version
+        self._nodes: tuple[Node, ...] = ()
+        self._is_down = False
+
+    @property
+    def info(self) -> ClusterInfo:
+        return ClusterInfo(
+            name=self._name,
+            provider="existing",
+            kubernetes_version=self._version,
+            kubeconfig=self._options.kubeconfig,
+            context=self._options.context,
+            namespace=self._place.namespace,
+            nodes=self._nodes,
+            capabilities=capabilities(self._options),
+            image=self._options.image,
+        )
+
+    def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:  # noqa: ARG002
+        """Take nodes into use. Raises ClusterError for one that is not there, or cannot be used any more."""
+        for request in nodes:
+            try:
+                unusable = why_unusable(self._api.node(request.name), declared=True)
+            except ApiRefusal as error:
+                unusable = f"it cannot be read: {error}"
+            if unusable is not None:
+                raise ClusterError(f"node {request.name}: {unusable}, and the run needs it.")
+        self._nodes += tuple(Node(name=each.name, profile=each.profile.name) for each in nodes)
+
+    def remove_nodes(self, names: tuple[str, ...]) -> None:
+        """Use them no longer."""
+        self._nodes = tuple(node for node in self._nodes if node.name not in names)
+
+    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:  # noqa: ARG002
+        raise _beyond(node, Capability.KUBELET_RESTART)
+
+    def restart_runtime(self, node: str) -> None:
+        raise _beyond(node, Capability.RUNTIME_RESTART)
+
+    def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:  # noqa: ARG002
+        raise _beyond(node, Capability.KUBELET_CANDIDATE)
+
+    def collect_logs(self, destination: Path) -> None:
+        """There are none that we may read."""
+        log.info("provider existing has no access to nodes; nothing is copied to %s", destination)
+
+    def down(self) -> None:
+        """Leave the cluster as it was found."""
+        if not self._is_down:
+            self._place.leave()
+            self._is_down = True
+            self._api.close()
+
+
+def _beyond(node: str, capability: Capability) -> ClusterError:
+    return ClusterError(f"node {node}: provider existing lacks the capability {capability}.")

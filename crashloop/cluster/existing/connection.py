@@ -1,0 +1,43 @@
+"""A connection to an existing cluster, or why there is none, in words for whoever has the kubeconfig."""
+
+from crashloop.cluster.existing.permissions import MANIFESTS, needed
+from crashloop.cluster.provider import ExistingOptions
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.kube.access import missing_permissions
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable
+
+
+def connect(options: ExistingOptions) -> tuple[KubeApi, str]:
+    """A connection, and the API server's version.
+
+    Raises UsageError for a kubeconfig or credentials that are no good, PrerequisiteError if nobody answers.
+    """
+    api = KubeApi(options.kubeconfig, context=options.context)
+    where = f"kubeconfig {options.kubeconfig}" + (f", context {options.context}" if options.context else "")
+    try:
+        return api, api.version()
+    except ApiUnreachable as error:
+        raise PrerequisiteError(
+            f"{where}: the API server at {api.server} does not answer.\n{error}\n"
+            "See that the cluster is up and can be reached from here, and that its certificate is the kubeconfig's."
+        ) from error
+    except ApiRefusal as error:
+        if error.code != 401:
+            raise
+        raise UsageError(
+            f"{where}: the API server does not accept the credentials (401 {error.reason}); they may have expired.\n"
+            "Log in to the cluster again, or name another kubeconfig with --kubeconfig."
+        ) from error
+
+
+def require_permissions(api: KubeApi, options: ExistingOptions) -> None:
+    """Raise UsageError naming every verb and resource that the credentials lack, and the manifest that grants them."""
+    missing = missing_permissions(api, needed(options.namespace), options.namespace)
+    if missing:
+        where = f"in namespace {options.namespace}" if options.namespace else "in a namespace of its own"
+        raise UsageError(
+            f"kubeconfig {options.kubeconfig}: its user may not do what a run {where} needs.\n"
+            f"Forbidden: {', '.join(str(each) for each in missing)}.\n"
+            f"Apply {MANIFESTS[options.namespace is not None]} as somebody who may."
+        )

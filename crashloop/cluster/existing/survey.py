@@ -1,0 +1,101 @@
+"""What the nodes of an existing cluster are, and which of them can be used."""
+
+from crashloop.cluster.existing.connection import connect, require_permissions
+from crashloop.cluster.existing.quota import pods_within_quota
+from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.kubelet import ConfigzRefused, effective_config
+from crashloop.spec.version import KubernetesVersion
+
+DEFAULT_PROFILE = "stock"
+_REPELS = ("NoSchedule", "NoExecute")
+
+PROXY_RISK = (
+    "nodes/configz is enough for kubelets since 1.33 that can be reached and whose certificates the cluster has signed "
+    "(manifests/rbac/configz.yaml).\n"
+    "nodes/proxy works everywhere, but whoever has it may run commands in every container of the node "
+    "(manifests/rbac/configz-through-proxy.yaml).\n"
+    "Or leave --read-configz out, and declare what the nodes have with --node-profile NODE=PROFILE."
+)
+
+
+def survey(options: ExistingOptions) -> Survey:
+    """The cluster as it is now.
+
+    Raises UsageError and PrerequisiteError as `connect` does, for permissions and quota that a run needs, and for nodes
+    that are not there or cannot be used.
+    """
+    api, version = connect(options)
+    try:
+        require_permissions(api, options)
+        objects = api.nodes()
+        _require_known(options, objects)
+        nodes = tuple(_surveyed(api, each, options) for each in sorted(objects, key=_name))
+        max_pods = pods_within_quota(api, options)
+    finally:
+        api.close()
+    if all(node.unusable is not None for node in nodes):
+        told = "\n".join(f"node {node.name}: {node.unusable}." for node in nodes)
+        raise PrerequisiteError(f"cluster at {api.server}: no node of it can be used.\n{told}".rstrip())
+    return Survey(
+        kubernetes_version=str(KubernetesVersion.parse(version)),
+        nodes=nodes,
+        max_pods=max_pods,
+        capabilities=capabilities(options),
+    )
+
+
+def capabilities(options: ExistingOptions) -> frozenset[Capability]:
+    """What can be done without access to nodes."""
+    return frozenset({Capability.CONFIGZ}) if options.read_configz else frozenset()
+
+
+def why_unusable(node: Json, *, declared: bool = False) -> str | None:
+    """Why no pod is to be put on a node, in a few words. A node that was declared by name is used despite its taints."""
+    conditions = {each["type"]: each for each in node["status"].get("conditions", ())}
+    ready = conditions.get("Ready", {})
+    if ready.get("status") != "True":
+        return f"not Ready ({ready.get('reason', 'its kubelet has not said anything')})"
+    labels = node["metadata"].get("labels", {})
+    if labels.get("kubernetes.io/os", "linux") != "linux":
+        return f"runs {labels['kubernetes.io/os']}, not linux"
+    if node["spec"].get("unschedulable"):
+        return "cordoned"
+    taints = [each["key"] for each in node["spec"].get("taints", ()) if each["effect"] in _REPELS]
+    return f"tainted ({', '.join(taints)})" if taints and not declared else None
+
+
+def _surveyed(api: KubeApi, node: Json, options: ExistingOptions) -> SurveyedNode:
+    declared = options.node_profiles.get(_name(node))
+    unusable = why_unusable(node, declared=declared is not None)
+    if declared is None and not options.node_profiles and not options.read_configz:
+        declared = DEFAULT_PROFILE
+    return SurveyedNode(
+        name=_name(node),
+        kubelet_version=str(KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])),
+        declared=declared,
+        configz=_configz(api, node) if options.read_configz and unusable is None else None,
+        unusable=unusable,
+    )
+
+
+def _configz(api: KubeApi, node: Json) -> Json:
+    try:
+        return effective_config(api, node)
+    except ConfigzRefused as error:
+        raise UsageError(f"--read-configz: {error}\n{PROXY_RISK}") from error
+
+
+def _require_known(options: ExistingOptions, nodes: list[Json]) -> None:
+    known = sorted(map(_name, nodes))
+    for name in options.node_profiles:
+        if name not in known:
+            raise UsageError(
+                f"--node-profile {name}=...: the cluster has no node {name!r}; its nodes: {', '.join(known)}."
+            )
+
+
+def _name(node: Json) -> str:
+    name: str = node["metadata"]["name"]
+    return name

@@ -1,0 +1,53 @@
+"""What the credentials in use may do, asked before anything is done.
+
+The API server answers every authenticated user about itself (SelfSubjectAccessReview; the role system:basic-user).
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import ApiRefusal
+
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class Permission(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """One verb on one resource, in the spelling of RBAC."""
+
+    verb: str
+    resource: str
+    """Plural, with its subresource: `pods/log`."""
+    group: str = ""
+    namespaced: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
+
+
+def missing_permissions(api: KubeApi, wanted: Iterable[Permission], namespace: str | None) -> tuple[Permission, ...]:
+    """Those of the permissions that are not granted: in the namespace, or for None in all of them.
+
+    An API server that does not answer such questions (403) has nothing to say: then none is missing as far as is known.
+    """
+    try:
+        return tuple(each for each in wanted if not _allowed(api, each, namespace))
+    except ApiRefusal as error:
+        if error.code != 403:
+            raise
+        return ()
+
+
+def _allowed(api: KubeApi, permission: Permission, namespace: str | None) -> bool:
+    resource, _, subresource = permission.resource.partition("/")
+    attributes = {"verb": permission.verb, "group": permission.group, "resource": resource, "subresource": subresource}
+    if permission.namespaced and namespace is not None:
+        attributes["namespace"] = namespace
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+    answer = api.call(f"ask whether it is allowed to {permission}", "POST", _REVIEWS, body=body)
+    return bool(answer["status"].get("allowed"))

@@ -1,0 +1,22 @@
+"""What is wrong with a kubeconfig, in words that a person can act on."""
+
+import yaml
+from kubernetes import config
+
+from crashloop.errors import UsageError
+
+UNREADABLE = (config.ConfigException, OSError, yaml.YAMLError, TypeError, ValueError, LookupError, AttributeError)
+"""What the client raises about a kubeconfig: of its own, or whatever a file of another shape makes it run into."""
+
+
+def unusable_kubeconfig(kubeconfig: str, context: str | None, error: Exception) -> UsageError:
+    """The error for a kubeconfig, or a context of it, that could not be used because of `error`."""
+    try:
+        contexts, current = config.list_kube_config_contexts(kubeconfig)
+    except UNREADABLE as worse:
+        return UsageError(f"kubeconfig {kubeconfig}: cannot be used ({worse}).\nName another with --kubeconfig.")
+    known = ", ".join(sorted(each["name"] for each in contexts)) or "none"
+    if context is not None and context not in {each["name"] for each in contexts}:
+        return UsageError(f"kubeconfig {kubeconfig}: it has no context {context!r}; its contexts: {known}.")
+    chosen = context or (current or {}).get("name")
+    return UsageError(f"kubeconfig {kubeconfig}, context {chosen!r}: cannot be used ({error}).")

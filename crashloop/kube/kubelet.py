@@ -1,0 +1,45 @@
+"""The effective configuration of a node's kubelet, by the way that asks for the least.
+
+Theory of operation. Asked directly, a kubelet since 1.33 wants the permission nodes/configz and no more
+(KubeletFineGrainedAuthz, KEP-2862; pkg/kubelet/server/auth.go@v1.37.1). That takes a kubelet whose port can be reached
+and whose certificate the cluster's authority has signed: the credentials are shown to nobody else. Asked through the
+API server it wants nodes/proxy, which also permits to run commands in every container of the node.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.errors import KubeError
+
+KUBELET_PORT = 10250
+
+
+class ConfigzRefused(KubeError):
+    """Neither way led to the configuration; the message names both."""
+
+
+def effective_config(api: KubeApi, node: Json) -> dict[str, Any]:
+    """The effective KubeletConfiguration of the kubelet of a Node object. Raises ConfigzRefused."""
+    name, refusals = node["metadata"]["name"], []
+    ways: dict[str, Callable[[], dict[str, Any]]] = {
+        "directly (permission nodes/configz)": lambda: _directly(api, node),
+        "through the API server (permission nodes/proxy)": lambda: api.configz(name),
+    }
+    for way, ask in ways.items():
+        try:
+            return ask()
+        except KubeError as error:
+            refusals.append(f"{way}: {' '.join(str(error).split())}")
+    raise ConfigzRefused("\n".join((f"node {name}: its kubelet does not tell its configuration.", *refusals)))
+
+
+def _directly(api: KubeApi, node: Json) -> dict[str, Any]:
+    status = node["status"]
+    address = next((each["address"] for each in status.get("addresses", ()) if each["type"] == "InternalIP"), None)
+    if address is None:
+        raise ConfigzRefused("the Node object has no InternalIP.")
+    host = f"[{address}]" if ":" in address else address
+    port = status.get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port", KUBELET_PORT)
+    effective: dict[str, Any] = api.ask_kubelet(f"https://{host}:{port}", "/configz")["kubeletconfig"]
+    return effective
