@@ -61,5 +61,11 @@ class CountingPod:
 
     def container(self) -> tuple[str, int]:
         """The container's id and how often it was restarted, as the kubelet states it."""
-        (status,) = self._api.get_pod(NAMESPACE, self.name)["status"]["containerStatuses"]
-        return status["containerID"], status["restartCount"]
+
+        def stated() -> tuple[str, int] | None:
+            for status in self._api.get_pod(NAMESPACE, self.name)["status"].get("containerStatuses", []):
+                if "containerID" in status:
+                    return status["containerID"], status["restartCount"]
+            return None
+
+        return wait_until(f"the status of pod {self.name}", stated, timeout_s=30)

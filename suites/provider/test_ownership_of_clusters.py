@@ -21,7 +21,7 @@ from crashloop.waiting import wait_until
 
 from .conftest import Kit, node
 from .pods import counting_pod
-from .traces import traces
+from .traces import left_since, traces
 
 NAME = "kit-own"
 
@@ -32,11 +32,6 @@ Owner = Callable[[str], "subprocess.Popen[str]"]
 def before(cluster: Cluster) -> set[str]:
     """Traces on the host before the test; the shared cluster is up all the time."""
     return traces(of=NAME)
-
-
-def left_since(before: set[str]) -> set[str]:
-    """What the test has left on the host."""
-    return traces(of=NAME) - before
 
 
 @pytest.fixture
@@ -94,7 +89,7 @@ def test_nothing_is_left_of_a_start_that_was_interrupted(
     wait_until(moment.__name__, moment, timeout_s=60, every_s=0.02)
     process.send_signal(number)
     process.wait(60)
-    assert left_since(before) == set()
+    assert left_since(before, of=NAME) == set()
 
 
 @pytest.mark.parametrize("all_of_it", [False, True], ids=["owner", "everything"])
@@ -108,12 +103,12 @@ def test_the_next_start_removes_a_cluster_whose_owner_was_killed(
     if all_of_it:
         for pid in marked_processes(ClusterStore().find(NAME).path):
             os.kill(pid, signal.SIGKILL)
-    assert left_since(before) != set()
+    assert left_since(before, of=NAME) != set()
     orphan = record()
     assert orphan is not None
     assert (orphan.owner_alive, orphan.kept) == (False, False)
     assert NAME in reap()
-    assert left_since(before) == set()
+    assert left_since(before, of=NAME) == set()
 
 
 def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(kit: Kit, owner: Owner, before: set[str]) -> None:
@@ -130,7 +125,7 @@ def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(kit: Kit, owne
     with counting_pod(api, again, node="node-stock") as pod:
         pod.count_beyond(1)
     again.down()
-    assert left_since(before) == set()
+    assert left_since(before, of=NAME) == set()
 
 
 def test_a_cluster_in_use_is_not_removed_without_force(cluster: Cluster, api: KubeApi) -> None:
@@ -149,7 +144,7 @@ def test_two_clusters_run_side_by_side(kit: Kit, cluster: Cluster, api: KubeApi,
                 neighbour.count_beyond(pod.count() + 3)
             other.down()
             pod.count_beyond(pod.count() + 3)
-    assert left_since(before) == set()
+    assert left_since(before, of=NAME) == set()
 
 
 def test_a_node_whose_kubelet_refuses_its_profile_is_named_and_nothing_is_left(kit: Kit, before: set[str]) -> None:
@@ -158,7 +153,7 @@ def test_a_node_whose_kubelet_refuses_its_profile_is_named_and_nothing_is_left(k
     message = str(caught.value)
     assert message.startswith("node node-bad (profile max-301s): kubelet ended with exit code 1")
     assert "must be set between 1s and 300s" in message
-    assert left_since(before) == set()
+    assert left_since(before, of=NAME) == set()
 
 
 def test_a_node_that_cannot_be_added_leaves_the_cluster_as_it_was(
@@ -168,4 +163,4 @@ def test_a_node_that_cannot_be_added_leaves_the_cluster_as_it_was(
     with pytest.raises(ClusterError, match="node node-bad"):
         cluster.add_nodes((node("node-bad", "max-301s"),), SilentProgress())
     assert {each["metadata"]["name"] for each in api.nodes()} == nodes
-    assert left_since(before) == set()
+    assert left_since(before, of=NAME) == set()

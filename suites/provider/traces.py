@@ -9,6 +9,7 @@ import psutil
 from pyroute2 import IPRoute
 
 from crashloop.cluster.host_settings import HOST_FOLDERS, KUBELET_WRITES, RAISED
+from crashloop.cluster.local.addresses import LINK_PREFIX
 from crashloop.cluster.ownership import ClusterStore
 
 WELL_KNOWN = (*HOST_FOLDERS, "/run/containerd", "/run/netns", "/run/flannel", "/opt/containerd", "/opt/cni", "/etc/cni")
@@ -18,64 +19,82 @@ WELL_KNOWN = (*HOST_FOLDERS, "/run/containerd", "/run/netns", "/run/flannel", "/
 def traces(*, of: str) -> set[str]:
     """Processes, mounts, links, routes, cgroups, folders and sysctls of this host, those of other clusters left out.
 
-    `of` names the cluster that is looked for. Other clusters may come and go meanwhile, and while there are any,
-    what all clusters have in common does not count.
+    `of` names the cluster that is looked for. Other clusters, and whatever else a developer runs, may come and go
+    meanwhile; while there are other clusters, what all of them have in common does not count.
     """
     store = ClusterStore()
-    names = tuple(state.path.name for state in store.folders() if state.path.name != of)
-    others = tuple(str(store.root / name) for name in names)
-    cgroups = tuple(f"/crashloop/{name}" for name in names)
-    found = {*_processes(others, cgroups), *_mounts(), *_links(others), *_folders(store, names)}
-    found |= {line for line in _cgroups() if not any(f"{name}/" in f"{line}/" for name in cgroups)}
-    if names:
-        return {line for line in found if not line.endswith("/crashloop")}
-    return found | set(_sysctls())
+    others = _others(store, of)
+    found = {*_processes(), *_mounts(store), *_links(), *_folders(store), *_cgroups(), *_sysctls()}
+    others |= _others(store, of)
+    theirs = re.compile("|".join(f"/(clusters|crashloop)/{re.escape(name)}(/|$| )" for name in others) or "(?!)")
+    shared = re.compile(r"^sysctl |/crashloop$" if others else "(?!)")
+    return {line for line in found if not theirs.search(line) and not shared.search(line)}
 
 
-def _processes(others: tuple[str, ...], cgroups: tuple[str, ...]) -> Iterator[str]:
-    """Processes in a network namespace that is not ours, in a cgroup of ours, or with our mark."""
+def left_since(before: set[str], *, of: str) -> set[str]:
+    """Traces that were not there before. What all clusters have in common counts if it did before."""
+    left = traces(of=of) - before
+    if any(line.startswith("sysctl") for line in before):
+        return left
+    return {line for line in left if not line.startswith("sysctl") and not line.endswith("/crashloop")}
+
+
+def _others(store: ClusterStore, of: str) -> set[str]:
+    return {state.path.name for state in store.folders()} - {of}
+
+
+def _processes() -> Iterator[str]:
+    """Processes with our mark, in a cgroup of ours, or in this process's cgroup but not in its network namespace."""
     own_network = Path("/proc/self/ns/net").stat().st_ino
+    own_cgroup = Path("/proc/self/cgroup").read_text()
     for process in psutil.process_iter():
         try:
-            environment = Path(f"/proc/{process.pid}/environ").read_text(errors="replace")
-            cgroup = Path(f"/proc/{process.pid}/cgroup").read_text()
+            mark = re.search(
+                r"CRASHLOOP_STATE=[^\0]*", Path(f"/proc/{process.pid}/environ").read_text(errors="replace")
+            )
+            cgroups = Path(f"/proc/{process.pid}/cgroup").read_text()
             elsewhere = Path(f"/proc/{process.pid}/ns/net").stat().st_ino != own_network
         except OSError:
             continue
-        if any(f"CRASHLOOP_STATE={other}\0" in environment for other in others) or any(
-            each in cgroup for each in cgroups
-        ):
-            continue
-        if elsewhere or "CRASHLOOP_STATE=" in environment or "/crashloop/" in cgroup:
-            yield f"process {process.pid} {process.name()}"
+        cgroup = re.search(r"/crashloop/\S*", cgroups)
+        if mark or cgroup or (elsewhere and cgroups == own_cgroup):
+            yield f"process {process.pid} {process.name()} {mark and mark[0]} {cgroup and cgroup[0]}"
 
 
-def _mounts() -> Iterator[str]:
+def _mounts(store: ClusterStore) -> Iterator[str]:
+    places = (str(store.root.parent), *WELL_KNOWN)
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        yield "mount " + re.sub(r"^\S+ \S+ \S+ ", "", line)
+        point = Path(line.split()[4])
+        if any(point.is_relative_to(place) for place in places) or " crashloop " in line:
+            yield "mount " + re.sub(r"^\S+ \S+ \S+ ", "", line)
 
 
-def _links(others: tuple[str, ...]) -> Iterator[str]:
+def _links() -> Iterator[str]:
     with IPRoute() as host:
-        names = {link["index"]: link for link in host.get_links()}
-        theirs = {index for index, link in names.items() if link.get_attr("IFLA_IFALIAS") in others}
-        yield from (f"link {link.get_attr('IFLA_IFNAME')}" for index, link in names.items() if index not in theirs)
+        aliases = {}
+        for link in host.get_links():
+            name, alias = link.get_attr("IFLA_IFNAME"), link.get_attr("IFLA_IFALIAS")
+            if name.startswith(LINK_PREFIX):
+                aliases[link["index"]] = alias
+                yield f"link {name} {alias}"
         for route in host.get_routes(family=2):
-            if route.get_attr("RTA_OIF") not in theirs:
-                yield f"route {route.get_attr('RTA_DST')}/{route['dst_len']} via {route.get_attr('RTA_GATEWAY')}"
+            where, via = f"{route.get_attr('RTA_DST')}/{route['dst_len']}", route.get_attr("RTA_GATEWAY")
+            if route.get_attr("RTA_OIF") in aliases:
+                yield f"route {where} via {via} {aliases[route.get_attr('RTA_OIF')]}"
 
 
 def _cgroups() -> Iterator[str]:
     for folder, _, _ in os.walk("/sys/fs/cgroup"):
-        yield f"cgroup {folder}"
+        if "/crashloop" in folder:
+            yield f"cgroup {folder}"
 
 
-def _folders(store: ClusterStore, others: tuple[str, ...]) -> Iterator[str]:
-    yield from (f"state {state.path}" for state in store.folders() if state.path.name not in others)
-    for top in WELL_KNOWN:
-        yield from (f"folder {folder}" for folder, _, _ in os.walk(top))
-        yield from (f"file {folder}/{name}" for folder, _, names in os.walk(top) for name in names)
-    yield from (f"file {path}" for path in Path("/var/log/containers").glob("*"))
+def _folders(store: ClusterStore) -> Iterator[str]:
+    yield from (f"state {state.path}" for state in store.folders())
+    for top in (*WELL_KNOWN, "/var/log/containers"):
+        for folder, _, names in os.walk(top):
+            yield f"folder {folder}"
+            yield from (f"file {folder}/{name}" for name in names)
 
 
 def _sysctls() -> Iterator[str]:

@@ -18,6 +18,9 @@ SERVICE_API_ADDRESS = "10.96.0.1"
 API_PORT = 6443
 MOST_NODES = 200
 
+LINK_PREFIX = "crash-"
+"""What the names of our links on the host begin with."""
+
 _PREFIXES = (
     *(f"10.{number}" for number in range(101, 128)),
     *(f"10.{number}" for number in range(64, 96)),
@@ -53,7 +56,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def host_link(self) -> str:
         """Name of the host's end of the cable."""
-        return f"crash-{self.prefix.replace('.', '-')}"
+        return f"{LINK_PREFIX}{self.prefix.replace('.', '-')}"
 
     @property
     def api_server(self) -> str:

@@ -87,7 +87,7 @@ def remove(host: CgroupHost, path: str, *, timeout_s: float = 10.0) -> None:
                 except FileNotFoundError:
                     continue
                 except OSError as error:
-                    if error.errno != errno.EBUSY:
+                    if error.errno not in (errno.EBUSY, errno.ENOTEMPTY):
                         raise ClusterError(f"cgroup {folder}: cannot be removed ({error.strerror}).") from error
                     busy.append(str(folder))
         return not busy

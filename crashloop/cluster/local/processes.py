@@ -99,15 +99,17 @@ def exit_code(daemon: Daemon) -> int | None:
 
 
 def is_alive(daemon: Daemon) -> bool:
-    """Whether the process runs; one that has ended and waits for its parent does not."""
+    """Whether the process runs. A child of ours has ended only once its exit code is known: its threads end one by one."""
     try:
         process = psutil.Process(daemon.pid)
-        if process.create_time() == daemon.started and process.status() != psutil.STATUS_ZOMBIE:
-            return True
+        if process.create_time() != daemon.started:
+            return False
+        child = _CHILDREN.get(daemon.pid)
+        if child is not None and child.returncode is None:
+            return child.poll() is None
+        return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
-        pass
-    exit_code(daemon)
-    return False
+        return False
 
 
 def signal_daemon(daemon: Daemon, number: signal.Signals) -> None:
