@@ -46,7 +46,7 @@ def test_a_restarted_runtime_changes_no_delay(verdict: Verdict) -> None:
 
 @requirement(
     "BACKOFF-12",
-    interrupted("pod-recreated", InterventionKind.RECREATE_POD, waiting_for=4, exits=3, restarts=5),
+    interrupted("pod-recreated", InterventionKind.RECREATE_POD, waiting_for=4, exits=5, restarts=6),
     scope="full",
 )
 def test_a_recreated_pod_begins_at_the_start(verdict: Verdict) -> None:

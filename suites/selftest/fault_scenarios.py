@@ -89,7 +89,7 @@ def _at_restart(number: int, action: InterventionKind, *, after_s: float = 2.0) 
 FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     (
         _pod(
-            "killed-by-a-signal",
+            "further-killed-by-a-signal",
             "max-10s",
             Container(program=exits_with(143, times=4)),
             until=Until(restarts={"app": 4}),
@@ -98,7 +98,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "recreated",
+            "further-recreated",
             "stock",
             Container(program=exits_with(1, times=3)),
             until=Until(restarts={"app": 3}, at_most_s=240),
@@ -108,7 +108,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "kubelet-restarted",
+            "further-kubelet-restarted",
             "stock",
             Container(program=exits_with(1, times=4)),
             Container(name="steady", program=HOLDS),
@@ -119,7 +119,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "sidecar-with-rules",
+            "further-sidecar-with-rules",
             "max-2s",
             Container(
                 name="sidecar",
@@ -135,7 +135,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "init-done",
+            "further-init-done",
             "max-2s",
             Container(name="setup", kind=ContainerKind.INIT, program=runs((1, 0))),
             Container(program=exits_with(1, times=3)),
@@ -145,7 +145,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "ephemeral-done",
+            "further-ephemeral-done",
             "max-2s",
             Container(program=HOLDS),
             Container(name="debugger", kind=ContainerKind.EPHEMERAL, program=runs((2, 1))),
@@ -155,7 +155,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "all-restarted-by-rule",
+            "further-all-restarted-by-rule",
             "max-2s",
             Container(name="setup", kind=ContainerKind.INIT, program=runs((1, 0))),
             Container(
@@ -171,11 +171,11 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     ),
     (
         _pod(
-            "liveness-fails",
+            "further-liveness-fails",
             "max-2s",
             Container(program=HOLDS, probe=Probe(fails_after_s=2.0)),
             until=Until(restarts={"app": 4}),
         ),
-        ("restart-decision", "delays"),
+        ("probe-kill",),
     ),
 )
