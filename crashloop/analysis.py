@@ -18,7 +18,7 @@ from crashloop.history.reduction import read_recording
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
-from crashloop.report.results import DeviationText, Results, build_results
+from crashloop.report.results import Results, build_results
 from crashloop.requirements import load_requirements
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Judgement, Plan
@@ -53,7 +53,7 @@ def analyze(run: RunDir) -> Results:
         plan,
         [verdict for verdict, _ in judged],
         load_requirements(),
-        [DeviationText(id=each.id, sentence=each.sentence, link=each.link or "") for each in load_deviations()],
+        load_deviations(),
         _environment(run.environment_json),
         finished=max([info.started, *(ended for _, ended in judged if ended is not None)]),
         run=run.root.name,

@@ -1,7 +1,7 @@
 """One container's history in the words of the back-off model: its lives, and what else touched its counter."""
 
 from collections.abc import Iterator
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 from crashloop.checks.case import Case
 from crashloop.checks.resets import ran, reset_during, resets_of, was_killed
@@ -9,7 +9,6 @@ from crashloop.history.recording import PodHistory
 from crashloop.model.lives import (
     ChangedPart,
     CounterLost,
-    DeadContainerRemoved,
     KeyChanged,
     Lived,
     Mark,
@@ -70,6 +69,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
 
 
 def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
+    """What rightfully changes a counter. That a kubelet removes the newest dead container does not: it owes the delay."""
     zero = zero_ns(pod)
     for before, after in pairwise(case.recording.nodes):
         if after.data.kubelet_started_ns != before.data.kubelet_started_ns:
@@ -78,16 +78,9 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
         part = next((part for kind, part in _CHANGED.items() if kind == done.data.action), None)
         if part is not None and done.ok and (done.data.arguments or {}).get("container", container) == container:
             yield KeyChanged((done.t_ns - zero) / 1e9, part)
-    instances = pod.instances(container)
-    for instance, following in zip_longest(instances, instances[1:]):
+    for instance in pod.instances(container):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
-        # What RestartAllContainers removes is told by the lives.
-        removed = None if case.restarts_all else instance.removed
-        if removed is not None and (
-            following is None or (following.created and removed.own_ns < following.created.own_ns)
-        ):
-            yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
 
 
 def _time(each: Observed) -> float:
