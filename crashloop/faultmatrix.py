@@ -62,7 +62,12 @@ class Catch(msgspec.Struct, frozen=True, kw_only=True):
 
 def profile_of(scenario: Scenario) -> KubeletProfile:
     """The profile that decides what happens in a scenario: the node's, or the candidate of a startup scenario."""
-    return load_profile(scenario.candidate if isinstance(scenario, StartupScenario) else scenario.profile)
+    return _profile(scenario.candidate if isinstance(scenario, StartupScenario) else scenario.profile)
+
+
+@cache
+def _profile(name: str) -> KubeletProfile:
+    return load_profile(name)
 
 
 def history_of(
@@ -141,8 +146,14 @@ def _objects(checker: str, trial: Trial, recording: Recording) -> bool:
 
 def verdict_without_fault(trial: Trial) -> Verdict:
     """What the trial says about a correct kubelet. One that accuses it proves nothing about a faulty one."""
-    recording = recorded(_correct_history(_encode(trial.scenario)))
-    return verdict_of(trial.requirement, trial.scenario, recording)
+    return _verdict_without_fault(_encode(trial))
+
+
+@cache
+def _verdict_without_fault(trial: bytes) -> Verdict:
+    asked = msgspec.json.decode(trial, type=Trial)
+    recording = recorded(_correct_history(_encode(asked.scenario)))
+    return verdict_of(asked.requirement, asked.scenario, recording)
 
 
 def row(fault: Fault, caught: Sequence[Catch]) -> str:
