@@ -49,7 +49,10 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StateFolder:
-    """The folder of one cluster: its lock, its facts, whether it is kept. What else is in it is the provider's."""
+    """The folder of one cluster: its lock, its facts, whether it is kept. What else is in it is the provider's.
+
+    The lock is free again when this object is forgotten: who owns a cluster holds on to it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -80,7 +80,7 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
         "- rights: this user is not root: run the same command with sudo.",
         "- overlay: the kernel has no overlay file system: run `modprobe overlay`.",
         "- /dev/kmsg: missing, and no kubelet starts without it: start the container with --device /dev/kmsg.",
-        "Without root on Linux there is --provider kind, which needs Docker.",
+        "There are also --provider kind, which needs Docker, and --provider existing, which needs a kubeconfig.",
     ]
 
 

@@ -17,6 +17,7 @@ from crashloop.cluster.ownership import (
     remove,
     remove_all,
 )
+from crashloop.cluster.providers import provider
 from crashloop.errors import UsageError
 
 HOLDS_THE_LOCK = """
@@ -99,6 +100,11 @@ def test_a_folder_whose_owner_ended_before_it_had_a_name_is_removed(store: Clust
     assert list_clusters(store) == ()
     assert reap(store) == ("half",)
     assert store.folders() == ()
+
+
+def test_an_unknown_provider_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match="provider 'nomad': there is none of that name; there are: local"):
+        provider("nomad")
 
 
 def test_an_unknown_cluster_is_answered_with_those_that_there_are(store: ClusterStore) -> None:

@@ -135,7 +135,7 @@ class BringUp:
 
     def _wait_for_api(self, subject: str) -> None:
         def ready() -> bool:
-            self._require_hope(subject)
+            self._stop_if_given_up(subject)
             return self._api_ready.is_set()
 
         wait_until(f"{subject}: the API server", ready, timeout_s=API_READY_S, every_s=_POLL_S)
@@ -151,7 +151,7 @@ class BringUp:
         timeout_s: float,
     ) -> None:
         def probed() -> bool:
-            self._require_hope(subject)
+            self._stop_if_given_up(subject)
             for plan, daemon in processes:
                 self._machinery.require_alive(plan, daemon, subject=subject)
             return probe()
@@ -161,7 +161,7 @@ class BringUp:
         except WaitTimeout as error:
             raise ClusterError(f"{subject}: waited {timeout_s:g} s for {condition}.\n{log_excerpt(blame)}") from error
 
-    def _require_hope(self, subject: str) -> None:
+    def _stop_if_given_up(self, subject: str) -> None:
         if self._given_up.is_set():
             raise ClusterError(f"{subject}: given up, because another part of the cluster did not start.")
 

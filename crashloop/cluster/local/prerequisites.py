@@ -40,7 +40,7 @@ def check_host(facts: HostFacts, *, nodes: int) -> None:
         rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
         raise PrerequisiteError(
             f"provider local: this host cannot run {nodes} nodes.\n{rows}\n"
-            "Without root on Linux there is --provider kind, which needs Docker."
+            "There are also --provider kind, which needs Docker, and --provider existing, which needs a kubeconfig."
         )
 
 
