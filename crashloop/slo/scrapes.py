@@ -89,4 +89,4 @@ class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
     series: tuple[Series, ...] = ()
     gaps: tuple[GapLine, ...] = ()
     damage: tuple[str, ...] = ()
-    """What of the file could not be used."""
+    """Where the file is damaged; what follows is not used."""

@@ -1,0 +1,128 @@
+"""How much counters grew in a window, from the scrapes nearest to its ends.
+
+Theory of operation. A counter starts at 0 when its process starts, and a series appears with the first thing it counts.
+So between two scrapes it grew by the difference; by all it says, if it was not there before, if it fell, or if the process
+was started anew in between (process_start_time_seconds). What a process had counted after the last scrape before it ended
+is lost: every such reset is told. A scrape that was missed loses nothing, unless a reset lies in the same gap.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.slo.scrapes import Labels, Scrapes, Series
+
+PROCESS_START = "process_start_time_seconds"
+STARTED_ANEW_S = 1.5
+"""The start time is told relative to the boot time of the host, which may be read a second differently."""
+
+Selector = Callable[[Labels], bool]
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """The scrapes of one source that stand for a stretch of time."""
+
+    first: int
+    last: int
+    """Indices of Scrapes.t_ns; the baseline and the end."""
+    from_ns: int
+    to_ns: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        return (self.to_ns - self.from_ns) / 1e9
+
+
+class Growth(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one series grew."""
+
+    labels: dict[str, str]
+    steps: NDArray[np.float64]
+    """Between each two scrapes of the window."""
+
+    @property
+    def total(self) -> float:
+        return float(self.steps.sum())
+
+
+def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
+    """The scrapes nearest to both ends; None if these are not two."""
+    times = np.asarray(scrapes.t_ns, dtype=np.int64)
+    if len(times) < 2:
+        return None
+    first, last = int(np.abs(times - from_ns).argmin()), int(np.abs(times - to_ns).argmin())
+    if first == last:
+        return None
+    begin, end = scrapes.t_ns[first], scrapes.t_ns[last]
+    return Window(
+        first=first,
+        last=last,
+        from_ns=begin,
+        to_ns=end,
+        notes=tuple(_shortcomings(scrapes, begin, end, from_ns, to_ns)),
+    )
+
+
+def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lambda _: True) -> Iterator[Growth]:
+    """How much each series of that name that is selected grew in the window."""
+    times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
+    anew = _started_anew(scrapes, times)
+    for series in scrapes.series:
+        if series.name == name and selects(series.labels):
+            yield Growth(labels=series.labels, steps=_steps(_aligned(series, times), anew))
+
+
+def values_at(scrapes: Scrapes, name: str, window: Window, selects: Selector = lambda _: True) -> Iterator[Series]:
+    """The values of a gauge within the window."""
+    for series in scrapes.series:
+        if series.name == name and selects(series.labels):
+            inside = (series.t_ns >= window.from_ns) & (series.t_ns <= window.to_ns)
+            yield Series(name=name, labels=series.labels, t_ns=series.t_ns[inside], values=series.values[inside])
+
+
+def _aligned(series: Series, times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The values at each scrape, nan where it lacks the series."""
+    found = np.full(len(times), np.nan)
+    at = np.searchsorted(times, series.t_ns)
+    known = at < len(times)
+    known[known] = times[at[known]] == series.t_ns[known]
+    found[at[known]] = series.values[known]
+    return found
+
+
+def _steps(values: NDArray[np.float64], anew: NDArray[np.bool_]) -> NDArray[np.float64]:
+    before, after = values[:-1], values[1:]
+    from_zero = np.isnan(before) | anew | (after < before)
+    return np.where(np.isnan(after), 0.0, np.where(from_zero, after, after - before))
+
+
+def _started_anew(scrapes: Scrapes, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the process was started anew, between each two scrapes."""
+    for series in scrapes.series:
+        if series.name == PROCESS_START:
+            return np.abs(np.diff(_aligned(series, times))) > STARTED_ANEW_S
+    return np.zeros(max(len(times) - 1, 0), dtype=np.bool_)
+
+
+def _shortcomings(scrapes: Scrapes, begin: int, end: int, from_ns: int, to_ns: int) -> Iterator[str]:
+    who = f"{scrapes.source.source} of {scrapes.source.node}" if scrapes.source.node else scrapes.source.source
+    allowed_ns = scrapes.source.interval_s * 1e9
+    for edge, seen, meant in (("begins", begin, from_ns), ("ends", end, to_ns)):
+        if abs(seen - meant) > allowed_ns:
+            yield f"The window of {who} {edge} {(seen - meant) / 1e9:+.1f} s off: no scrape is nearer."
+    missed = [gap for gap in scrapes.gaps if gap.from_ns < end and gap.to_ns > begin]
+    if missed:
+        longest = max(gap.to_ns - gap.from_ns for gap in missed) / 1e9
+        yield f"{who} missed {len(missed)} scrapes, the longest for {longest:.1f} s: {missed[-1].reason}"
+    times = np.asarray(scrapes.t_ns, dtype=np.int64)
+    inside = times[(times >= begin) & (times <= end)]
+    for before, after in zip(
+        inside[:-1][_started_anew(scrapes, inside)], inside[1:][_started_anew(scrapes, inside)], strict=True
+    ):
+        yield (
+            f"{who} was started anew between two scrapes {(after - before) / 1e9:.1f} s apart: "
+            "what it had counted after the first of them is lost."
+        )

@@ -1,0 +1,136 @@
+"""Scrapes as lines of a file, and back. Only values that changed are written."""
+
+from collections.abc import Iterable, Iterator
+from math import isfinite
+
+import msgspec
+import numpy as np
+
+from crashloop.errors import UsageError
+from crashloop.slo.exposition import Series as Named
+from crashloop.slo.scrapes import METRICS_FORMAT, GapLine, Line, Sample, ScrapeLine, Scrapes, Series, SeriesLine, Source
+
+_decode = msgspec.json.Decoder(Source | SeriesLine | ScrapeLine | GapLine).decode
+
+
+def to_line(line: Line) -> bytes:
+    """One line of the file, with its newline."""
+    return msgspec.json.encode(line) + b"\n"
+
+
+class Differences:
+    """Turns full scrapes of one source into lines that tell what changed."""
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, int] = {}
+        self._values: dict[int, float] = {}
+
+    def lines(self, t_ns: int, took_ns: int, found: Iterable[tuple[bytes, Named, float]]) -> Iterator[Line]:
+        """The lines of one scrape: first the series that are new."""
+        now: dict[int, float] = {}
+        for key, series, value in found:
+            if not isfinite(value):  # of a summary that has nothing yet; JSON has no such number
+                continue
+            number = self._ids.get(key)
+            if number is None:
+                number = self._ids[key] = len(self._ids)
+                yield SeriesLine(id=number, name=series.name, labels=series.labels)
+            now[number] = value
+        changed = {number: value for number, value in now.items() if self._values.get(number) != value}
+        gone = tuple(number for number in self._values if number not in now)
+        self._values = now
+        yield ScrapeLine(t_ns=t_ns, took_ns=took_ns, ids=tuple(changed), values=tuple(changed.values()), gone=gone)
+
+
+def read_scrapes(lines: Iterable[bytes], *, name: str = "metrics") -> Scrapes:
+    """The scrapes of a file, up to the first line that is damaged: without it nobody knows what had changed.
+
+    Raises UsageError if the file is none of ours, or of a format that this version does not read.
+    """
+    reader = _Reader(name)
+    for number, line in enumerate(lines, start=1):
+        try:
+            reader.take(_decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, LookupError) as error:
+            reader.damaged(number, error)
+            break
+    return reader.scrapes()
+
+
+def samples(scrapes: Scrapes) -> Iterator[Sample]:
+    """Every value of every series, series by series."""
+    for series in scrapes.series:
+        for t_ns, value in zip(series.t_ns.tolist(), series.values.tolist(), strict=True):
+            yield Sample(series.name, series.labels, t_ns, value)
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._source: Source | None = None
+        self._named: dict[int, SeriesLine] = {}
+        self._current: dict[int, float] = {}
+        self._columns: dict[int, tuple[list[int], list[float]]] = {}
+        self._times: list[int] = []
+        self._gaps: list[GapLine] = []
+        self._damage: list[str] = []
+
+    def take(self, line: Line) -> None:
+        if isinstance(line, Source):
+            self._begin(line)
+        elif self._source is None:
+            raise UsageError(f"{self._name}: its first line is no source; expected a file of RUN/metrics.")
+        elif isinstance(line, SeriesLine):
+            self._named[line.id] = line
+            self._columns[line.id] = ([], [])
+        elif isinstance(line, ScrapeLine):
+            self._scrape(line)
+        else:
+            self._gaps.append(line)
+
+    def damaged(self, number: int, problem: Exception) -> None:
+        if self._source is None:
+            raise UsageError(f"{self._name}: line {number} cannot be read ({problem}); expected a file of RUN/metrics.")
+        self._damage.append(f"line {number} cannot be read ({problem}); what follows it is not used")
+
+    def scrapes(self) -> Scrapes:
+        if self._source is None:
+            raise UsageError(f"{self._name}: it is empty; expected a file of RUN/metrics.")
+        return Scrapes(
+            source=self._source,
+            t_ns=tuple(self._times),
+            series=tuple(self._column(number, line) for number, line in self._named.items()),
+            gaps=tuple(self._gaps),
+            damage=tuple(self._damage),
+        )
+
+    def _begin(self, source: Source) -> None:
+        if source.format != METRICS_FORMAT:
+            raise UsageError(
+                f"{self._name}: format {source.format!r}; this version reads {METRICS_FORMAT!r}.\n"
+                "Use the crashloop that wrote it, or a newer one."
+            )
+        self._source = source
+
+    def _scrape(self, line: ScrapeLine) -> None:
+        if len(line.ids) != len(line.values):
+            raise LookupError(f"{len(line.ids)} series have {len(line.values)} values")
+        self._current |= dict(zip(line.ids, line.values, strict=True))
+        for number in line.gone:
+            self._current.pop(number, None)
+        if unnamed := self._current.keys() - self._columns.keys():
+            raise LookupError(f"series {min(unnamed)} was never named")
+        self._times.append(line.t_ns)
+        for number, value in self._current.items():
+            times, values = self._columns[number]
+            times.append(line.t_ns)
+            values.append(value)
+
+    def _column(self, number: int, line: SeriesLine) -> Series:
+        times, values = self._columns[number]
+        return Series(
+            name=line.name,
+            labels=line.labels,
+            t_ns=np.asarray(times, dtype=np.int64),
+            values=np.asarray(values, dtype=np.float64),
+        )
