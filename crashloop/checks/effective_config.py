@@ -7,46 +7,68 @@ from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
 from crashloop.checks.words import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
+from crashloop.model.agreement import agrees
 from crashloop.model.duration import NotADuration, parse_duration_ns
+from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import InterventionKind, PodScenario
+from crashloop.spec.version import KubernetesVersion
 
 _RESTARTS = (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET)
 
 
-def node_objections(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
-    """Why what the node did is not evidence about the profile; none if it is.
+def node_objections(
+    scenario: PodScenario, profile: KubeletProfile, version: KubernetesVersion, recording: Recording
+) -> tuple[Finding, ...]:
+    """Why what the node did is not evidence about the profile; none if it is. `version` is the cluster's.
 
-    A kubelet with another configuration is an ERROR of this suite. One whose configuration could not be read, or that was
-    restarted behind our back, leaves open what was tested.
+    A kubelet with another configuration is an ERROR of this suite. One whose configuration could not be read and was not
+    declared, or that was restarted behind our back, leaves open what was tested.
     """
     if not recording.nodes:
         return (inconclusive("the node's effective configuration was not recorded, so it is open what was tested."),)
     objections = []
     for each in recording.nodes:
-        if each.data.matches_profile is False:
+        matches = _matches(each, profile, version)
+        if matches is False:
             objections.append(
                 error(f"the node did not run with the profile's configuration {at_lines([each.line])}.", each.line)
             )
-        elif each.data.matches_profile is None:
+        elif matches is None:
             objections.append(
                 inconclusive(f"the node's effective configuration was not readable {at_lines([each.line])}.", each.line)
             )
     return (*objections, *_restarts_unasked(scenario, recording))
 
 
+def _matches(report: NodeReport, profile: KubeletProfile, version: KubernetesVersion) -> bool | None:
+    """Whether the node ran with the profile, by what was read or else declared; None if neither."""
+    told = report.data
+    if told.matches_profile is None and told.configz is not None:
+        return agrees(told.configz, profile, version)
+    return True if told.matches_profile is None and told.declared else told.matches_profile
+
+
 def _restarts_unasked(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
     asked = any(each.action in _RESTARTS for each in scenario.interventions)
     found = []
     for before, after in pairwise(recording.nodes):
-        if _process(before) != _process(after) and not asked:
-            lines = (before.line, after.line)
+        if asked:
+            continue
+        lines = (before.line, after.line)
+        if _process(before) != _process(after):
             sentence = f"the kubelet was restarted meanwhile {at_lines(lines)}, and with that its counters were lost."
+            found.append(inconclusive(sentence, *lines))
+        elif before.data.ready_since != after.data.ready_since:
+            sentence = (
+                f"the node was not Ready for a while {at_lines(lines)}; "
+                "if its kubelet was restarted, its counters were lost."
+            )
             found.append(inconclusive(sentence, *lines))
     return tuple(found)
 
 
-def _process(report: NodeReport) -> tuple[int | None, int | None]:
-    return report.data.kubelet_pid, report.data.kubelet_started_ns
+def _process(report: NodeReport) -> tuple[int | None, int | None, str | None]:
+    return report.data.kubelet_pid, report.data.kubelet_started_ns, report.data.boot_id
 
 
 def check_effective_config(case: Case) -> Checked:

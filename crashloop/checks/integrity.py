@@ -24,6 +24,9 @@ def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
         return (
             error(f"the history was recorded for {told} (history line 1), not for the plan's {scenario.name!r}.", 1),
         )
+    if recording.end is not None and recording.end.reason == "failed":
+        detail = recording.end.detail or "it left no message"
+        return (error(f"nothing could be recorded {at_lines([recording.end_line])}: {detail}", recording.end_line),)
     if recording.end is not None and recording.end.reason == "refused":
         detail = recording.end.detail or "no detail"
         return (

@@ -35,7 +35,7 @@ def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
 def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
     found = obstacles(question.scenario, question.recording)
     if not found and isinstance(question.scenario, PodScenario):
-        found = node_objections(question.scenario, question.recording)
+        found = node_objections(question.scenario, question.profile, question.version, question.recording)
     if found:
         return verdict_of(question, Checked(findings=found))
     expected = tuple(

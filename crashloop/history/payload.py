@@ -24,7 +24,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     """`end`."""
 
     reason: str
-    """complete, deadline, interrupted or refused."""
+    """complete, deadline, interrupted, failed or refused."""
     detail: str | None = None
     code: int | None = None
     """refused: HTTP status of the API server."""
@@ -83,6 +83,12 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     configz: dict[str, Any] | None = None
     gates: dict[str, bool] | None = None
     matches_profile: bool | None = None
+    """None: not read, or left to the judge, since a gate of the profile may be the release's default."""
+    declared: bool = False
+    """Nothing could be read: that the node has the profile is what the user says."""
+    boot_id: str | None = None
+    ready_since: str | None = None
+    """Since when the Node object says that the node is Ready; None while it does not, or where the kubelet's log is read."""
 
 
 class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):

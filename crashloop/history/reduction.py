@@ -31,7 +31,9 @@ class _Reducer:
         self.damage: list[Damage] = []
         self._recording = Recording(clocks=Clocks([]), host=Host())
         self._last_line = self._last_ns = self._events = 0
-        self._readings: list[tuple[int, int, int]] = []
+        self._readings: dict[bool, list[tuple[int, int, int]]] = {False: [], True: []}
+        """By whether they are of the node, where that is not the recorder's host."""
+        self._hosts = {False: self._recording.host, True: Host()}
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
         self._nodes: list[NodeReport] = []
@@ -76,7 +78,8 @@ class _Reducer:
         """What was folded in."""
         recording = self._recording
         recording.events, recording.end_line, recording.end_ns = self._events, self._last_line, self._last_ns
-        recording.clocks = Clocks(self._readings)
+        elsewhere = bool(self._readings[True])
+        recording.clocks, recording.host = Clocks(self._readings[elsewhere]), self._hosts[elsewhere]
         recording.gaps = tuple(self._gaps)
         recording.interventions = tuple(each for each in self._done if not each.is_poke)
         recording.pokes = _pokes([each for each in self._done if each.is_poke])
@@ -97,13 +100,13 @@ class _Reducer:
         self._recording.end = line.data
 
     def _reading(self, number: int, line: lines.Reading) -> None:
-        self._readings.append((number, line.t_ns, line.data.boot_ns))
+        self._readings[line.node is not None].append((number, line.t_ns, line.data.boot_ns))
 
     def _stall(self, _: int, line: lines.Stall) -> None:
-        self._recording.host.add_stall(line.t_ns, line.data.stalled_ns)
+        self._hosts[line.node is not None].add_stall(line.t_ns, line.data.stalled_ns)
 
     def _pressure(self, _: int, line: lines.Pressure) -> None:
-        self._recording.host.add_pressure(line.t_ns, line.data.some_us)
+        self._hosts[line.node is not None].add_pressure(line.t_ns, line.data.some_us)
 
     def _gap(self, number: int, line: lines.Gap) -> None:
         gap = line.data

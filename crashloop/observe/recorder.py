@@ -71,7 +71,7 @@ class Recorder:
                 raise Interrupted
         except (Interrupted, SystemExit):
             log.info("interrupted")
-            self._seal_the_rest("the recorder was told to stop")
+            self._seal_the_rest("interrupted", "the recorder was told to stop")
             self._write_state("interrupted")
             return ExitCode.INTERRUPTED
         except CrashloopError as error:
@@ -126,6 +126,7 @@ class Recorder:
             feature_gates=settings.feature_gates,
             kubelet_binary=settings.kubelet_binary,
             bin_dir=settings.bin_dir,
+            existing=settings.existing,
         )
         maker = provider(plan.provider)
         with self._lifeline.raising():
@@ -149,11 +150,11 @@ class Recorder:
         self._lifeline.broken.set()
 
     def _failed(self, error: str, kind: ErrorKind) -> int:
-        self._seal_the_rest(error)
+        self._seal_the_rest("failed", error)
         self._write_state("failed", error=error, error_kind=kind)
         return ExitCode.ERROR
 
-    def _seal_the_rest(self, detail: str) -> None:
+    def _seal_the_rest(self, reason: Literal["interrupted", "failed"], detail: str) -> None:
         """Give every scenario that was not begun a history that says why there is none."""
         if self._plan is None:
             return
@@ -163,7 +164,7 @@ class Recorder:
                 file = HistoryFile(path)
                 version, profile = self._plan.kubernetes_version, self._plan.profile(scenario.profile)
                 file.append(begin_event(scenario, node=None, kubernetes_version=version, profile=profile))
-                file.seal(end_events("interrupted", detail))
+                file.seal(end_events(reason, detail))
 
     def _write_state(
         self,

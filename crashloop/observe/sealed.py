@@ -35,6 +35,12 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
     )
 
 
+def failure_of(run: RunDir) -> RecorderState | None:
+    """What the recorder says of itself if it failed: then nothing, or nothing more, is recorded."""
+    state = _state(run)
+    return state if state is not None and state.state == "failed" else None
+
+
 def is_sealed(history: Path) -> bool:
     """Whether the last line of a history is its `end` event."""
     try:
