@@ -12,7 +12,7 @@ from typing import Any
 
 from crashloop.checks.asking import Question, ask, crashed
 from crashloop.checks.effective_config import node_objections
-from crashloop.checks.finding import Checked, Finding, fail
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.integrity import obstacles, unfinished
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED, as_shipped
@@ -58,15 +58,22 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
 def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
-    The variant is tried alone, and with all else that this release is known to do.
+    The variant is tried alone, and with all else that this release is known to do. Where the host or the evidence leaves
+    open whether it explains the history, it is open as well whether there is anything new to accuse Kubernetes of.
     """
     shipped = as_shipped(kubelet_version(question.profile, question.version))
+    undecided: Checked | None = None
     for deviation in expected:
         for variants in (frozenset({deviation.variant}), shipped | {deviation.variant}):
             explained = ask(question, variants)
-            if explained.outcome is Outcome.PASS and unfinished(question.recording) is None:
+            incomplete = unfinished(question.recording)
+            if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
-    return verdict_of(question, promised)
+            if explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and undecided is None:
+                note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
+                why = (*explained.findings, *((incomplete,) if incomplete else ()))
+                undecided = Checked(findings=(note, *why), facts=explained.facts)
+    return verdict_of(question, undecided or promised)
 
 
 def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, ...]:

@@ -191,6 +191,15 @@ def test_a_deviation_does_not_explain_what_neither_model_predicts() -> None:
     assert verdict.fails_the_run
 
 
+def test_where_it_is_open_whether_a_deviation_explains_a_history_nothing_is_accused() -> None:
+    late = History(LONG_RUN).lives("app", *BEFORE, (644.5, 645, 1), (656, None, 0)).pokes(0.5, 700)
+    verdict = on_long_run(late.stall(630, 13).ends(700), COLLECTED)
+    assert (verdict.outcome, verdict.deviation) == (Outcome.INCONCLUSIVE, None)
+    assert verdict.findings[0] == (
+        "RESET-4: deviation counter-collected may be why the promise was not kept; that is open."
+    )
+
+
 def test_without_an_entry_nothing_is_explained() -> None:
     verdict = on_long_run(long_run((638, 639, 1), (650, None, 0)))
     assert (verdict.outcome, verdict.deviation) == (Outcome.FAIL, None)
