@@ -47,8 +47,6 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     success_forgets: bool = False
     code_factor: float = 1.0
     """Multiplies the delay after exit codes of 128 and above."""
-    log_factor: float = 1.0
-    """Multiplies the delay that the log states."""
 
     # Which container restarts (decide.py)
     operators_swapped: bool = False

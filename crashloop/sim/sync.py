@@ -146,7 +146,7 @@ class PodSync:
 
     def _log(self, container: Container, key: object) -> None:
         entry = self.backoffs.entry(key, self.loop.now)
-        stated_ns = int((entry.delay_ns if entry else 0) * self.behaviour.log_factor)
+        stated_ns = entry.delay_ns if entry else 0
         text = f"back-off {spell(stated_ns)} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
         line = (
