@@ -7,10 +7,8 @@ handler (containerd internal/cri/server/podsandbox/sandbox_stop.go@v2.3.7).
 """
 
 import hashlib
-import io
 import os
-import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from crashloop.cluster.binaries.binary_set import BinarySet
 from crashloop.cluster.binaries.cache import storage_errors
 from crashloop.cluster.binaries.components import architecture
 from crashloop.cluster.runner import run
+from crashloop.cluster.tars import File, Folder, Member, SymbolicLink, tar_bytes
 from crashloop.settings import Settings
 
 PROGRAM_IMAGE = "localhost/crashloop/program:1"
@@ -38,6 +37,10 @@ FOLDERS = {
     "tmp": 0o1777,
     "var": 0o755,
 }
+
+
+Process = Mapping[str, Sequence[str]]
+"""What an image starts, as in its config: Env, Entrypoint, Cmd."""
 
 
 class ImageArchive(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +76,18 @@ def image_archive(busybox: bytes, applets: Sequence[str], *, arch: str) -> bytes
 
     `busybox` is the statically linked program, `applets` the names under which it acts, `arch` as in GOARCH.
     """
-    layer = _layer(busybox, applets)
-    diff_id = hashlib.sha256(layer).hexdigest()
+    layer = tar_bytes(_layer(busybox, applets))
     sleep = ["/bin/busybox", "sleep", str(LONGEST_SLEEP_S)]
-    images = {PROGRAM_IMAGE: {"Cmd": ["/bin/sh"]}, SANDBOX_IMAGE: {"Entrypoint": sleep}}
-    files: dict[str, bytes] = {f"{diff_id}/layer.tar": layer}
+    images = {
+        PROGRAM_IMAGE: {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
+        SANDBOX_IMAGE: {"Env": ["PATH=/bin"], "Entrypoint": sleep},
+    }
+    return tar_bytes(docker_archive(layer, hashlib.sha256(layer).hexdigest(), images, arch=arch))
+
+
+def docker_archive(layer: bytes | Path, digest: str, images: Mapping[str, Process], *, arch: str) -> Iterator[Member]:
+    """The members of a docker-archive with images of one and the same layer; `digest` is the layer's sha256."""
+    yield File(name=f"{digest}/layer.tar", content=layer)
     manifest = []
     for name, process in images.items():
         config = _json(
@@ -85,57 +95,25 @@ def image_archive(busybox: bytes, applets: Sequence[str], *, arch: str) -> bytes
                 "architecture": arch,
                 "os": "linux",
                 "created": "1970-01-01T00:00:00Z",
-                "config": {"Env": ["PATH=/bin"], "WorkingDir": "/", **process},
-                "rootfs": {"type": "layers", "diff_ids": [f"sha256:{diff_id}"]},
+                "config": {"WorkingDir": "/", **process},
+                "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
                 "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "crashloop"}],
             }
         )
         config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-        files[config_name] = config
-        manifest.append({"Config": config_name, "RepoTags": [name], "Layers": [f"{diff_id}/layer.tar"]})
-    files["manifest.json"] = _json(manifest)
-    return _tar([_file(name, content) for name, content in files.items()])
+        yield File(name=config_name, content=config)
+        manifest.append({"Config": config_name, "RepoTags": [name], "Layers": [f"{digest}/layer.tar"]})
+    yield File(name="manifest.json", content=_json(manifest))
 
 
-Member = tuple[tarfile.TarInfo, bytes]
-
-
-def _layer(busybox: bytes, applets: Sequence[str]) -> bytes:
-    members = [_folder(name, mode) for name, mode in FOLDERS.items()]
-    members += [
-        _file("bin/busybox", busybox, mode=0o755),
-        _file("etc/passwd", PASSWD.encode()),
-        _file("etc/group", GROUP.encode()),
-    ]
-    members += [_link(f"bin/{applet}", "busybox") for applet in sorted(set(applets) - {"busybox"})]
-    return _tar(members)
-
-
-def _folder(name: str, mode: int) -> Member:
-    info = tarfile.TarInfo(name)
-    info.type, info.mode = tarfile.DIRTYPE, mode
-    return info, b""
-
-
-def _file(name: str, content: bytes, *, mode: int = 0o644) -> Member:
-    info = tarfile.TarInfo(name)
-    info.size, info.mode = len(content), mode
-    return info, content
-
-
-def _link(name: str, target: str) -> Member:
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname, info.mode = tarfile.SYMTYPE, target, 0o777
-    return info, b""
-
-
-def _tar(members: Sequence[Member]) -> bytes:
-    """TarInfo's own defaults are owner 0:0 and time 0, so nothing of this host gets in."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for info, content in members:
-            tar.addfile(info, io.BytesIO(content))
-    return buffer.getvalue()
+def _layer(busybox: bytes, applets: Sequence[str]) -> Iterator[Member]:
+    for name, mode in FOLDERS.items():
+        yield Folder(name=name, mode=mode)
+    yield File(name="bin/busybox", content=busybox, mode=0o755)
+    yield File(name="etc/passwd", content=PASSWD.encode())
+    yield File(name="etc/group", content=GROUP.encode())
+    for applet in sorted(set(applets) - {"busybox"}):
+        yield SymbolicLink(name=f"bin/{applet}", target="busybox")
 
 
 def _json(value: Any) -> bytes:

@@ -56,11 +56,22 @@ def base_config(setting: KubeletSetting) -> dict[str, Any]:
         # Several kubelets share the host's cgroups, and none of them owns it.
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": setting.cgroup_root,
+        **shared_host_config(kubernetes_version=setting.kubernetes_version, cgroup_version=setting.cgroup_version),
+        "registerNode": setting.register,
+        "port": setting.port,
+        "healthzPort": setting.healthz_port,
+        "healthzBindAddress": "127.0.0.1",
+    }
+
+
+def shared_host_config(*, kubernetes_version: str, cgroup_version: int) -> dict[str, Any]:
+    """What a kubelet of this version needs that has a host in common with others, whoever makes its node."""
+    return {
         "enforceNodeAllocatable": [],
         # The default of -999 needs CAP_SYS_RESOURCE, which a container often lacks.
         "oomScoreAdj": 1,
         "failSwapOn": False,
-        **_cgroup_v1(setting),
+        **_cgroup_v1(kubernetes_version, cgroup_version),
         # The host's own shortage is not what is tested: a node evicts late and never removes an image.
         "evictionHard": {
             "memory.available": "50Mi",
@@ -71,18 +82,12 @@ def base_config(setting: KubeletSetting) -> dict[str, Any]:
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
         "makeIPTablesUtilChains": False,
-        "registerNode": setting.register,
-        "port": setting.port,
-        "healthzPort": setting.healthz_port,
-        "healthzBindAddress": "127.0.0.1",
     }
 
 
-def _cgroup_v1(setting: KubeletSetting) -> dict[str, Any]:
-    fails_by_default = KubernetesVersion.parse(setting.kubernetes_version).release >= FAILS_ON_CGROUP_V1_SINCE
-    if setting.cgroup_version == 1 and fails_by_default:
-        return {"failCgroupV1": False}
-    return {}
+def _cgroup_v1(kubernetes_version: str, cgroup_version: int) -> dict[str, Any]:
+    fails_by_default = KubernetesVersion.parse(kubernetes_version).release >= FAILS_ON_CGROUP_V1_SINCE
+    return {"failCgroupV1": False} if cgroup_version == 1 and fails_by_default else {}
 
 
 def merged(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
