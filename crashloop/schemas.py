@@ -1,4 +1,4 @@
-"""JSON Schemas of the run directory, generated from the types that read and write it.
+"""JSON Schemas of the run directory and of comparisons, generated from the types that read and write them.
 
 `python -m crashloop.schemas docs/schema` writes them again after a type has changed; a self-test compares.
 """
@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from crashloop.cluster.provider import ClusterInfo
+from crashloop.comparison.comparison import COMPARISON_FORMAT, Comparison
+from crashloop.comparison.matrix import MATRIX_FORMAT, Matrix
 from crashloop.history.event import Event
 from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.rundir import RUN_FORMAT, RecorderState, RunInfo
@@ -25,6 +27,8 @@ _DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
     "recorder": (RecorderState, "recorder.json", None),
     "history-line": (Event, "a line of history/<scenario>.jsonl", None),
     "results": (Results, "results.json", RESULTS_FORMAT),
+    "comparison": (Comparison, "the output of diff --json", COMPARISON_FORMAT),
+    "matrix": (Matrix, "the output of matrix --json", MATRIX_FORMAT),
 }
 """Name of the schema: its type, what it describes, and the value of `format` where the document has one."""
 

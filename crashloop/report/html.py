@@ -19,12 +19,16 @@ from crashloop.report.view import view_of
 
 def to_html(results: Results) -> str:
     """The whole page."""
+    return page("report.html.j2", view=view_of(results), results=results)
+
+
+def page(template: str, **shown: Any) -> str:
+    """A page of this package's templates, with style and script in it and nothing else allowed to run."""
     environment = _environment()
     style = environment.get_template("style.css.j2").render()
     script = environment.get_template("script.js.j2").render()
-    return environment.get_template("report.html.j2").render(
-        view=view_of(results),
-        results=results,
+    return environment.get_template(template).render(
+        **shown,
         standings=tuple(Standing),
         style=Markup(style),
         script=Markup(script),

@@ -24,62 +24,70 @@ def to_markdown(results: Results) -> str:
     counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items() if number)
     open_verdicts = [verdict for verdict in results.verdicts if Standing.of(verdict) is not Standing.PASS]
     blocks = [
-        f"## {said.standing.symbol} {said.standing.label}: {_escaped(said.sentence)}",
-        f"{_escaped(said.meaning)}",
-        f"**What to do:** {_escaped(said.to_do)}",
-        f"crashloop {_escaped(results.suite)} on Kubernetes {_escaped(results.kubernetes_version)}, "
-        f"provider {_escaped(results.provider)}, scope {_escaped(results.scope)}, "
+        f"## {said.standing.symbol} {said.standing.label}: {escaped(said.sentence)}",
+        f"{escaped(said.meaning)}",
+        f"**What to do:** {escaped(said.to_do)}",
+        f"crashloop {escaped(results.suite)} on Kubernetes {escaped(results.kubernetes_version)}, "
+        f"provider {escaped(results.provider)}, scope {escaped(results.scope)}, "
         f"in {took(results.finished - results.started)}: {counts or 'no verdicts'}. Exit code {results.exit_code}.",
     ]
     if open_verdicts:
-        blocks += ["### Not PASS", _table(open_verdicts, results)]
+        blocks += ["### Not PASS", _verdicts(open_verdicts, results)]
     if results.verdicts:
         blocks += [
             f"<details><summary>All {len(results.verdicts)} verdicts</summary>",
-            _table(results.verdicts, results),
+            _verdicts(results.verdicts, results),
             "</details>",
         ]
-    blocks.append(f"The plots and the evidence are in report.html of run {_code(results.run or results.suite)}.")
+    blocks.append(f"The plots and the evidence are in report.html of run {code(results.run or results.suite)}.")
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(verdicts: Sequence[Verdict], results: Results) -> str:
-    lines = ["| Outcome | Requirement | Scenario | Profile | Finding |", "|---|---|---|---|---|"]
+def _verdicts(verdicts: Sequence[Verdict], results: Results) -> str:
+    return table(
+        ("Outcome", "Requirement", "Scenario", "Profile", "Finding"),
+        [_row(verdict, results) for verdict in verdicts],
+        rest="results.json",
+    )
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, rest: str) -> str:
+    """A table of cells that are Markdown already; rows beyond MAX_TABLE_BYTES are left to `rest`."""
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     size = 0
-    for position, verdict in enumerate(verdicts):
-        row = _row(verdict, results)
+    for position, cells in enumerate(rows):
+        row = f"| {' | '.join(cells)} |"
         size += len(row.encode())
         if size > MAX_TABLE_BYTES:
-            return "\n".join([*lines, f"\n{len(verdicts) - position} more are in results.json."])
+            return "\n".join([*lines, f"\n{len(rows) - position} more are in {rest}."])
         lines.append(row)
     return "\n".join(lines)
 
 
-def _row(verdict: Verdict, results: Results) -> str:
+def _row(verdict: Verdict, results: Results) -> tuple[str, ...]:
     standing = Standing.of(verdict)
-    findings = [_escaped(shortened(each, MAX_FINDING)) for each in verdict.findings]
+    findings = [escaped(shortened(each, MAX_FINDING)) for each in verdict.findings]
     if verdict.deviation is not None:
-        findings.append(f"Known deviation {_code(verdict.deviation)}.")
+        findings.append(f"Known deviation {code(verdict.deviation)}.")
     if verdict.evidence and standing.needs_attention:
-        findings.append(f"Evidence: {_escaped(evidence_text(verdict.evidence))}")
+        findings.append(f"Evidence: {escaped(evidence_text(verdict.evidence))}")
     sentence = results.requirement(verdict.requirement).sentence
-    requirement = f"**{_escaped(verdict.requirement)}** {_escaped(sentence)}".strip()
-    cells = (
+    requirement = f"**{escaped(verdict.requirement)}** {escaped(sentence)}".strip()
+    return (
         f"{standing.symbol} {standing.label}",
         requirement,
-        _code(verdict.scenario),
-        _code(verdict.profile),
+        code(verdict.scenario),
+        code(verdict.profile),
         "<br>".join(findings),
     )
-    return f"| {' | '.join(cells)} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that is shown as it is: no markup, no HTML, one line."""
     plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKUP.sub(r"\\\1", plain).replace("\n", "<br>")
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """A name in code type; names with characters that a code span cannot hold are shown as text."""
-    return f"`{text}`" if re.fullmatch(r"[\w.:/ -]+", text) else _escaped(text)
+    return f"`{text}`" if re.fullmatch(r"[\w.:/ -]+", text) else escaped(text)

@@ -13,7 +13,7 @@ from crashloop.report.standing import Standing
 from crashloop.report.text import counted, evidence_text, printable, took
 from crashloop.verdict import Verdict
 
-_STYLES = {
+STYLES = {
     Standing.FAIL: "bold red",
     Standing.ERROR: "bold magenta",
     Standing.INCONCLUSIVE: "bold yellow",
@@ -48,7 +48,7 @@ def render(results: Results, console: Console, *, report: str = "report.html") -
     else:
         for line in lines:
             words = f"{line.standing.label:<15} {line.requirement.id:<12} {line.scenarios:<8}"
-            _print(console, f"{words} {line.requirement.sentence}".rstrip())
+            print_line(console, f"{words} {line.requirement.sentence}".rstrip())
     _print_skipped(results, console)
     for verdict in reversed(results.verdicts):
         if Standing.of(verdict) not in (Standing.PASS, Standing.SKIPPED):
@@ -74,7 +74,7 @@ def _print_table(lines: Sequence[_Line], console: Console) -> None:
     table.add_column("scenarios", no_wrap=True, justify="right")
     table.add_column("", overflow="fold", ratio=1)
     for line in lines:
-        style = _STYLES[line.standing]
+        style = STYLES[line.standing]
         table.add_row(
             Text(f"{line.standing.symbol} {line.standing.label}", style),
             Text(printable(line.requirement.id)),
@@ -91,42 +91,42 @@ def _print_skipped(results: Results, console: Console) -> None:
         if Standing.of(verdict) is Standing.SKIPPED:
             by_reason.setdefault(verdict.findings, {})[verdict.requirement] = None
     for reason, requirements in by_reason.items():
-        _print(console, "")
-        _print(console, f"{Standing.SKIPPED.label} {', '.join(requirements)}", _STYLES[Standing.SKIPPED])
+        print_line(console, "")
+        print_line(console, f"{Standing.SKIPPED.label} {', '.join(requirements)}", STYLES[Standing.SKIPPED])
         for finding in reason:
-            _print(console, f"  {finding}")
+            print_line(console, f"  {finding}")
 
 
 def _print_findings(verdict: Verdict, console: Console) -> None:
     standing = Standing.of(verdict)
-    _print(console, "")
-    _print(
+    print_line(console, "")
+    print_line(
         console,
         f"{standing.label} {verdict.requirement} in {verdict.scenario} ({verdict.profile})",
-        _STYLES[standing],
+        STYLES[standing],
     )
     for finding in verdict.findings:
-        _print(console, f"  {finding}")
+        print_line(console, f"  {finding}")
     if verdict.deviation is not None:
-        _print(console, f"  known deviation: {verdict.deviation}")
+        print_line(console, f"  known deviation: {verdict.deviation}")
     if verdict.evidence:
-        _print(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
+        print_line(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
 
 
 def _print_headline(results: Results, report: str, console: Console) -> None:
     said = headline(results)
     counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items() if number)
-    _print(console, "")
-    _print(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", _STYLES[said.standing])
-    _print(console, said.meaning)
-    _print(console, f"What to do: {said.to_do}")
+    print_line(console, "")
+    print_line(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", STYLES[said.standing])
+    print_line(console, said.meaning)
+    print_line(console, f"What to do: {said.to_do}")
     if results.verdicts:
         duration = took(results.finished - results.started)
-        _print(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
-    _print(console, f"Report: {report}")
-    _print(console, f"Exit code: {results.exit_code}")
+        print_line(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
+    print_line(console, f"Report: {report}")
+    print_line(console, f"Exit code: {results.exit_code}")
 
 
-def _print(console: Console, text: str, style: str = "") -> None:
+def print_line(console: Console, text: str, style: str = "") -> None:
     """Lines are not broken for a log: tools search them; nothing in a text acts on the terminal."""
     console.print(Text(printable(text), style), soft_wrap=not console.is_terminal)

@@ -1,0 +1,109 @@
+"""A judged run as a comparison sees it: what it ran, and how each requirement came out on each scenario."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from crashloop.comparison.change import Judged
+from crashloop.report.results import ProfileSummary, RequirementText, Results
+from crashloop.report.standing import Standing
+from crashloop.verdict import Verdict
+
+Place = tuple[str, str]
+"""Requirement and scenario."""
+
+
+class JudgedRun(NamedTuple):
+    """A run with its results; `kubelet_binary` is the user's own, from the settings in run.json."""
+
+    results: Results
+    kubelet_binary: str | None = None
+
+
+class RunKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """What was judged: runs of one key differ in nothing but the day and the host."""
+
+    provider: str
+    kubernetes_version: str
+    kubelet: str
+    """Version as the nodes say it, and the binary if it is the user's own; nodes of another release do not count."""
+
+    def __str__(self) -> str:
+        kubelet = "" if self.kubelet == f"v{self.kubernetes_version}" else f", kubelet {self.kubelet}"
+        return f"{self.provider}, Kubernetes {self.kubernetes_version}{kubelet}"
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs that are compared."""
+
+    run: str
+    key: RunKey
+    scope: str
+    started: datetime
+
+    def __str__(self) -> str:
+        return f"{self.run or 'unnamed run'} ({self.key}, scope {self.scope})"
+
+
+def side_of(run: JudgedRun) -> Side:
+    """What the run was."""
+    results = run.results
+    return Side(run=results.run, key=key_of(run), scope=results.scope, started=results.started)
+
+
+def key_of(run: JudgedRun) -> RunKey:
+    """Under which key a run stands."""
+    results = run.results
+    versions = " ".join(_kubelets(results)) or f"v{results.kubernetes_version}"
+    return RunKey(
+        provider=results.provider,
+        kubernetes_version=results.kubernetes_version,
+        kubelet=versions if run.kubelet_binary is None else f"{versions} from {run.kubelet_binary}",
+    )
+
+
+def _kubelets(results: Results) -> list[str]:
+    """Versions of the nodes, without those that profiles ask for in place of the cluster's."""
+    own = {f"v{each.kubernetes_version}" for each in results.profiles if each.kubernetes_version is not None}
+    said = {text for node in node_facts(results) if (text := str(node.get("kubelet", "")))}
+    return sorted(said - own or said)
+
+
+def node_facts(results: Results) -> list[Mapping[str, Any]]:
+    """The rows of `nodes` in environment.json; none if the run did not come that far."""
+    nodes = results.environment.get("nodes")
+    return [node for node in nodes if isinstance(node, Mapping)] if isinstance(nodes, list) else []
+
+
+def judged(results: Results) -> dict[Place, Judged]:
+    """How each requirement came out on each scenario; if one was judged twice, the worst."""
+    verdicts: dict[Place, list[Verdict]] = defaultdict(list)
+    for verdict in results.verdicts:
+        verdicts[verdict.requirement, verdict.scenario].append(verdict)
+    return {place: _judged(min(each, key=lambda v: Standing.of(v).rank)) for place, each in verdicts.items()}
+
+
+def _judged(verdict: Verdict) -> Judged:
+    return Judged(standing=Standing.of(verdict), findings=verdict.findings, deviation=verdict.deviation)
+
+
+def profiles_of(results: Results) -> dict[str, ProfileSummary]:
+    """The profiles of a run by name."""
+    return {each.name: each for each in results.profiles}
+
+
+def requirements_of(runs: Iterable[Results]) -> dict[str, RequirementText]:
+    """Every requirement of the runs by id, in the order of the first run that has it; worded as the last run words it."""
+    texts: dict[str, RequirementText] = {}
+    for each in _texts(runs):
+        if each.sentence or each.id not in texts:
+            texts[each.id] = each
+    return texts
+
+
+def _texts(runs: Iterable[Results]) -> Iterator[RequirementText]:
+    for results in runs:
+        yield from results.requirements
