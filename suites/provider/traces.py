@@ -15,6 +15,9 @@ from crashloop.cluster.ownership import ClusterStore
 WELL_KNOWN = (*HOST_FOLDERS, "/run/containerd", "/run/netns", "/run/flannel", "/opt/containerd", "/opt/cni", "/etc/cni")
 """Folders that a kubelet, a container runtime or a CNI plugin makes where nobody tells it otherwise."""
 
+SHARED = re.compile(rf"^sysctl |/crashloop$|^folder ({'|'.join(HOST_FOLDERS)})$")
+"""Traces that all clusters have in common: the last one to go takes them away."""
+
 
 def traces(*, of: str) -> set[str]:
     """Processes, mounts, links, routes, cgroups, folders and sysctls of this host, those of other clusters left out.
@@ -27,16 +30,14 @@ def traces(*, of: str) -> set[str]:
     found = {*_processes(), *_mounts(store), *_links(), *_folders(store), *_cgroups(), *_sysctls()}
     others |= _others(store, of)
     theirs = re.compile("|".join(f"/(clusters|crashloop)/{re.escape(name)}(/|$| )" for name in others) or "(?!)")
-    shared = re.compile(r"^sysctl |/crashloop$" if others else "(?!)")
-    return {line for line in found if not theirs.search(line) and not shared.search(line)}
+    return {line for line in found if not theirs.search(line) and not (others and SHARED.search(line))}
 
 
 def left_since(before: set[str], *, of: str) -> set[str]:
     """Traces that were not there before. What all clusters have in common counts if it did before."""
     left = traces(of=of) - before
-    if any(line.startswith("sysctl") for line in before):
-        return left
-    return {line for line in left if not line.startswith("sysctl") and not line.endswith("/crashloop")}
+    alone = any(line.startswith("sysctl") for line in before)
+    return left if alone else {line for line in left if not SHARED.search(line)}
 
 
 def _others(store: ClusterStore, of: str) -> set[str]:
