@@ -31,15 +31,18 @@ def check_last_exit(case: Case) -> Checked:
     shown = 0
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
-            instances = {each.container_id: each for each in pod.instances(spec.name) if each.container_id}
+            told = _Told(pod.instances(spec.name))
             statuses = [each for each in pod.statuses if spec.name in each.containers]
             for status, newer in zip_longest(statuses, statuses[1:]):
                 report = status.containers[spec.name]
-                for state in (report.state, report.last_state):
-                    instance = instances.get(state.container_id) if state and state.kind == "terminated" else None
+                for state, ordinal in (
+                    (report.state, report.restart_count),
+                    (report.last_state, report.restart_count - 1),
+                ):
+                    instance = told.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
                         findings += _contradicts(case, pod, spec.name, status, state, instance)
-                present = instances.get(report.container_id)
+                present = told.of(report.container_id, report.restart_count)
                 if present is None or report.state.kind != "running":
                     continue
                 findings += _said_to_run_on(case, spec.name, status, newer, present)
@@ -49,6 +52,24 @@ def check_last_exit(case: Case) -> Checked:
     if not findings and not shown:
         findings.append(inconclusive(f"no status with a last exit was seen, 1 needed: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings[:1]), facts={"last_exits_shown": shown})
+
+
+class _Told:
+    """Which instance a status speaks of: by its id, or by the restartCount where only the journal tells, which has no ids."""
+
+    def __init__(self, instances: tuple[Instance, ...]) -> None:
+        self._by_id = {each.container_id: each for each in instances if each.container_id}
+        self._lives = () if self._by_id else instances
+
+    def of(self, container_id: str, ordinal: int) -> Instance | None:
+        if self._lives and container_id and 0 <= ordinal < len(self._lives):
+            return self._lives[ordinal]
+        return self._by_id.get(container_id)
+
+    def ended(self, container_id: str, ordinal: int) -> Instance | None:
+        """One that is said to have ended; a life that was killed stamps no exit, so its journal says nothing of it."""
+        instance = self.of(container_id, ordinal)
+        return None if instance is not None and self._lives and instance.exit is None else instance
 
 
 def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, present: Instance) -> Iterator[Finding]:

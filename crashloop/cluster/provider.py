@@ -43,6 +43,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """containerd's socket as a path on this host."""
     kubelet_log: str | None = None
     """Path on this host of the kubelet's log, which grows."""
+    declared: bool = False
+    """That it has the profile is what the user says; nothing of it was read."""
 
 
 class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):

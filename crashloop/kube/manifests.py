@@ -5,7 +5,8 @@ The pods satisfy the Pod Security Standard "restricted", so that they run in any
 
 from typing import Any
 
-from crashloop.observe.program import EVIDENCE_DIR, command, probe_command
+from crashloop.observe.program import EVIDENCE_DIR, beat_command, command, probe_command
+from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.scenario import Container, ContainerKind, PodScenario, Probe
 
 SCENARIO_LABEL = "crashloop.dev/scenario"
@@ -15,19 +16,49 @@ GRACE_PERIOD_S = 2
 NOBODY = 65534
 REQUESTS = {"cpu": "10m", "memory": "8Mi"}
 
+HEARTBEAT = "heartbeat"
+"""Name of the container that tells of a node's heartbeat, and beginning of its pod's name."""
+
 _EVIDENCE = "evidence"
 
 
 def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
     """The pod of a scenario, bound to a node. Ephemeral containers are left to `ephemeral_containers`."""
     pod = scenario.pod
+    return _pod(
+        name=scenario.name,
+        labels={SCENARIO_LABEL: scenario.name, RUN_LABEL: run},
+        node=node,
+        restart_policy=pod.restart_policy,
+        containers={
+            "initContainers": [_container(each, image) for each in pod.of_kind(ContainerKind.INIT)],
+            "containers": [_container(each, image) for each in pod.of_kind(ContainerKind.REGULAR)],
+        },
+    )
+
+
+def heartbeat_manifest(*, node: str, image: str, run: str) -> dict[str, Any]:
+    """The pod that tells of a node's heartbeat and clock."""
+    container = _program(HEARTBEAT, image, beat_command()) | {"resources": {"requests": REQUESTS}}
+    return _pod(
+        name=f"{HEARTBEAT}-{node}",
+        labels={RUN_LABEL: run},
+        node=node,
+        restart_policy=RestartPolicy.ALWAYS,
+        containers={"containers": [container]},
+    )
+
+
+def _pod(
+    *, name: str, labels: dict[str, str], node: str, restart_policy: RestartPolicy, containers: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": scenario.name, "labels": {SCENARIO_LABEL: scenario.name, RUN_LABEL: run}},
+        "metadata": {"name": name, "labels": labels},
         "spec": {
             "nodeName": node,
-            "restartPolicy": pod.restart_policy.value,
+            "restartPolicy": restart_policy.value,
             "terminationGracePeriodSeconds": GRACE_PERIOD_S,
             "dnsPolicy": "Default",
             "automountServiceAccountToken": False,
@@ -41,8 +72,7 @@ def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> d
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "volumes": [{"name": _EVIDENCE, "emptyDir": {}}],
-            "initContainers": [_container(each, image) for each in pod.of_kind(ContainerKind.INIT)],
-            "containers": [_container(each, image) for each in pod.of_kind(ContainerKind.REGULAR)],
+            **containers,
         },
     }
 
@@ -58,11 +88,15 @@ def pull_policy(image: str) -> str:
 
 
 def _common(container: Container, image: str) -> dict[str, Any]:
+    return _program(container.name, image, command(container))
+
+
+def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
     return {
-        "name": container.name,
+        "name": name,
         "image": image,
         "imagePullPolicy": pull_policy(image),
-        "command": command(container),
+        "command": program,
         "volumeMounts": [{"name": _EVIDENCE, "mountPath": EVIDENCE_DIR}],
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }

@@ -3,9 +3,12 @@
 import logging
 from typing import Any
 
+import msgspec
+
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
+from crashloop.kube.kubelet import effective_config
 from crashloop.observe.events import now_ns
 from crashloop.observe.klog import seconds
 from crashloop.observe.kubelet_log import KubeletProcess
@@ -17,14 +20,28 @@ UPSTREAM_PERIOD_S = 300.0
 log = logging.getLogger(__name__)
 
 
-def matches_profile(configz: dict[str, Any], profile: KubeletProfile) -> bool:
-    """Whether the effective configuration agrees with a profile on crashLoopBackOff and on every gate the profile sets."""
+class NodeSign(msgspec.Struct, frozen=True, kw_only=True):
+    """By what a restart of a node or its kubelet shows from afar."""
+
+    boot_id: str
+    ready_since: str | None
+    """None while the node is not Ready."""
+
+
+def matches_profile(configz: dict[str, Any], profile: KubeletProfile) -> bool | None:
+    """Whether the effective configuration agrees with a profile on crashLoopBackOff and on every gate the profile sets.
+
+    None where nothing disagrees, but it is silent about a gate: then the release's default decides, which is not known here.
+    """
     effective = (configz.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod", UNSET)
     wanted = profile.max_container_restart_period
     gates = configz.get("featureGates") or {}
-    return _period_s(effective) == _period_s(wanted) and all(
-        gates.get(gate) == setting for gate, setting in profile.feature_gates.items()
-    )
+    if _period_s(effective) != _period_s(wanted):
+        return False
+    told = [gates[gate] == setting for gate, setting in profile.feature_gates.items() if gate in gates]
+    if not all(told):
+        return False
+    return True if len(told) == len(profile.feature_gates) else None
 
 
 def _period_s(raw: Any) -> Any:
@@ -36,10 +53,27 @@ def _period_s(raw: Any) -> Any:
 
 
 def node_event(
-    node: str, profile: KubeletProfile, configz: dict[str, Any] | None, process: KubeletProcess | None
+    node: str,
+    profile: KubeletProfile,
+    configz: dict[str, Any] | None,
+    process: KubeletProcess | None,
+    *,
+    declared: bool = False,
+    sign: NodeSign | None = None,
 ) -> Event:
     """What is known of a node's kubelet."""
     read_ns = now_ns()
+    data: dict[str, Any] = {
+        "kubelet_pid": process.pid if process else None,
+        "kubelet_started_ns": process.started_ns if process else None,
+        "configz": configz,
+        "gates": None if configz is None else configz.get("featureGates") or {},
+        "matches_profile": None if configz is None else matches_profile(configz, profile),
+    }
+    if declared:
+        data["declared"] = True
+    if sign is not None:
+        data |= msgspec.to_builtins(sign)
     return Event(
         seq=0,
         t_ns=read_ns,
@@ -47,20 +81,26 @@ def node_event(
         channel=Channel.KUBELET,
         kind=Kind.NODE,
         node=node,
-        data={
-            "kubelet_pid": process.pid if process else None,
-            "kubelet_started_ns": process.started_ns if process else None,
-            "configz": configz,
-            "gates": None if configz is None else configz.get("featureGates") or {},
-            "matches_profile": None if configz is None else matches_profile(configz, profile),
-        },
+        data=data,
     )
 
 
 def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
     """The effective configuration; None if the kubelet does not tell it."""
     try:
-        return api.configz(node)
+        return effective_config(api, api.node(node))
     except KubeError as error:
         log.warning("node %s: its configuration cannot be read: %s", node, error)
         return None
+
+
+def read_sign(api: KubeApi, node: str) -> NodeSign | None:
+    """What the Node object says of its boot and its readiness; None if it cannot be read."""
+    try:
+        status = api.node(node)["status"]
+    except KubeError as error:
+        log.warning("node %s: its state cannot be read: %s", node, error)
+        return None
+    ready: dict[str, Any] = next((each for each in status.get("conditions", ()) if each["type"] == "Ready"), {})
+    since = ready.get("lastTransitionTime") if ready.get("status") == "True" else None
+    return NodeSign(boot_id=status["nodeInfo"]["bootID"], ready_since=since)

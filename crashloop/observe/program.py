@@ -28,6 +28,11 @@ def probe_command(container: Container, probe: Probe, *, evidence_dir: str = EVI
     return [*_shell("probe.sh"), _journal(container, evidence_dir), str(round(probe.fails_after_s * 100))]
 
 
+def beat_command() -> list[str]:
+    """The command of a node's heartbeat."""
+    return _shell("beat.sh")
+
+
 def _journal(container: Container, evidence_dir: str) -> str:
     return f"{evidence_dir}/{container.name}.journal"
 

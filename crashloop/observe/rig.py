@@ -12,6 +12,7 @@ from crashloop.observe.api import ApiChannel
 from crashloop.observe.events import gap, now_ns
 from crashloop.observe.host import HostChannel
 from crashloop.observe.kubelet_log import KubeletLogChannel, KubeletProcess
+from crashloop.observe.node_heartbeat import NodeHeartbeat
 from crashloop.observe.runtime import RuntimeChannel
 from crashloop.observe.session import Session
 
@@ -32,11 +33,14 @@ class Rig:
         on_kubelet_restart: Callable[[str, KubeletProcess], None],
     ) -> None:
         self.session = session
+        self._kube = api
+        self._run = run
         self._namespace = namespace
         self._host = HostChannel(session)
         self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run}", session=session)
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
         self._runtimes: dict[str, RuntimeChannel] = {}
+        self._heartbeats: dict[str, NodeHeartbeat] = {}
 
     def start(self) -> None:
         self._host.start()
@@ -44,23 +48,32 @@ class Rig:
         self._kubelet_log.start()
 
     def add_nodes(self, cluster: ClusterInfo) -> None:
-        """Follow the nodes that are new in a cluster."""
+        """Follow the nodes that are new in a cluster. Raises ClusterError if one elsewhere has no heartbeat."""
         for node in cluster.nodes:
             if Capability.RUNTIME_EVENTS in cluster.capabilities and node.name not in self._runtimes:
                 self._follow_runtime(node)
             if Capability.KUBELET_LOG in cluster.capabilities and not self._kubelet_log.follows(node.name):
                 self._follow_kubelet_log(node)
+        if Capability.NODES_ON_HOST not in cluster.capabilities:
+            self._hear([node.name for node in cluster.nodes if node.name not in self._heartbeats], cluster.image)
 
     def remove_nodes(self, names: Iterable[str]) -> None:
         """Let go of nodes that are about to be taken down."""
         for name in names:
             if (runtime := self._runtimes.pop(name, None)) is not None:
                 runtime.stop()
+            if (heartbeat := self._heartbeats.pop(name, None)) is not None:
+                heartbeat.stop()
             self._kubelet_log.remove(name)
 
     def process(self, node: str) -> KubeletProcess | None:
         """The node's kubelet, by its log."""
         return self._kubelet_log.process(node)
+
+    def readings(self, node: str) -> list[Event]:
+        """The clocks of a node elsewhere, as they were last heard."""
+        heartbeat = self._heartbeats.get(node)
+        return heartbeat.reading() if heartbeat else []
 
     def interruptions(self, node: str) -> list[Event]:
         """A gap up to now for every channel that is not heard at this moment and matters to a scenario on the node."""
@@ -79,6 +92,8 @@ class Rig:
     def stop(self) -> None:
         for runtime in self._runtimes.values():
             runtime.stop()
+        for heartbeat in self._heartbeats.values():
+            heartbeat.stop()
         self._kubelet_log.stop()
         self._api.stop()
         self._host.stop()
@@ -91,6 +106,17 @@ class Rig:
         self._runtimes[node.name] = channel
         if not channel.start(within_s=RUNTIME_ANSWERS_S):
             log.warning("node %s: its runtime has not answered within %g s", node.name, RUNTIME_ANSWERS_S)
+
+    def _hear(self, nodes: list[str], image: str) -> None:
+        started = {
+            name: NodeHeartbeat(self._kube, self._namespace, name, image=image, run=self._run, sink=self.session)
+            for name in nodes
+        }
+        self._heartbeats |= started
+        for heartbeat in started.values():
+            heartbeat.start()
+        for heartbeat in started.values():
+            heartbeat.wait_until_it_beats()
 
     def _follow_kubelet_log(self, node: Node) -> None:
         if node.kubelet_log is None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from crashloop.cluster.provider import ExistingOptions
 from crashloop.errors import UsageError
 from crashloop.rundir import RunInfo
 
@@ -15,6 +16,8 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Folder with the user's own binaries. Default: cache and download only. --bin-dir."""
     cluster: str | None = None
     """Name of a kept cluster to record on. Default: one is made for the run. --cluster."""
+    existing: ExistingOptions | None = None
+    """The cluster to use with the provider `existing`. Default: none. --kubeconfig and what goes with it."""
     keep: bool = False
     """Whether the cluster is left up. Default: it is removed once the last evidence is in. --keep."""
     feature_gates: dict[str, bool] = {}

@@ -72,8 +72,8 @@ class WatchedScenario:
     def name(self) -> str:
         return self.scenario.name
 
-    def begin(self, path: Path, node_event: Event) -> None:
-        """Start the history."""
+    def begin(self, path: Path, *about_node: Event) -> None:
+        """Start the history, with what is known of the node."""
         begin = begin_event(
             self.scenario,
             node=self.node.name,
@@ -81,7 +81,7 @@ class WatchedScenario:
             profile=self._profile,
         )
         self.file = HistoryFile(path)
-        for event in (begin, clock_event(read_clocks()), node_event):
+        for event in (begin, clock_event(read_clocks()), *about_node):
             self.file.append(event)
 
     def created(self, pod_uid: str) -> None:

@@ -18,7 +18,7 @@ from crashloop.observe.interventions import Hands
 from crashloop.observe.kubelet_log import KubeletProcess
 from crashloop.observe.lifeline import Lifeline
 from crashloop.observe.naming import run_name
-from crashloop.observe.nodes import node_event, read_configz
+from crashloop.observe.nodes import NodeSign, node_event, read_configz, read_sign
 from crashloop.observe.placement import match, place
 from crashloop.observe.pods import Pods
 from crashloop.observe.rig import Rig
@@ -62,7 +62,7 @@ class Waves:
         self._progress = progress
         self._lent = lent
         self._session = Session()
-        self._api = KubeApi(cluster.info.kubeconfig)
+        self._api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
         self._label = run_name(run.root.absolute())
         self._nodes_ever: dict[str, Node] = {}
         self._facts_ever: dict[str, Json] = {}
@@ -83,6 +83,10 @@ class Waves:
 
     @contextmanager
     def _namespace(self) -> Iterator[str]:
+        given = self._cluster.info.namespace
+        if given is not None:
+            yield given
+            return
         name = self._api.create_namespace(prefix=NAMESPACE_PREFIX, labels={RUN_LABEL: self._label})
         try:
             self._api.wait_for_default_service_account(name)
@@ -126,8 +130,10 @@ class Waves:
             namespace=namespace,
             pods=pods,
             hands=Hands(self._api, namespace, self._cluster, pods.recreate),
-            begin=lambda each: each.begin(self._run.history(each.name), about[each.node.name]),
-            last_words=lambda each: rig.interruptions(each.node.name),
+            begin=lambda each: each.begin(
+                self._run.history(each.name), about[each.node.name], *rig.readings(each.node.name)
+            ),
+            last_words=lambda each: self._last_words(each.node, rig, about[each.node.name]),
             lifeline=self._lifeline,
         )
         trials = StartupTrials(self._run, self._plan, self._cluster, self._session, self._lifeline)
@@ -146,13 +152,32 @@ class Waves:
     def _about(self, node: Node, rig: Rig) -> Event:
         can_tell = Capability.CONFIGZ in self._cluster.info.capabilities
         configz = read_configz(self._api, node.name) if can_tell else None
-        return node_event(node.name, self._plan.profile(node.profile), configz, rig.process(node.name))
+        return self._node_event(node, configz, rig.process(node.name), self._sign(node))
+
+    def _node_event(
+        self, node: Node, configz: Json | None, process: KubeletProcess | None, sign: NodeSign | None
+    ) -> Event:
+        profile = self._plan.profile(node.profile)
+        return node_event(node.name, profile, configz, process, declared=node.declared, sign=sign)
+
+    def _sign(self, node: Node) -> NodeSign | None:
+        """What the Node object tells of a kubelet's restart, where nothing else does."""
+        has_log = Capability.KUBELET_LOG in self._cluster.info.capabilities
+        return None if has_log else read_sign(self._api, node.name)
+
+    def _last_words(self, node: Node, rig: Rig, about: Event) -> list[Event]:
+        """What is to be known of a node at the end of a scenario, beside what the channels have told."""
+        words = [*rig.readings(node.name), *rig.interruptions(node.name)]
+        sign = self._sign(node)
+        if sign is not None and any(about.data.get(key) != value for key, value in msgspec.to_builtins(sign).items()):
+            words.append(self._node_event(node, about.data["configz"], None, sign))
+        return words
 
     def _write_cluster(self) -> None:
         """cluster.json and environment.json, with all nodes that there ever were."""
         info = self._cluster.info
         self._nodes_ever |= {node.name: node for node in info.nodes}
-        self._facts_ever |= {node["metadata"]["name"]: node for node in self._api.nodes()}
+        self._facts_ever |= {node.name: self._api.node(node.name) for node in info.nodes}
         self._run.write(self._run.cluster_json, msgspec.structs.replace(info, nodes=tuple(self._nodes_ever.values())))
         facts = [self._facts_ever[name] for name in self._nodes_ever if name in self._facts_ever]
         self._run.write(self._run.environment_json, read_environment(facts))
@@ -174,4 +199,4 @@ class Waves:
                 )
             except WaitTimeout as error:
                 log.warning("%s", error)
-        self._session.node(name, node_event(name, self._plan.profile(node.profile), configz, process))
+        self._session.node(name, self._node_event(node, configz, process, None))

@@ -176,14 +176,24 @@ class History:
         """A status that says this restartCount, and nothing else about the container."""
         return self.status(at_s, {container: {"name": container, "restartCount": restart_count}}, phase=phase)
 
-    def node(self, at_s: float, *, matches: bool | None = True, started_s: float = -100.0, maximum: str = "2s") -> Self:
+    def node(
+        self,
+        at_s: float,
+        *,
+        matches: bool | None = True,
+        started_s: float = -100.0,
+        maximum: str | None = "2s",
+        **more: Any,
+    ) -> Self:
+        """What is known of the kubelet; without a `maximum` its configuration was not read."""
+        configz = None if maximum is None else {"crashLoopBackOff": {"maxContainerRestartPeriod": maximum}}
         data = {
             "kubelet_pid": round(1000 - started_s),
             "kubelet_started_ns": ns(started_s),
-            "configz": {"crashLoopBackOff": {"maxContainerRestartPeriod": maximum}},
+            "configz": configz,
             "gates": {},
             "matches_profile": matches,
-        }
+        } | more
         return self.add(at_s, Channel.KUBELET, Kind.NODE, data)
 
     def gap(self, channel: Channel, from_s: float, to_s: float, *, reason: str = "410 Gone", lost: bool = True) -> Self:

@@ -9,6 +9,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.history.event import Kind
 from crashloop.model.config import Curve, Refusal, RefusalKind
+from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import (
     Intervention,
     InterventionKind,
@@ -16,12 +17,20 @@ from crashloop.spec.scenario import (
     StartupScenario,
     Trigger,
 )
+from crashloop.spec.version import KubernetesVersion
 from suites.selftest.cases import CRASHING, checked, good, told
 from suites.selftest.histories import History, startup
 
 TRIED = StartupScenario(name="start-max-2s", profile="stock", candidate="max-2s")
 ACCEPTED = Curve(2.0, 2.0)
 REFUSED = Refusal(kind=RefusalKind.OUT_OF_RANGE, text="invalid configuration")
+MAX_2S = KubeletProfile(
+    name="max-2s",
+    config={
+        "featureGates": {"KubeletCrashLoopBackOffMax": True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
+    },
+)
 CONFIGZ = {"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}
 
 
@@ -160,7 +169,8 @@ def test_an_effective_maximum_that_was_not_read_is_inconclusive() -> None:
 
 def objections(history: History) -> list[str]:
     assert isinstance(history.scenario, PodScenario)
-    return [f"{each.outcome}: {each.sentence}" for each in node_objections(history.scenario, history.recording())]
+    found = node_objections(history.scenario, history.profile, KubernetesVersion(1, 37, 1), history.recording())
+    return [f"{each.outcome}: {each.sentence}" for each in found]
 
 
 def test_a_node_with_its_profile_is_evidence() -> None:
@@ -176,13 +186,45 @@ def test_a_node_with_another_configuration_is_an_error_of_ours() -> None:
 
 
 def test_a_configuration_that_could_not_be_read_is_inconclusive() -> None:
-    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=None).ends(30)
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=None, maximum=None).ends(30)
     line = history.line_of(Kind.NODE)
     assert objections(history) == [
         f"INCONCLUSIVE: the node's effective configuration was not readable (history line {line})."
     ]
     assert objections(History(CRASHING).without(Kind.NODE).ends(30)) == [
         "INCONCLUSIVE: the node's effective configuration was not recorded, so it is open what was tested."
+    ]
+
+
+def test_a_configuration_that_is_silent_about_a_gate_is_read_with_the_default_of_the_release() -> None:
+    silent = History(CRASHING, profile=MAX_2S).without(Kind.NODE).node(-0.9, matches=None, maximum="2s").ends(30)
+    assert objections(silent) == []
+    other = History(CRASHING, profile=MAX_2S).without(Kind.NODE).node(-0.9, matches=None, maximum="3s").ends(30)
+    line = other.line_of(Kind.NODE)
+    assert objections(other) == [f"ERROR: the node did not run with the profile's configuration (history line {line})."]
+
+
+def test_a_profile_that_a_node_is_declared_to_have_needs_no_reading() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=None, maximum=None, declared=True).ends(30)
+    assert objections(history) == []
+
+
+def test_a_node_that_was_not_ready_meanwhile_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, ready_since="2026-11-21T10:00:00Z").ends(30)
+    history.node(20, ready_since="2026-11-21T10:30:00Z")
+    first, second = history.line_of(Kind.NODE, 0), history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: the node was not Ready for a while (history lines {first} and {second}); "
+        "if its kubelet was restarted, its counters were lost."
+    ]
+
+
+def test_a_node_that_has_booted_meanwhile_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, boot_id="first").node(20, boot_id="second").ends(30)
+    first, second = history.line_of(Kind.NODE, 0), history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: the kubelet was restarted meanwhile (history lines {first} and {second}), "
+        "and with that its counters were lost."
     ]
 
 

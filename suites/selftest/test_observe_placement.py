@@ -65,12 +65,13 @@ GATE = {"KubeletCrashLoopBackOffMax": True}
         ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}, "featureGates": GATE}, True),
         ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2000ms"}, "featureGates": GATE | {"Other": False}}, True),
         ({"crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"}, "featureGates": GATE}, False),
-        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}, False),
+        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}, "featureGates": {next(iter(GATE)): False}}, False),
+        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}, None),
         ({"featureGates": GATE}, False),
     ],
-    ids=["as-set", "spelt-otherwise", "other-maximum", "gate-missing", "maximum-missing"],
+    ids=["as-set", "spelt-otherwise", "other-maximum", "other-gate", "silent-about-the-gate", "maximum-missing"],
 )
-def test_a_node_matches_its_profile_by_maximum_and_gates(configz: dict[str, object], matches: bool) -> None:
+def test_a_node_matches_its_profile_by_maximum_and_gates(configz: dict[str, object], matches: bool | None) -> None:
     assert matches_profile(configz, TWO) is matches
 
 

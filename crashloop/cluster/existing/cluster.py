@@ -50,7 +50,8 @@ class ExistingCluster:
                 unusable = f"it cannot be read: {error}"
             if unusable is not None:
                 raise ClusterError(f"node {request.name}: {unusable}, and the run needs it.")
-        self._nodes += tuple(Node(name=each.name, profile=each.profile.name) for each in nodes)
+        declared = not self._options.read_configz
+        self._nodes += tuple(Node(name=each.name, profile=each.profile.name, declared=declared) for each in nodes)
 
     def remove_nodes(self, names: tuple[str, ...]) -> None:
         """Use them no longer."""
