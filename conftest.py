@@ -1,3 +1,3 @@
 """Root of every suite: options and hooks."""
 
-pytest_plugins = ["fixtures.options", "fixtures.run"]
+pytest_plugins = ["fixtures.existing", "fixtures.options", "fixtures.run"]

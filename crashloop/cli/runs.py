@@ -6,6 +6,7 @@ import typer
 
 from crashloop.cli.command import Command, RunArgument, out
 from crashloop.errors import UsageError
+from crashloop.verdict import ExitCode
 
 
 def run(context: typer.Context) -> None:
@@ -17,7 +18,8 @@ def run(context: typer.Context) -> None:
         raise UsageError(f"crashloop run: no suite at {suite}.\nRun it from a checkout of the project.")
     selects = any(argument.startswith("suites/") for argument in context.args)
     arguments = [*context.args] if selects else [*context.args, str(suite)]
-    raise typer.Exit(pytest.main([f"--rootdir={suite.parents[1]}", *arguments]))
+    status = pytest.main([f"--rootdir={suite.parents[1]}", *arguments])
+    raise typer.Exit(ExitCode.USAGE if status == pytest.ExitCode.USAGE_ERROR else status)
 
 
 def analyze(run_dir: RunArgument) -> None:

@@ -91,6 +91,8 @@ class Recorder:
 
     def _record(self, plan: Plan) -> None:
         settings = recorder_settings(self._run.info())
+        if not plan.waves:
+            return
         where = (
             self._own_cluster(plan, settings)
             if settings.cluster is None

@@ -1,6 +1,7 @@
 """The plan of a run: which scenarios run on which nodes, in which waves. A pure function of what was selected."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +17,8 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
 
     container_starts_per_s: float = 3.0
     live_nodes: int = 12
+    live_pods: int | None = None
+    """Pods at once, with one for each node's heartbeat; None: no limit."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -79,33 +82,49 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_waves(
-    scenarios: tuple[Scenario, ...], budgets: Budgets, durations_s: Mapping[str, float] | None = None
+    scenarios: tuple[Scenario, ...],
+    budgets: Budgets,
+    durations_s: Mapping[str, float] | None = None,
+    nodes: Mapping[str, str] | None = None,
 ) -> tuple[Wave, ...]:
     """Place every scenario: one node a profile and wave, a further one for each scenario that disturbs its node.
 
     Long scenarios, by their expected durations or else their longest watch, are launched first, so that the run lasts
-    little longer than its longest scenario. What exceeds the budget of live nodes goes into a further wave.
+    little longer than its longest scenario. What exceeds a budget goes into a further wave. `nodes` maps profiles to
+    nodes that are there already; one node can stand for several profiles.
     """
     expected_s = {each.name: _watch_s(each) for each in scenarios} | dict(durations_s or {})
     longest_first = sorted(scenarios, key=lambda scenario: (-expected_s[scenario.name], scenario.name))
-    waves: list[tuple[dict[str, str], dict[str, str]]] = []
+    waves: list[_Draft] = []
     for scenario in longest_first:
         own = isinstance(scenario, PodScenario) and scenario.disturbs_node
-        node = f"{scenario.profile}-{scenario.name}" if own else scenario.profile
-        for nodes, placements in waves:
-            if node in nodes or len(nodes) < budgets.live_nodes:
-                nodes[node] = scenario.profile
-                placements[scenario.name] = node
-                break
-        else:
-            waves.append(({node: scenario.profile}, {scenario.name: node}))
+        known = (nodes or {}).get(scenario.profile, scenario.profile)
+        node = f"{scenario.profile}-{scenario.name}" if own else known
+        wave = next((each for each in waves if each.has_room(node, budgets)), None)
+        if wave is None:
+            waves.append(wave := _Draft({}, {}))
+        wave.nodes.setdefault(node, scenario.profile)
+        wave.placements[scenario.name] = node
     return tuple(
         Wave(
-            nodes=tuple(PlannedNode(name=name, profile=profile) for name, profile in nodes.items()),
-            placements=placements,
+            nodes=tuple(PlannedNode(name=name, profile=profile) for name, profile in each.nodes.items()),
+            placements=each.placements,
         )
-        for nodes, placements in waves
+        for each in waves
     )
+
+
+class _Draft(NamedTuple):
+    """A wave that is being filled: profile by node, node by scenario."""
+
+    nodes: dict[str, str]
+    placements: dict[str, str]
+
+    def has_room(self, node: str, budgets: Budgets) -> bool:
+        """Whether one more scenario fits, on that node."""
+        nodes = len(self.nodes) + (node not in self.nodes)
+        pods = len(self.placements) + 1 + nodes
+        return nodes <= budgets.live_nodes and (budgets.live_pods is None or pods <= budgets.live_pods)
 
 
 def _watch_s(scenario: Scenario) -> float:
