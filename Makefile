@@ -4,8 +4,11 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
+RUNS ?= $(dir $(filter-out runs/latest/%,$(wildcard runs/*/run.json runs/*/*/run.json)))
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+export TAG ?=
 
-.PHONY: help setup python tools binaries conformance conformance-full test lint selftest provider quick quality bench down clean
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick quality bench matrix summary dist publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -48,6 +51,10 @@ lint: python ## Format, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --no-progress --quiet .github
+
+workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
+	go run $(ACTIONLINT)
 
 selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
@@ -63,6 +70,21 @@ quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 
 bench: setup ## Measure what the README states
 	for script in bench/*.py; do $(BIN)/python $$script; done
+
+matrix: python ## Put all runs below runs/ side by side, as Markdown (RUNS=... for others)
+	$(BIN)/crashloop matrix --markdown $(RUNS)
+
+summary: ## The summary of the newest run, as Markdown
+	@cat runs/latest/summary.md 2>/dev/null || echo "No run was judged."
+
+dist: python ## Build sdist and wheel; with TAG=v1.2.3 only if that is the version
+	@version=v$$($(BIN)/python -c 'import crashloop; print(crashloop.__version__)'); \
+	[ -z "$$TAG" ] || [ "$$TAG" = "$$version" ] || \
+	{ echo "TAG $$TAG: expected $$version, the version of this checkout." >&2; exit 2; }
+	$(BIN)/python -m build --no-isolation
+
+publish: ## Attach dist/ to a GitHub release of TAG (needs gh and GH_TOKEN)
+	gh release create "$$TAG" --verify-tag --generate-notes dist/*
 
 down: python ## Remove whatever any run left
 	$(BIN)/crashloop down --all
