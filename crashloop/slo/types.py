@@ -30,8 +30,9 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exited_ns: int
     exit_code: int | None = None
     created_ns: int | None = None
-    """The runtime's create: the kubelet's decision. None if only the journal saw the start."""
+    """The runtime's create: the kubelet's decision. None if only the journal saw the start, or it has not come yet."""
     started_ns: int | None = None
+    """None if it has not come yet."""
     due_s: float | None = None
     """The back-off delay that was due by the model; None if nothing said which."""
     expected: bool | None = None
@@ -43,6 +44,14 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.created_ns is None or self.due_s is None:
             return None
         return (self.created_ns - self.exited_ns) / 1e9 - self.due_s
+
+
+class RestartAll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One RestartAllContainers: the exit that set it off, and the first container that started after it."""
+
+    container: str
+    exited_ns: int
+    started_ns: int | None = None
 
 
 class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,11 +79,14 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When the watch first delivered it as Ready."""
     deleted_ns: int | None = None
     """When the watch delivered its deletion."""
-    restart_count: int | None = None
-    """Sum of restartCount over its containers, by the last status."""
-    starts: int | None = None
-    """Starts of its containers that ground truth saw, the first ones included; None without ground truth."""
+    seen_until_ns: int | None = None
+    """What had not happened by then was not seen to happen: end of the observation, or when its deletion was asked for."""
+    restart_counts: dict[str, int] = {}
+    """restartCount by container, by the last status: statements of the system under test."""
+    starts_ns: dict[str, tuple[int, ...]] = {}
+    """When each container's process started, by ground truth, the first start included."""
     restarts: tuple[Restart, ...] = ()
+    restarts_all: tuple[RestartAll, ...] = ()
 
     @property
     def startup_s(self) -> float | None:
@@ -114,7 +126,9 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     samples: int = 0
     bad: int | None = None
-    """How many samples miss the target; None where the SLI is not about single samples."""
+    """How many samples miss the target for sure; None where the SLI is not about single samples."""
+    bad_at_most: int | None = None
+    """How many may miss it, where the target lies within a bucket; None: no more than `bad`."""
     group: dict[str, str] = {}
     """Labels by which the row tells groups apart, such as resource and verb."""
     from_ns: int = 0

@@ -1,0 +1,80 @@
+"""Conservation: what started is counted alike by ground truth, by restartCount and by the kubelet's own counter.
+
+Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every
+start after the first raises that container's restartCount by one. A start within `EDGE_S` of a scrape at the window's end
+may be counted on either side of it: a difference that they explain proves nothing, and they are told. restartCount is taken
+as it was last reported, so it is compared with all starts of the pod; one in the last `EDGE_S` may not be in it yet.
+Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from crashloop.errors import ObservationError
+from crashloop.slo.events import in_groups
+from crashloop.slo.rows import ConservationSli, Selection
+from crashloop.slo.sources import find, notes
+from crashloop.slo.types import Interval, Lifecycle, Measured, Phase, SliResult
+
+COUNTER = Selection(metric="kubelet_started_containers_total", source="kubelet")
+EDGE_S = 2.0
+"""The kubelet counts a start once the runtime has answered, which on a loaded node takes a second."""
+
+
+def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> list[SliResult]:
+    """By how many starts the three differ: one result a node. Raises ObservationError where a side is missing."""
+    pods = [pod for pod in in_groups(measured.lifecycles, sli.groups) if pod.starts_ns]
+    if not pods:
+        raise ObservationError("no starts were recorded by ground truth.")
+    found = find(measured, COUNTER, window.from_ns, window.to_ns)
+    lacks = notes(found)
+    compared = []
+    for source in found:
+        node = source.scrapes.source.node
+        of_node = [pod for pod in pods if pod.node == node]
+        moments = sorted(t_ns for pod in of_node for starts in pod.starts_ns.values() for t_ns in starts)
+        begin, end = source.window.from_ns, source.window.to_ns
+        inside = bisect_right(moments, end) - bisect_left(moments, begin)
+        near = _near(moments, begin) + _near(moments, end)
+        counted = round(sum(growth.total for growth in source.growths))
+        said = tuple(_disagreeing(of_node))
+        differ = abs(counted - inside)
+        compared.append(
+            SliResult(
+                value=float(differ + len(said)),
+                interval=Interval(float(max(0, differ - near) + len(said)), float(differ + len(said))),
+                samples=inside,
+                group={"node": node},
+                from_ns=begin,
+                to_ns=end,
+                notes=(
+                    f"{node}: {inside} starts seen, kubelet_started_containers_total rose by {counted}.",
+                    *(
+                        [f"{node}: {near} starts within {EDGE_S:g} s of a scrape may count on either side."]
+                        if near
+                        else []
+                    ),
+                    *said,
+                    *lacks,
+                ),
+            )
+        )
+    return compared
+
+
+def _near(moments: list[int], edge_ns: int) -> int:
+    reach = int(EDGE_S * 1e9)
+    return bisect_right(moments, edge_ns + reach) - bisect_left(moments, edge_ns - reach)
+
+
+def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
+    """Containers whose restartCount is not the number of starts after the first."""
+    for pod in pods:
+        for container, starts in pod.starts_ns.items():
+            if not starts:
+                continue
+            said = pod.restart_counts.get(container)
+            last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(EDGE_S * 1e9)
+            least = bisect_right(starts, last_ns) - 1
+            if said is not None and not least <= said <= len(starts) - 1:
+                yield f'{pod.pod}: restartCount of "{container}" is {said} after {len(starts)} starts.'

@@ -1,0 +1,130 @@
+"""What lifecycles can be asked: the single events behind SLIs, each with its place in time.
+
+Theory of operation. An event belongs to the window in which it *began*: pod created, container exited. What began and had
+not come to its end when the observation did is still an event: leaving it out would make the worst ones vanish. If it has
+been open for longer than the target it is bad for sure; if not, it is neither, and said to be left out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from crashloop.slo.types import Lifecycle, Restart
+
+
+class Event(NamedTuple):
+    """One event: where it belongs in time, and its value, or how large that is at least."""
+
+    t_ns: int
+    value: float | None
+    at_least: float | None = None
+    """Of an event that is still open."""
+
+
+class Samples(NamedTuple):
+    """A kind of event with a value."""
+
+    of: str
+    """What one is, in plural."""
+    events: Callable[[Lifecycle], Iterator[Event]]
+
+
+class Share(NamedTuple):
+    """A kind of event that is good or bad."""
+
+    of: str
+    events: Callable[[Lifecycle], Iterator[tuple[int, bool]]]
+    """When, and whether it was bad."""
+
+
+class Count(NamedTuple):
+    """A kind of event that is only counted."""
+
+    of: str
+    one: str
+    times: Callable[[Lifecycle], Iterator[int]]
+
+
+def in_groups(lifecycles: Iterable[Lifecycle], groups: Sequence[str]) -> Iterator[Lifecycle]:
+    """Those of pods that the load meant to be in one of these groups; all of them if no group is named."""
+    return (each for each in lifecycles if not groups or each.group in groups)
+
+
+def _startup(pod: Lifecycle) -> Iterator[Event]:
+    began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
+    if began_ns is not None and pod.stateless:
+        yield _event(began_ns, pod.started_ns, pod.seen_until_ns)
+
+
+def _ready(pod: Lifecycle) -> Iterator[Event]:
+    began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
+    if began_ns is not None:
+        yield _event(began_ns, pod.ready_ns, pod.seen_until_ns)
+
+
+def _lateness(pod: Lifecycle) -> Iterator[Event]:
+    for each in pod.restarts:
+        if each.due_s is not None and not (each.created_ns is None and each.started_ns is not None):
+            yield _event(each.exited_ns, each.created_ns, pod.seen_until_ns, less_s=each.due_s)
+
+
+def _delay(pod: Lifecycle) -> Iterator[Event]:
+    for each in pod.restarts:
+        if each.created_ns is not None:
+            yield _event(each.exited_ns, each.created_ns, None)
+
+
+def _container_start(pod: Lifecycle) -> Iterator[Event]:
+    for each in pod.restarts:
+        if each.created_ns is not None:
+            yield _event(each.created_ns, each.started_ns, pod.seen_until_ns)
+
+
+def _first_of_all(pod: Lifecycle) -> Iterator[Event]:
+    for each in pod.restarts_all:
+        yield _event(each.exited_ns, each.started_ns, pod.seen_until_ns)
+
+
+def _event(began_ns: int, ended_ns: int | None, seen_until_ns: int | None, *, less_s: float = 0.0) -> Event:
+    if ended_ns is not None:
+        return Event(began_ns, (ended_ns - began_ns) / 1e9 - less_s)
+    open_s = None if seen_until_ns is None else (seen_until_ns - began_ns) / 1e9 - less_s
+    return Event(began_ns, None, open_s)
+
+
+def _unexpected(pod: Lifecycle) -> Iterator[tuple[int, bool]]:
+    for each in pod.restarts:
+        if each.expected is not None and _came_ns(each) is not None:
+            yield each.exited_ns, not each.expected
+
+
+def _restarts(pod: Lifecycle) -> Iterator[int]:
+    return (came_ns for each in pod.restarts if (came_ns := _came_ns(each)) is not None)
+
+
+def _starts(pod: Lifecycle) -> Iterator[int]:
+    return (start_ns for starts in pod.starts_ns.values() for start_ns in starts)
+
+
+def _pods(pod: Lifecycle) -> Iterator[int]:
+    if pod.started_ns is not None:
+        yield pod.started_ns
+
+
+def _came_ns(restart: Restart) -> int | None:
+    return restart.created_ns if restart.started_ns is None else restart.started_ns
+
+
+SAMPLES: Mapping[str, Samples] = {
+    "pod-startup": Samples("pods", _startup),
+    "pod-ready": Samples("pods", _ready),
+    "restart-lateness": Samples("restarts", _lateness),
+    "restart-delay": Samples("restarts", _delay),
+    "container-start": Samples("restarts", _container_start),
+    "restart-all-first-start": Samples("RestartAllContainers", _first_of_all),
+}
+SHARES: Mapping[str, Share] = {"unexpected-restarts": Share("restarts", _unexpected)}
+COUNTS: Mapping[str, Count] = {
+    "restarts": Count("restarts", "restart", _restarts),
+    "starts": Count("container starts", "container start", _starts),
+    "pod-starts": Count("pods", "pod", _pods),
+}

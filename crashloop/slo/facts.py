@@ -1,0 +1,123 @@
+"""What preconditions are about: how hard the load pressed, in one phase of a run.
+
+What the load knows about itself (Measured.facts) wins over what is worked out here.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from crashloop.slo.increase import growths, window_of
+from crashloop.slo.scrapes import Labels
+from crashloop.slo.types import Lifecycle, Measured, Phase
+
+SECOND_NS = 1_000_000_000
+
+
+class Fact(NamedTuple):
+    """A number about the load, and how it is found."""
+
+    words: str
+    """As a sentence tells it, with {} for the number."""
+    find: Callable[[Measured, Phase], float | None]
+    """None if it is not known."""
+
+
+def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
+    """Every fact that is known about a phase."""
+    found = {name: fact.find(measured, phase) for name, fact in FACTS.items() if name not in measured.facts}
+    return {**{name: value for name, value in found.items() if value is not None}, **measured.facts}
+
+
+def told(name: str, value: float) -> str:
+    """A fact in words: `9 pods/s churn`."""
+    return FACTS[name].words.format(f"{value:.3g}")
+
+
+def _churn(measured: Measured, phase: Phase) -> float | None:
+    """The most pods created and deleted in any second. Requests of users other than the load are not among them."""
+    if not measured.lifecycles:
+        return None
+    changes = Counter((moment_ns - phase.from_ns) // SECOND_NS for moment_ns in _changes_ns(measured, phase))
+    return float(max(changes.values(), default=0))
+
+
+def _changes_ns(measured: Measured, phase: Phase) -> Iterator[int]:
+    for pod in measured.lifecycles:
+        for moment_ns in (_begin_ns(pod), pod.deleted_ns):
+            if moment_ns is not None and phase.from_ns <= moment_ns < phase.to_ns:
+                yield moment_ns
+
+
+def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
+    """The most pods of the load that were on a node at once."""
+    steps: dict[str, list[tuple[int, int]]] = {}
+    for pod in measured.lifecycles:
+        begin_ns = _begin_ns(pod)
+        if begin_ns is not None:
+            end_ns = phase.to_ns if pod.deleted_ns is None else pod.deleted_ns
+            if begin_ns < phase.to_ns and end_ns > phase.from_ns:
+                steps.setdefault(pod.node, []).extend(((begin_ns, 1), (end_ns, -1)))
+    if not steps:
+        return None
+    return float(max(_highest(moments) for moments in steps.values()))
+
+
+def _highest(moments: list[tuple[int, int]]) -> int:
+    highest = there = 0
+    for _, step in sorted(moments):
+        there += step
+        highest = max(highest, there)
+    return highest
+
+
+def _nodes(measured: Measured, _phase: Phase) -> float | None:
+    names = {each.source.node for each in measured.scrapes if each.source.source == "kubelet"}
+    return float(len(names)) if names else None
+
+
+def _cores(measured: Measured, _phase: Phase) -> float | None:
+    """Of the smallest node."""
+    found = [
+        float(series.values[-1])
+        for each in measured.scrapes
+        for series in each.series
+        if series.name == "machine_cpu_cores" and len(series.values)
+    ]
+    return min(found, default=None)
+
+
+def _harness_share(measured: Measured, phase: Phase) -> float | None:
+    spent = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    node = spent.get("kubelet", 0.0) + spent.get("runtime", 0.0)
+    return spent["harness"] / node if node > 0 and "harness" in spent else None
+
+
+def _busy_share(measured: Measured, phase: Phase) -> float | None:
+    spent = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    total = sum(spent.values())
+    return 1 - spent.get("idle", 0.0) / total if total > 0 else None
+
+
+def _spent(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    for scrapes in measured.scrapes:
+        window = window_of(scrapes, phase.from_ns, phase.to_ns) if scrapes.source.source == "processes" else None
+        for growth in growths(scrapes, name, window) if window else ():
+            spent[key(growth.labels)] = spent.get(key(growth.labels), 0.0) + growth.total
+    return spent
+
+
+def _begin_ns(pod: Lifecycle) -> int | None:
+    return pod.created_ns if pod.asked_ns is None else pod.asked_ns
+
+
+FACTS: Mapping[str, Fact] = {
+    "churn_per_s": Fact("{} pods/s churn", _churn),
+    "pods_per_node": Fact("{} pods per node", _pods_per_node),
+    "nodes": Fact("{} nodes", _nodes),
+    "cores": Fact("{} cores per node", _cores),
+    "harness_cpu_share": Fact("harness CPU {} of kubelet and runtime", _harness_share),
+    "cpu_busy_share": Fact("host CPU busy {}", _busy_share),
+}
+"""By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

@@ -1,0 +1,153 @@
+"""The value of an SLI in one window: one result, or one for each group of labels."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from crashloop.errors import ObservationError
+from crashloop.slo import estimates
+from crashloop.slo.conservation import conservation
+from crashloop.slo.events import COUNTS, SAMPLES, SHARES, in_groups
+from crashloop.slo.histogram import Histogram
+from crashloop.slo.ratio import ratio
+from crashloop.slo.rows import ConservationSli, HistogramSli, RateSli, RatioSli, SampleSli, ShareSli, SloRow
+from crashloop.slo.sources import Found, find, notes
+from crashloop.slo.types import Interval, Measured, Phase, SliResult
+
+BLOCKS = 20
+"""Into how many stretches a window is cut to see how much a rate varies."""
+
+
+def results(row: SloRow, measured: Measured, window: Phase) -> list[SliResult]:
+    """The SLI of a row in a window. Raises UnknownMetric, or ObservationError where the evidence is missing."""
+    return _KINDS[type(row.sli)](row, row.sli, measured, window)
+
+
+def _histogram(row: SloRow, sli: HistogramSli, measured: Measured, window: Phase) -> list[SliResult]:
+    found = find(measured, sli, window.from_ns, window.to_ns, suffix="_bucket")
+    lacks = notes(found)
+    return [
+        _of_histogram(row, Histogram.of(buckets), dict(zip(sli.each, group, strict=True)), window, lacks)
+        for group, buckets in sorted(_buckets(sli, found).items())
+    ] or [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=lacks)]
+
+
+def _buckets(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[tuple[float, float]]]:
+    groups: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for source in found:
+        for growth in source.growths:
+            key = tuple(growth.labels.get(label, "") for label in sli.each)
+            groups.setdefault(key, []).append((float(growth.labels["le"]), growth.total))
+    return {key: buckets for key, buckets in groups.items() if any(count > 0 for _, count in buckets)}
+
+
+def _of_histogram(
+    row: SloRow, histogram: Histogram, group: dict[str, str], window: Phase, lacks: tuple[str, ...]
+) -> SliResult:
+    assert row.percentile is not None
+    quantile = histogram.quantile(row.percentile)
+    least, most = histogram.at_most(row.target.bound)
+    return SliResult(
+        value=quantile.value,
+        interval=histogram.interval(row.percentile),
+        samples=histogram.samples,
+        bad=histogram.samples - most,
+        bad_at_most=histogram.samples - least,
+        group=group,
+        from_ns=window.from_ns,
+        to_ns=window.to_ns,
+        edges=(quantile.lower, quantile.upper),
+        notes=lacks,
+    )
+
+
+def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> list[SliResult]:
+    assert row.percentile is not None
+    kind = SAMPLES[sli.of]
+    values: list[float] = []
+    pending = overdue = 0
+    for pod in in_groups(measured.lifecycles, sli.groups):
+        for event in kind.events(pod):
+            if not window.from_ns <= event.t_ns < window.to_ns:
+                continue
+            if event.value is not None:
+                values.append(event.value)
+            elif event.at_least is not None and not row.target.keeps(event.at_least):
+                values.append(event.at_least)
+                overdue += 1
+            else:
+                pending += 1
+    lacks = []
+    if overdue:
+        lacks.append(f"{overdue} of the {kind.of} had not come to an end and count as long as they had taken by then.")
+    if pending:
+        lacks.append(f"{pending} of the {kind.of} were still open within the target and are left out.")
+    if not values:
+        return [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=tuple(lacks))]
+    return [
+        SliResult(
+            value=estimates.percentile_of(values, row.percentile),
+            interval=estimates.percentile_interval(values, row.percentile),
+            samples=len(values),
+            bad=sum(1 for value in values if not row.target.keeps(value)),
+            from_ns=window.from_ns,
+            to_ns=window.to_ns,
+            notes=tuple(lacks),
+        )
+    ]
+
+
+def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> list[SliResult]:
+    seen = [
+        bad
+        for pod in in_groups(measured.lifecycles, sli.groups)
+        for t_ns, bad in SHARES[sli.of].events(pod)
+        if window.from_ns <= t_ns < window.to_ns
+    ]
+    spread = estimates.wilson(sum(seen), len(seen))
+    return [
+        SliResult(
+            value=100 * sum(seen) / len(seen) if seen else None,
+            interval=Interval(100 * (spread.lower or 0.0), 100 * (spread.upper or 0.0), spread.confidence),
+            samples=len(seen),
+            bad=sum(seen),
+            from_ns=window.from_ns,
+            to_ns=window.to_ns,
+        )
+    ]
+
+
+def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list[SliResult]:
+    if not measured.lifecycles:
+        raise ObservationError("no lifecycles were recorded: nothing tells how much happened.")
+    pods = in_groups(measured.lifecycles, sli.groups)
+    times = [t_ns for pod in pods for t_ns in COUNTS[sli.of].times(pod) if window.from_ns <= t_ns < window.to_ns]
+    counts, _ = np.histogram(times, bins=BLOCKS, range=(window.from_ns, window.to_ns))
+    return [
+        SliResult(
+            value=len(times) / window.seconds,
+            interval=estimates.ratio_interval(counts, np.full(BLOCKS, window.seconds / BLOCKS)),
+            samples=len(times),
+            from_ns=window.from_ns,
+            to_ns=window.to_ns,
+        )
+    ]
+
+
+def _ratio(_row: SloRow, sli: RatioSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return [ratio(sli, measured, window)]
+
+
+def _conservation(_row: SloRow, sli: ConservationSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return conservation(sli, measured, window)
+
+
+_KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
+    HistogramSli: _histogram,
+    SampleSli: _samples,
+    ShareSli: _share,
+    RateSli: _rate,
+    RatioSli: _ratio,
+    ConservationSli: _conservation,
+}

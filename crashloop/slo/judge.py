@@ -1,0 +1,160 @@
+"""The judge of SLOs: a row and what was measured, to one verdict.
+
+Theory of operation. First the windows that the row is about; then the SLI in each of them. A broken precondition or missing
+evidence makes the verdict INCONCLUSIVE whatever the value is: nothing was promised, or nothing is known. A metric that
+nothing has is a fault of the row: ERROR. Otherwise every group and window with enough samples has to keep the target; a
+group with too few is FAIL only if it missed the target more often than even `min_samples` would allow.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from crashloop.errors import ObservationError
+from crashloop.slo import sentences
+from crashloop.slo.estimates import rank
+from crashloop.slo.facts import facts_of
+from crashloop.slo.indicators import results
+from crashloop.slo.rows import SloRow
+from crashloop.slo.sources import UnknownMetric
+from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
+from crashloop.verdict import Outcome, worst
+
+
+def judge_all(rows: Iterable[SloRow], measured: Measured) -> tuple[SloVerdict, ...]:
+    """The verdicts of rows, in their order."""
+    return tuple(judge(row, measured) for row in rows)
+
+
+def judge(row: SloRow, measured: Measured) -> SloVerdict:
+    """The verdict of one row. Raises nothing: a crash of ours is an ERROR."""
+    try:
+        return _judged(row, measured)
+    except UnknownMetric as fault:
+        return _verdict(row, Outcome.ERROR, str(fault))
+    except ObservationError as missing:
+        return _verdict(row, Outcome.INCONCLUSIVE, str(missing))
+    except Exception as crash:  # noqa: BLE001 - a crash of one judgement must not end the others
+        told = f"the judge crashed: {type(crash).__name__} {crash}. This is a fault of the suite; the samples are kept."
+        return _verdict(row, Outcome.ERROR, told)
+
+
+def windows(row: SloRow, phases: Iterable[Phase]) -> Iterator[Phase]:
+    """The stretches that a row is about: its phases, or whole slices of them. What remains of a phase is not looked at.
+
+    A phase that is shorter than a slice is one window.
+    """
+    for phase in phases:
+        if phase.name != row.phase:
+            continue
+        slices = 0 if row.slice_s is None else int(phase.seconds // row.slice_s)
+        if slices == 0:
+            yield phase
+        for number in range(slices):
+            from_ns = phase.from_ns + round(number * (row.slice_s or 0) * 1e9)
+            yield Phase(
+                name=phase.name, arm=phase.arm, from_ns=from_ns, to_ns=from_ns + round((row.slice_s or 0) * 1e9)
+            )
+
+
+def _judged(row: SloRow, measured: Measured) -> SloVerdict:
+    parts = list(windows(row, measured.phases))
+    if not parts:
+        seen = ", ".join(dict.fromkeys(phase.name for phase in measured.phases)) or "none at all"
+        raise ObservationError(f"the run had no phase {row.phase!r}; it had {seen}.")
+    found = [result for part in parts for result in results(row, measured, part)]
+    outcomes = [outcome(row, result) for result in found]
+    facts = [facts_of(measured, part) for part in parts]
+    broken = tuple(dict.fromkeys(sentence for each in facts for sentence in sentences.broken(row, each)))
+    told = [judged for judged in outcomes if judged is not None]
+    decided = worst(told)
+    shown = _worst_of(row, found, outcomes)
+    few = tuple(each for each, judged in zip(found, outcomes, strict=True) if judged is None)
+    if broken or not told:
+        decided = Outcome.INCONCLUSIVE
+    story = sentences.Story(
+        row=row, outcome=decided, shown=shown, facts=facts[0], broken=broken, judged=len(told), few=few
+    )
+    return _verdict(row, decided, sentences.verdict(story), shown=shown, found=found)
+
+
+def outcome(row: SloRow, result: SliResult) -> Outcome | None:
+    """What one window and group comes to; None if it has too few samples to say."""
+    if result.value is None:
+        return None
+    if result.samples < row.min_samples:
+        proven = row.percentile is not None and (result.bad or 0) > _allowed(row, row.min_samples)
+        return Outcome.FAIL if proven else None
+    if row.decided_by == "interval" and result.interval is not None:
+        return _by_interval(row, result)
+    if row.percentile is None or result.bad is None:
+        return Outcome.PASS if row.target.keeps(result.value) else Outcome.FAIL
+    allowed = _allowed(row, result.samples)
+    if result.bad > allowed:
+        return Outcome.FAIL
+    most = result.bad if result.bad_at_most is None else result.bad_at_most
+    return Outcome.PASS if most <= allowed else Outcome.INCONCLUSIVE
+
+
+def _by_interval(row: SloRow, result: SliResult) -> Outcome:
+    assert result.interval is not None
+    best, least = result.interval.lower, result.interval.upper
+    if row.target.at_least is not None:
+        best, least = least, best
+    if least is not None and row.target.keeps(least):
+        return Outcome.PASS
+    # The lower edge of a bucket is not part of it.
+    beyond = result.edges is not None and best is not None and best >= row.target.bound
+    if beyond or (best is not None and not row.target.keeps(best)):
+        return Outcome.FAIL
+    return Outcome.INCONCLUSIVE
+
+
+def _allowed(row: SloRow, samples: int) -> int:
+    """How many samples may miss the target."""
+    return samples - rank(row.percentile or 0.0, samples)
+
+
+_WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.PASS, None)
+
+
+def _worst_of(row: SloRow, found: list[SliResult], outcomes: list[Outcome | None]) -> SliResult | None:
+    """The result that the sentence is about."""
+    sign = 1 if row.target.at_least is not None else -1
+    order = sorted(
+        range(len(found)),
+        key=lambda index: (_WORST_FIRST.index(outcomes[index]), sign * (found[index].value or 0.0)),
+    )
+    return found[order[0]] if order and found[order[0]].value is not None else None
+
+
+def _verdict(
+    row: SloRow,
+    decided: Outcome,
+    sentence: str,
+    *,
+    shown: SliResult | None = None,
+    found: Iterable[SliResult] = (),
+) -> SloVerdict:
+    results = tuple(found)
+    return SloVerdict(
+        slo=row.id,
+        outcome=decided,
+        mode=row.mode,
+        sentence=f"{row.id}: {sentence}",
+        target=row.target.bound,
+        unit=row.target.unit,
+        percentile=row.percentile,
+        value=shown.value if shown else None,
+        interval=shown.interval if shown else None,
+        samples=shown.samples if shown else 0,
+        budget=row.budget,
+        budget_used=budget_used(row, shown) if shown else None,
+        results=results,
+        notes=tuple(dict.fromkeys(note for each in results for note in each.notes)),
+    )
+
+
+def budget_used(row: SloRow, result: SliResult) -> float | None:
+    """The share that missed the target, divided by the share that may; None for an SLI without single samples."""
+    if not row.budget or result.bad is None or not result.samples:
+        return None
+    return result.bad / result.samples / row.budget

@@ -1,0 +1,74 @@
+"""What a counter grew by for each event: API requests per restart, kubelet CPU seconds per restart.
+
+Counter and events are taken between the very same scrapes. A counter of a node goes with the events of that node; one of
+the control plane with those of all nodes.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.errors import ObservationError
+from crashloop.slo.estimates import ratio_interval
+from crashloop.slo.events import COUNTS
+from crashloop.slo.rows import RatioSli
+from crashloop.slo.sources import Found, find, notes
+from crashloop.slo.types import Measured, Phase, SliResult
+
+
+def ratio(sli: RatioSli, measured: Measured, window: Phase) -> SliResult:
+    """Growth per event in a window, with what happens without any load taken off if the row names such a phase.
+
+    Raises UnknownMetric, or ObservationError where scrapes or that phase are missing.
+    """
+    if not measured.lifecycles:
+        raise ObservationError("no lifecycles were recorded: nothing tells how much happened.")
+    found = find(measured, sli, window.from_ns, window.to_ns)
+    idle = _idle_per_s(sli, measured)
+    above: list[float] = []
+    below: list[float] = []
+    for source in found:
+        times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
+        rate = idle.get(source.scrapes.source.node, 0.0)
+        above.extend(_steps(source, len(times)) - rate * np.diff(times) / 1e9)
+        below.extend(_events(sli, measured, source.scrapes.source.node, times))
+    events = round(sum(below))
+    return SliResult(
+        value=float(sum(above)) / events if events else None,
+        interval=ratio_interval(above, below) if events else None,
+        samples=events,
+        from_ns=min(each.window.from_ns for each in found),
+        to_ns=max(each.window.to_ns for each in found),
+        notes=notes(found),
+    )
+
+
+def _steps(source: Found, scrapes: int) -> NDArray[np.float64]:
+    steps = np.zeros(scrapes - 1)
+    for growth in source.growths:
+        steps += growth.steps
+    return steps
+
+
+def _events(sli: RatioSli, measured: Measured, node: str, times: NDArray[np.int64]) -> list[float]:
+    moments = [
+        t_ns for pod in measured.lifecycles if not node or pod.node == node for t_ns in COUNTS[sli.per].times(pod)
+    ]
+    counts, _ = np.histogram(np.asarray(moments, dtype=np.int64), bins=times)
+    return [float(count) for count in counts]
+
+
+def _idle_per_s(sli: RatioSli, measured: Measured) -> dict[str, float]:
+    """Growth a second without load, by node. Raises ObservationError if the run had no such phase."""
+    if sli.idle is None:
+        return {}
+    phases = [phase for phase in measured.phases if phase.name == sli.idle]
+    if not phases:
+        raise ObservationError(f"no phase {sli.idle!r} in this run, whose rate was to be taken off.")
+    grown: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    for phase in phases:
+        for source in find(measured, sli, phase.from_ns, phase.to_ns):
+            node = source.scrapes.source.node
+            grown[node] = grown.get(node, 0.0) + sum(growth.total for growth in source.growths)
+            seconds[node] = seconds.get(node, 0.0) + source.window.seconds
+    return {node: total / seconds[node] for node, total in grown.items()}

@@ -1,0 +1,149 @@
+"""Reading SLO rows: what is wrong with one is told by file, row, field and value."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+import yaml
+
+from crashloop.errors import UsageError
+from crashloop.slo.estimates import least_samples
+from crashloop.slo.events import COUNTS, SAMPLES, SHARES
+from crashloop.slo.facts import FACTS
+from crashloop.slo.families import SOURCES
+from crashloop.slo.rows import (
+    ConservationSli,
+    HistogramSli,
+    Precondition,
+    RateSli,
+    RatioSli,
+    SampleSli,
+    Selection,
+    ShareSli,
+    SloFile,
+    SloRow,
+    Target,
+    row_of,
+)
+
+_TIMED = (HistogramSli, SampleSli)
+
+
+def read_rows(text: str, *, name: str) -> SloFile:
+    """The rows of a file. Raises UsageError naming the file, the row, the field and what was expected."""
+    try:
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{name}: not YAML: {error}") from error
+    rows = raw.get("slos") if isinstance(raw, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise UsageError(f"{name}: expected a description and a list of slos with at least one row.")
+    slos = tuple(_row(name, index, row) for index, row in enumerate(rows, start=1))
+    twice = [row_id for row_id, count in Counter(row.id for row in slos).items() if count > 1]
+    if twice:
+        raise UsageError(f"{name}: {', '.join(twice)} stands there more than once; an id is given once.")
+    try:
+        return msgspec.structs.replace(msgspec.convert({**raw, "slos": ()}, SloFile), slos=slos)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {error}.") from error
+
+
+def _row(name: str, index: int, raw: Any) -> SloRow:
+    named = raw.get("id", f"row {index}") if isinstance(raw, dict) else f"row {index}"
+    try:
+        row = row_of(raw)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {named}: {error}.") from error
+    fault = next(faults(row), None)
+    if fault is not None:
+        raise UsageError(f"{name}: {named}: {fault}.")
+    return row
+
+
+def faults(row: SloRow) -> Iterator[str]:
+    """What the types cannot say."""
+    if not row.id.replace("-", "").isalnum() or row.id != row.id.lower():
+        yield f"id {row.id!r}: expected words in small letters, joined by dashes"
+    if not row.definition.strip() or not row.source.strip():
+        yield "definition and source cannot be empty"
+    yield from _target(row.target, row)
+    yield from _percentile(row)
+    yield from _names(row)
+    if row.slice_s is not None and not 0 < row.slice_s < float("inf"):
+        yield f"slice_s is {row.slice_s:g}; expected seconds above zero"
+    if row.min_samples < 1:
+        yield f"min_samples is {row.min_samples}; expected 1 or more"
+    for condition in row.preconditions:
+        yield from _precondition(condition)
+
+
+def _target(target: Target, row: SloRow) -> Iterator[str]:
+    bounds = [each for each in (target.at_most, target.below, target.at_least) if each is not None]
+    if len(bounds) != 1:
+        yield f"target has {len(bounds)} bounds; expected one of at_most, below, at_least"
+    elif not 0 <= bounds[0] < float("inf"):
+        yield f"target is {bounds[0]:g} {target.unit}; expected a number that is not negative"
+    if isinstance(row.sli, ShareSli) and (target.unit != "%" or not all(each <= 100 for each in bounds)):
+        yield f"target is {bounds[0] if bounds else '':g} {target.unit}; expected a share of 0 to 100 %"
+    if isinstance(row.sli, _TIMED):
+        if target.unit != "s":
+            yield f"target has the unit {target.unit!r}; an SLI of kind {_kind(row)} is in s"
+        if target.at_least is not None:
+            yield f"target is at_least; an SLI of kind {_kind(row)} is a duration, which has an upper bound"
+    if isinstance(row.sli, ConservationSli) and target.at_most != 0:
+        yield "target of a conservation is at_most: 0; what starts is counted exactly"
+    if isinstance(row.sli, ConservationSli) and row.decided_by != "interval":
+        yield "a conservation is decided_by: interval, which is what starts near the ends of the window leave open"
+
+
+def _percentile(row: SloRow) -> Iterator[str]:
+    if not isinstance(row.sli, _TIMED):
+        if row.percentile is not None:
+            yield f"percentile is {row.percentile:g}; an SLI of kind {_kind(row)} has none"
+    elif row.percentile is None:
+        yield f"percentile is missing; an SLI of kind {_kind(row)} needs one"
+    elif not 0 < row.percentile < 100:
+        yield f"percentile is {row.percentile:g}; expected more than 0 and less than 100"
+    elif row.min_samples < least_samples(row.percentile):
+        yield (
+            f"min_samples is {row.min_samples}; p{row.percentile:g} of fewer than {least_samples(row.percentile)} "
+            "is simply the largest"
+        )
+
+
+def _names(row: SloRow) -> Iterator[str]:
+    sli = row.sli
+    if isinstance(sli, Selection):
+        yield from _known("source", sli.source, SOURCES)
+        if not sli.metric:
+            yield "metric is empty"
+    if isinstance(sli, SampleSli):
+        yield from _known("of", sli.of, SAMPLES)
+    if isinstance(sli, ShareSli):
+        yield from _known("of", sli.of, SHARES)
+    if isinstance(sli, RateSli):
+        yield from _known("of", sli.of, COUNTS)
+    if isinstance(sli, RatioSli):
+        yield from _known("per", sli.per, COUNTS)
+
+
+def _precondition(condition: Precondition) -> Iterator[str]:
+    yield from _known("precondition", condition.fact, FACTS)
+    bounds = (condition.at_most, condition.at_least, condition.at_most_per_core)
+    given = [each for each in bounds if each is not None]
+    if not given:
+        yield f"precondition {condition.fact} has no bound; expected at_most, at_least or at_most_per_core"
+    elif not all(0 <= each < float("inf") for each in given):
+        yield f"precondition {condition.fact}: bound {min(given):g}; expected a number that is not negative"
+
+
+def _known(field: str, value: str, known: Iterable[str] | Mapping[str, object]) -> Iterator[str]:
+    if value not in known:
+        close = get_close_matches(value, tuple(known), n=1)
+        yield f"{field} {value!r} is not known; expected {close[0] if close else ', '.join(sorted(known))}"
+
+
+def _kind(row: SloRow) -> str:
+    return str(row.sli.__struct_config__.tag)

@@ -1,0 +1,181 @@
+"""Rows of manifests/slo/*.yaml: SLOs as people write them.
+
+A row is a promise with its condition ("you promise, we promise"): which SLI, over which window, which percentile, which
+target, under which preconditions, from how many samples on. `crashloop.slo.row_faults` says what is wrong with one.
+Source of the form: kubernetes/community sig-scalability/slos/slos.md.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from crashloop.slo.scrapes import Labels
+
+MUTATING = ("POST", "PUT", "PATCH", "DELETE")
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A misspelt field is an error, not a wish that is ignored."""
+
+
+class Selection(_Strict, frozen=True, kw_only=True):
+    """Series of one metric, by their labels."""
+
+    metric: str
+    """Name of the family, without _bucket."""
+    source: str = "kubelet"
+    """Where it is scraped: crashloop.slo.families.SOURCES."""
+    where: dict[str, tuple[str, ...]] = {}
+    """Values that a label must have, by label."""
+    without: dict[str, tuple[str, ...]] = {}
+    """Values that a label must not have; a label that is missing has the value ''."""
+
+    def selects(self, labels: Labels) -> bool:
+        return all(labels.get(name, "") in allowed for name, allowed in self.where.items()) and not any(
+            labels.get(name, "") in excluded for name, excluded in self.without.items()
+        )
+
+
+class HistogramSli(Selection, frozen=True, kw_only=True, tag="histogram", tag_field="kind"):
+    """Single events, as a histogram counted them."""
+
+    each: tuple[str, ...] = ()
+    """Labels whose values are told apart; every group has to keep the target."""
+    of: str = "requests"
+    """What one sample is, in plural."""
+
+
+class SampleSli(_Strict, frozen=True, kw_only=True, tag="samples", tag_field="kind"):
+    """Single events, as lifecycles tell them."""
+
+    of: str
+    """crashloop.slo.events.SAMPLES: such as restart-lateness."""
+    groups: tuple[str, ...] = ()
+    """Only pods of these groups of the load; all if empty."""
+
+
+class ShareSli(_Strict, frozen=True, kw_only=True, tag="share", tag_field="kind"):
+    """How many of the events are bad, in percent."""
+
+    of: str
+    """crashloop.slo.events.SHARES: such as unexpected-restarts."""
+    groups: tuple[str, ...] = ()
+
+
+class RateSli(_Strict, frozen=True, kw_only=True, tag="rate", tag_field="kind"):
+    """Events a second."""
+
+    of: str
+    """crashloop.slo.events.COUNTS: such as restarts."""
+    groups: tuple[str, ...] = ()
+
+
+class RatioSli(Selection, frozen=True, kw_only=True, tag="ratio", tag_field="kind"):
+    """What a counter grew by for each event."""
+
+    per: str
+    """crashloop.slo.events.COUNTS: such as restarts."""
+    idle: str | None = None
+    """Name of the phase without the load, whose rate is taken off. None: nothing is."""
+
+
+class ConservationSli(_Strict, frozen=True, kw_only=True, tag="conservation", tag_field="kind"):
+    """By how many starts ground truth, restartCount and the kubelet's own counter differ."""
+
+    groups: tuple[str, ...] = ()
+
+
+Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli
+
+
+class Target(_Strict, frozen=True, kw_only=True):
+    """What is promised; exactly one bound."""
+
+    at_most: float | None = None
+    below: float | None = None
+    at_least: float | None = None
+    unit: str
+
+    @property
+    def bound(self) -> float:
+        return next(bound for bound in (self.at_most, self.below, self.at_least) if bound is not None)
+
+    @property
+    def word(self) -> str:
+        return "at most" if self.at_most is not None else "below" if self.below is not None else "at least"
+
+    def keeps(self, value: float) -> bool:
+        """Whether a value keeps the promise."""
+        if self.at_least is not None:
+            return value >= self.at_least
+        return value < self.below if self.below is not None else value <= self.bound
+
+
+class Precondition(_Strict, frozen=True, kw_only=True):
+    """What whoever puts the load on promises. Where it is broken nothing is promised in return."""
+
+    fact: str
+    """crashloop.slo.facts.FACTS: such as churn_per_s."""
+    at_most: float | None = None
+    at_least: float | None = None
+    at_most_per_core: float | None = None
+    """A second upper bound, times the cores of a node; the lower of the two holds."""
+
+    def most(self, cores: float | None) -> float | None:
+        """The upper bound on a node with so many cores; None if there is none, or the cores are unknown."""
+        if self.at_most_per_core is None or cores is None:
+            return self.at_most if self.at_most_per_core is None else None
+        scaled = self.at_most_per_core * cores
+        return scaled if self.at_most is None else min(self.at_most, scaled)
+
+
+class SloRow(_Strict, frozen=True, kw_only=True):
+    """One SLO."""
+
+    id: str
+    sli: Sli
+    target: Target
+    percentile: float | None = None
+    """For histogram and samples. Nearest rank (crashloop.slo.estimates)."""
+    phase: str = "steady"
+    """The phases of the run that are looked at; each of them has to keep the target."""
+    slice_s: float | None = None
+    """Cut each phase into windows of this length. None: the phase is one window."""
+    min_samples: int = 1
+    preconditions: tuple[Precondition, ...] = ()
+    mode: Literal["gate", "report"] = "report"
+    decided_by: Literal["value", "interval"] = "value"
+    """value: what happened counts. interval: a target within the interval is INCONCLUSIVE, since another run may differ."""
+    definition: str
+    """What is measured, from which timestamp to which, excluding what."""
+    source: str
+    """Whose promise this is, and where it stands."""
+
+    @property
+    def budget(self) -> float | None:
+        """The share of samples that may miss the target."""
+        if self.percentile is not None:
+            return 1 - self.percentile / 100
+        return self.target.bound / 100 if isinstance(self.sli, ShareSli) else None
+
+
+class SloFile(_Strict, frozen=True, kw_only=True):
+    """A file of manifests/slo."""
+
+    description: str
+    slos: tuple[SloRow, ...]
+
+
+def row_of(raw: Any) -> SloRow:
+    """A row from plain data. Raises msgspec.ValidationError if its form is wrong."""
+    return msgspec.convert(raw, SloRow)
+
+
+def families_of(rows: Iterable[SloRow]) -> dict[str, frozenset[str]]:
+    """The metric families that rows look at, by source."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if isinstance(row.sli, Selection):
+            found.setdefault(row.sli.source, set()).add(row.sli.metric)
+    return {source: frozenset(metrics) for source, metrics in found.items()}

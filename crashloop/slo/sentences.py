@@ -1,0 +1,159 @@
+"""SLO verdicts as sentences: value, samples, target, condition; then the error budget; then what is missing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from crashloop.slo.events import COUNTS, SAMPLES, SHARES
+from crashloop.slo.facts import told
+from crashloop.slo.rows import (
+    ConservationSli,
+    HistogramSli,
+    Precondition,
+    RateSli,
+    RatioSli,
+    SampleSli,
+    ShareSli,
+    SloRow,
+)
+from crashloop.slo.types import SliResult
+from crashloop.verdict import Outcome
+
+
+class Story(NamedTuple):
+    """What a verdict's sentences are about."""
+
+    row: SloRow
+    outcome: Outcome
+    shown: SliResult | None
+    """The worst window and group."""
+    facts: Mapping[str, float]
+    broken: Sequence[str]
+    """Of `broken`."""
+    judged: int
+    """Windows and groups with enough samples."""
+    few: Sequence[SliResult]
+    """Those with too few."""
+
+
+def verdict(story: Story) -> str:
+    """The sentences of a verdict, in one line."""
+    parts = (_promise, _worst, _budget, _bucket, _too_few, _broken, _undecided)
+    return " ".join(sentence for part in parts for sentence in part(story))
+
+
+def _promise(story: Story) -> Iterator[str]:
+    row, target = story.row, story.row.target
+    promised = f"target {target.word} {number(target.bound)} {target.unit}"
+    yield f"{_seen(row, story.shown)}, {promised}{_load(row, story.facts)}."
+
+
+def _worst(story: Story) -> Iterator[str]:
+    if story.shown is not None and story.shown.group and story.judged > 1:
+        yield f"Shown is the worst of {story.judged} groups: {_group(story.shown)}."
+
+
+def _budget(story: Story) -> Iterator[str]:
+    shown, budget = story.shown, story.row.budget
+    if budget and shown is not None and shown.bad is not None and shown.samples:
+        yield f"{number(100 * shown.bad / shown.samples)} % missed the target, budget {number(100 * budget)} %."
+
+
+def _bucket(story: Story) -> Iterator[str]:
+    shown, bound = story.shown, story.row.target.bound
+    if shown is not None and shown.edges is not None and shown.edges[0] < bound < shown.edges[1]:
+        yield f"The target lies inside the bucket from {_edges(shown)}: which of its samples keep it is not known."
+
+
+def _too_few(story: Story) -> Iterator[str]:
+    if not story.few:
+        return
+    needed = f"the {story.row.min_samples} {noun(story.row)} needed"
+    if story.judged:
+        yield f"{len(story.few)} groups had fewer than {needed} and were not judged."
+    else:
+        most = max(each.samples for each in story.few)
+        yield f"{most:,} {noun(story.row)} are fewer than {needed}."
+
+
+def _broken(story: Story) -> Iterator[str]:
+    yield from story.broken
+
+
+def _undecided(story: Story) -> Iterator[str]:
+    undecided = story.outcome is Outcome.INCONCLUSIVE and story.judged and not story.broken
+    if undecided and story.row.decided_by == "interval":
+        yield "The target lies within the interval: another run may differ."
+
+
+def _seen(row: SloRow, result: SliResult | None) -> str:
+    if result is None or result.value is None:
+        return f"no {noun(row)} seen"
+    prefix = f"p{row.percentile:g} " if row.percentile is not None else ""
+    value = f"{prefix}{number(result.value)} {row.target.unit}"
+    if result.edges is not None:
+        value += f" (in the bucket from {_edges(result)})"
+    value += f" of {result.samples:,} {noun(row)}"
+    spread = result.interval
+    if spread is None or spread.lower is None or spread.upper is None:
+        return value
+    return f"{value} ({100 * spread.confidence:g} % interval {number(spread.lower)} to {number(spread.upper)})"
+
+
+def _load(row: SloRow, facts: Mapping[str, float]) -> str:
+    stated = [told(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
+    return f", phase {row.phase}" + (f" at {', '.join(stated)}" if stated else "")
+
+
+def broken(row: SloRow, facts: Mapping[str, float]) -> Iterator[str]:
+    """One sentence for every precondition that is not met, or not known to be."""
+    for each in row.preconditions:
+        sentence = _unmet(each, facts)
+        if sentence is not None:
+            yield f"Precondition not met: {sentence}."
+
+
+def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
+    value = facts.get(condition.fact)
+    if value is None:
+        return f"{condition.fact} is not known"
+    most = condition.most(facts.get("cores"))
+    if condition.at_most_per_core is not None and most is None:
+        return f"{condition.fact} depends on cores, which is not known"
+    if most is not None and value > most:
+        return f"{condition.fact} was {number(value)}, at most {number(most)} is promised"
+    if condition.at_least is not None and value < condition.at_least:
+        return f"{condition.fact} was {number(value)}, at least {number(condition.at_least)} is promised"
+    return None
+
+
+def noun(row: SloRow) -> str:
+    """What one sample of a row is, in plural."""
+    sli = row.sli
+    if isinstance(sli, HistogramSli):
+        return sli.of
+    if isinstance(sli, SampleSli):
+        return SAMPLES[sli.of].of
+    if isinstance(sli, ShareSli):
+        return SHARES[sli.of].of
+    if isinstance(sli, RateSli):
+        return COUNTS[sli.of].of
+    if isinstance(sli, RatioSli):
+        return COUNTS[sli.per].of
+    assert isinstance(sli, ConservationSli)
+    return "container starts"
+
+
+def number(value: float) -> str:
+    """Without needless digits: 1,180, 3.4, 0.022."""
+    if value == float("inf"):
+        return "infinity"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _edges(result: SliResult) -> str:
+    assert result.edges is not None
+    return f"{number(result.edges[0])} to {number(result.edges[1])}"
+
+
+def _group(result: SliResult) -> str:
+    return ", ".join(f"{name} {value or '(none)'}" for name, value in result.group.items())
