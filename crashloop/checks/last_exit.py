@@ -35,9 +35,12 @@ def check_last_exit(case: Case) -> Checked:
             statuses = [each for each in pod.statuses if spec.name in each.containers]
             for status, newer in zip_longest(statuses, statuses[1:]):
                 report = status.containers[spec.name]
+                last = report.last_state
+                # A container that waits to be restarted shows its newest instance as the last.
+                is_newest = last is not None and last.container_id == report.container_id
                 for state, ordinal in (
                     (report.state, report.restart_count),
-                    (report.last_state, report.restart_count - 1),
+                    (last, report.restart_count - (not is_newest)),
                 ):
                     instance = told.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:

@@ -14,7 +14,7 @@ from crashloop.spec.program import Program
 from crashloop.spec.scenario import ContainerKind
 
 KILLED = 137
-SYNC_NS = 200_000_000
+SYNC_NS = 500_000_000
 """The least time from the trigger to the first start after it, where its removal was not seen: a relist, a sync, a kill."""
 
 
