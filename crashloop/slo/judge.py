@@ -43,7 +43,7 @@ def windows(row: SloRow, phases: Iterable[Phase]) -> Iterator[Phase]:
     A phase that is shorter than a slice is one window.
     """
     for phase in phases:
-        if phase.name != row.phase:
+        if row.phase not in (None, phase.name):
             continue
         slices = 0 if row.slice_s is None else int(phase.seconds // row.slice_s)
         if slices == 0:
@@ -59,7 +59,8 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
     parts = list(windows(row, measured.phases))
     if not parts:
         seen = ", ".join(dict.fromkeys(phase.name for phase in measured.phases)) or "none at all"
-        raise ObservationError(f"the run had no phase {row.phase!r}; it had {seen}.")
+        asked = f"phase {row.phase!r}" if row.phase else "phase"
+        raise ObservationError(f"the run had no {asked}; it had {seen}.")
     found = [result for part in parts for result in results(row, measured, part)]
     outcomes = [outcome(row, result) for result in found]
     facts = [facts_of(measured, part) for part in parts]

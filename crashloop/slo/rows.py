@@ -138,8 +138,8 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     target: Target
     percentile: float | None = None
     """For histogram and samples. Nearest rank (crashloop.slo.estimates)."""
-    phase: str = "steady"
-    """The phases of the run that are looked at; each of them has to keep the target."""
+    phase: str | None = None
+    """Name of the phases that are looked at (the stages of a stress profile); None: every phase. Each has to keep the target."""
     slice_s: float | None = None
     """Cut each phase into windows of this length. None: the phase is one window."""
     min_samples: int = 1

@@ -101,7 +101,8 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
 
 def _load(row: SloRow, facts: Mapping[str, float]) -> str:
     stated = [told(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
-    return f", phase {row.phase}" + (f" at {', '.join(stated)}" if stated else "")
+    phase = f"phase {row.phase}" if row.phase else "whole run"
+    return f", {phase}" + (f" at {', '.join(stated)}" if stated else "")
 
 
 def broken(row: SloRow, facts: Mapping[str, float]) -> Iterator[str]:

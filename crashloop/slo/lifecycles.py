@@ -1,0 +1,172 @@
+"""Lifecycles from histories: what ground truth and watch told of each pod, with the delay that was due after each exit."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from crashloop.history.facts import Fact
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory, Recording
+from crashloop.history.statuses import ContainerReport, StatusReport
+from crashloop.model.backoff import dues
+from crashloop.model.config import Curve
+from crashloop.model.lives import CounterLost, Lived, Observed
+from crashloop.slo.types import Lifecycle, Restart, RestartAll
+from crashloop.spec.scenario import Mode
+from crashloop.spec.version import KubernetesVersion
+
+Decides = Callable[[str, int | None], bool]
+"""Says something about the exit of a container (its name) with an exit code."""
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True):
+    """What says which delay is due."""
+
+    curve: Curve
+    version: KubernetesVersion
+    mode: Mode = Mode.NATURAL
+    counter_lost_ns: tuple[int, ...] = ()
+    """When the node's kubelet was started anew, which forgets all counters."""
+
+
+def lifecycles(
+    recording: Recording,
+    *,
+    group: str = "",
+    promise: Promise | None = None,
+    expects: Decides | None = None,
+    triggers: Decides | None = None,
+) -> tuple[Lifecycle, ...]:
+    """Every pod of a history file, with the scenario's name; see `lifecycle`."""
+    node = (recording.begin.node if recording.begin else None) or ""
+    name = recording.begin.scenario.name if recording.begin else ""
+    return tuple(
+        lifecycle(
+            pod,
+            pod_name=name,
+            node=node,
+            group=group,
+            promise=promise,
+            expects=expects,
+            triggers=triggers,
+            seen_until_ns=recording.end_ns or None,
+        )
+        for pod in recording.pods
+    )
+
+
+def lifecycle(
+    pod: PodHistory,
+    *,
+    pod_name: str,
+    node: str,
+    group: str = "",
+    promise: Promise | None = None,
+    expects: Decides | None = None,
+    triggers: Decides | None = None,
+    seen_until_ns: int | None = None,
+) -> Lifecycle:
+    """One pod. `expects` says which exits a restart has to follow, `triggers` which restart all containers."""
+    gone_ns = pod.deleted.utc_ns if pod.deleted else None
+    ends = [moment_ns for moment_ns in (gone_ns, seen_until_ns) if moment_ns is not None]
+    ran = {name: tuple(each for each in instances if each.has_run) for name, instances in pod.containers.items()}
+    return Lifecycle(
+        pod=pod_name,
+        uid=pod.uid,
+        node=node,
+        group=group,
+        asked_ns=pod.created.utc_ns if pod.created else None,
+        started_ns=_first(pod.statuses, _has_started),
+        ready_ns=_first(pod.statuses, lambda each: each.ready),
+        deleted_ns=gone_ns,
+        seen_until_ns=min(ends, default=None),
+        restart_counts=_counts(pod.statuses),
+        starts_ns={name: tuple(_starts_ns(instances)) for name, instances in ran.items()},
+        restarts=tuple(
+            restart for name, instances in ran.items() for restart in restarts(name, instances, promise, expects)
+        ),
+        restarts_all=tuple(_restarts_all(ran, triggers)) if triggers else (),
+    )
+
+
+def restarts(
+    container: str,
+    instances: Sequence[Instance],
+    promise: Promise | None = None,
+    expects: Decides | None = None,
+) -> Iterator[Restart]:
+    """What followed each exit of a container; the last one may not have come. Instances that never ran are left out.
+
+    Where the clock of an exit cannot be brought to UTC, that restart is left out.
+    """
+    due_s = _dues_s(instances, promise) if promise else {}
+    for number, exited in enumerate(instances, start=1):
+        exited_ns = _utc_ns(exited.exit)
+        if exited_ns is None:
+            continue
+        following = instances[number] if number < len(instances) else None
+        yield Restart(
+            container=container,
+            number=number,
+            exited_ns=exited_ns,
+            exit_code=exited.exit_code,
+            created_ns=_utc_ns(following.created) if following else None,
+            started_ns=_utc_ns(following.start) if following else None,
+            due_s=due_s.get(number),
+            expected=expects(container, exited.exit_code) if expects else None,
+        )
+
+
+def _dues_s(instances: Sequence[Instance], promise: Promise) -> dict[int, float]:
+    """The delay due before each restart, by its number, as far as every life before it is known."""
+    lives: list[Observed] = []
+    before_ns: int | None = None
+    for each in instances:
+        began_ns, ended_ns = _utc_ns(each.created or each.start), _utc_ns(each.exit)
+        if began_ns is None or ended_ns is None or began_ns > ended_ns:
+            break
+        if before_ns is not None:
+            lost = (lost_ns for lost_ns in promise.counter_lost_ns if before_ns <= lost_ns < ended_ns)
+            lives += [CounterLost(lost_ns / 1e9) for lost_ns in lost]
+        lives.append(Lived(began_ns / 1e9, ended_ns / 1e9))
+        before_ns = ended_ns
+    found = dues(promise.curve, lives, version=promise.version, mode=promise.mode)
+    return {due.restart: due.delay_s for due in found}
+
+
+def _restarts_all(ran: dict[str, tuple[Instance, ...]], triggers: Decides) -> Iterator[RestartAll]:
+    starts_ns = sorted(start_ns for instances in ran.values() for start_ns in _starts_ns(instances))
+    for name, instances in ran.items():
+        for each in instances:
+            exited_ns = _utc_ns(each.exit)
+            if exited_ns is not None and triggers(name, each.exit_code):
+                first_ns = next((start_ns for start_ns in starts_ns if start_ns > exited_ns), None)
+                yield RestartAll(container=name, exited_ns=exited_ns, started_ns=first_ns)
+
+
+def _starts_ns(instances: Sequence[Instance]) -> Iterator[int]:
+    return (start_ns for each in instances if (start_ns := _utc_ns(each.start)) is not None)
+
+
+def _first(statuses: Sequence[StatusReport], holds: Callable[[ContainerReport], bool]) -> int | None:
+    """When the watch first delivered a status in which something holds for all containers."""
+    return next(
+        (
+            each.t_ns
+            for each in statuses
+            if each.containers and all(holds(container) for container in each.containers.values())
+        ),
+        None,
+    )
+
+
+def _has_started(container: ContainerReport) -> bool:
+    return container.state.kind != "waiting" or container.last_state is not None or container.restart_count > 0
+
+
+def _counts(statuses: Sequence[StatusReport]) -> dict[str, int]:
+    return {name: each.restart_count for name, each in statuses[-1].containers.items()} if statuses else {}
+
+
+def _utc_ns(fact: Fact | None) -> int | None:
+    return None if fact is None else fact.utc_ns
