@@ -51,7 +51,7 @@ def in_groups(lifecycles: Iterable[Lifecycle], groups: Sequence[str]) -> Iterato
 
 def _startup(pod: Lifecycle) -> Iterator[Event]:
     began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
-    if began_ns is not None and pod.stateless:
+    if began_ns is not None and pod.stateless and not pod.has_init:
         yield _event(began_ns, pod.started_ns, pod.seen_until_ns)
 
 

@@ -12,7 +12,7 @@ from crashloop.model.backoff import dues
 from crashloop.model.config import Curve
 from crashloop.model.lives import CounterLost, Lived, Observed
 from crashloop.slo.types import Lifecycle, Restart, RestartAll
-from crashloop.spec.scenario import Mode
+from crashloop.spec.scenario import ContainerKind, Mode, PodScenario
 from crashloop.spec.version import KubernetesVersion
 
 Decides = Callable[[str, int | None], bool]
@@ -38,14 +38,17 @@ def lifecycles(
     triggers: Decides | None = None,
 ) -> tuple[Lifecycle, ...]:
     """Every pod of a history file, with the scenario's name; see `lifecycle`."""
-    node = (recording.begin.node if recording.begin else None) or ""
-    name = recording.begin.scenario.name if recording.begin else ""
+    begin = recording.begin
+    node = (begin.node if begin else None) or ""
+    name = begin.scenario.name if begin else ""
+    scenario = begin.scenario if begin and isinstance(begin.scenario, PodScenario) else None
     return tuple(
         lifecycle(
             pod,
             pod_name=name,
             node=node,
             group=group,
+            has_init=scenario is not None and bool(scenario.pod.of_kind(ContainerKind.INIT)),
             promise=promise,
             expects=expects,
             triggers=triggers,
@@ -61,6 +64,7 @@ def lifecycle(
     pod_name: str,
     node: str,
     group: str = "",
+    has_init: bool = False,
     promise: Promise | None = None,
     expects: Decides | None = None,
     triggers: Decides | None = None,
@@ -75,6 +79,7 @@ def lifecycle(
         uid=pod.uid,
         node=node,
         group=group,
+        has_init=has_init,
         asked_ns=pod.created.utc_ns if pod.created else None,
         started_ns=_first(pod.statuses, _has_started),
         ready_ns=_first(pod.statuses, lambda each: each.ready),
@@ -95,9 +100,9 @@ def restarts(
     promise: Promise | None = None,
     expects: Decides | None = None,
 ) -> Iterator[Restart]:
-    """What followed each exit of a container; the last one may not have come. Instances that never ran are left out.
+    """The restart after each exit of a container; the last may not have come yet, and is left out where none is expected.
 
-    Where the clock of an exit cannot be brought to UTC, that restart is left out.
+    Instances that never ran are left out, and exits whose clock cannot be brought to UTC.
     """
     due_s = _dues_s(instances, promise) if promise else {}
     for number, exited in enumerate(instances, start=1):
@@ -105,6 +110,9 @@ def restarts(
         if exited_ns is None:
             continue
         following = instances[number] if number < len(instances) else None
+        expected = expects(container, exited.exit_code) if expects else None
+        if following is None and expected is False:
+            continue
         yield Restart(
             container=container,
             number=number,
@@ -113,7 +121,7 @@ def restarts(
             created_ns=_utc_ns(following.created) if following else None,
             started_ns=_utc_ns(following.start) if following else None,
             due_s=due_s.get(number),
-            expected=expects(container, exited.exit_code) if expects else None,
+            expected=expected,
         )
 
 

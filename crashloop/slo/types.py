@@ -67,6 +67,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the load meant it to be: crasher, healthy, canary, job, ..."""
     stateless: bool = True
     """No volumes but secret, configMap, downwardAPI, emptyDir and projected: what the official start-up SLI is about."""
+    has_init: bool = False
+    """Whether it has init containers, whose time the official SLI leaves out: such pods are left out of it here."""
     created_ns: int | None = None
     """The pod's creationTimestamp, whole seconds; the official SLI starts here."""
     asked_ns: int | None = None
