@@ -1,0 +1,194 @@
+"""Loads: what is put on a cluster. Pure data, written in manifests/stress and carried out by load/.
+
+A load is carried out by *users*, as Locust calls them. Whatever a user makes is bounded in number and in time, carries
+the label of the run, and is removed when the user stops.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from crashloop.spec.policy import Action, RestartPolicy, RestartRule
+
+LOAD_LABEL = "crashloop.dev/load"
+"""Label of everything a load makes: the load's name."""
+WORKER_LABEL = "crashloop.dev/worker"
+"""Label of everything a load makes: which worker of Locust made it, so that each follows its own."""
+ASKED_ANNOTATION = "crashloop.dev/asked"
+"""Annotation: when the create request was sent, nanoseconds of UTC."""
+
+MAX_LIVES = 100_000
+"""No container exits more often than this; at one exit a second that takes a day."""
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What all loads have in common."""
+
+    node: str
+    """Name of the profile's node that it is put on."""
+
+    @property
+    def pods_each(self) -> int:
+        """The most pods that one user has at once."""
+        return 1
+
+    @property
+    def containers_each(self) -> int:
+        """Containers in one of these pods."""
+        return 1
+
+
+class Crash(Load, frozen=True, kw_only=True, tag="crash"):
+    """A crash storm: each user is one pod that exits again and again.
+
+    With a rule the containers restart because of it (KEP-5307; RestartAllContainers: KEP-5532); the pod's own policy is
+    then `restart_policy` all the same, so that Never shows that the rule is what restarts.
+    """
+
+    containers: int = 1
+    """Containers in the pod, all of which exit."""
+    companions: int = 0
+    """Healthy containers beside them."""
+    run_s: float = 0.0
+    """How long each life runs; 0 exits at once."""
+    exit_code: int = 1
+    succeeding: float = 0.0
+    """Share of the pods, 0 to 1, that exit with 0 instead of `exit_code`."""
+    restart_policy: RestartPolicy = RestartPolicy.ALWAYS
+    rule: RestartRule | None = None
+
+    def __post_init__(self) -> None:
+        _within("containers", self.containers, 1, 20)
+        _within("companions", self.companions, 0, 10)
+        _within("run_s", self.run_s, 0, 3600)
+        _within("exit_code", self.exit_code, 1, 255)
+        _within("succeeding", self.succeeding, 0, 1)
+        if self.rule is not None and self.rule.action is Action.RESTART_ALL_CONTAINERS and self.containers != 1:
+            raise ValueError(f"containers is {self.containers}; with RestartAllContainers one container triggers it")
+
+    @property
+    def containers_each(self) -> int:
+        return self.containers + self.companions
+
+
+class Churn(Load, frozen=True, kw_only=True, tag="churn"):
+    """Healthy pods that come and go at a rate (open model): created, started, held, deleted."""
+
+    rate_per_s: float
+    """Pods a second that each user creates."""
+    hold_s: float = 5.0
+    """How long a pod stays after it was seen to have started."""
+    in_flight: int = 4
+    """Pods that one user has at once at the most; an arrival beyond it is dropped, and counted as dropped."""
+    start_within_s: float = 60.0
+    """How long a pod may take to start before it is given up."""
+
+    def __post_init__(self) -> None:
+        _within("rate_per_s", self.rate_per_s, 0.01, 50)
+        _within("hold_s", self.hold_s, 0, 600)
+        _within("in_flight", self.in_flight, 1, 100)
+        _within("start_within_s", self.start_within_s, 1, 600)
+
+    @property
+    def pods_each(self) -> int:
+        return self.in_flight
+
+
+class Jobs(Load, frozen=True, kw_only=True, tag="jobs"):
+    """Jobs at a rate (open model), whose pods fail some times before they succeed."""
+
+    rate_per_s: float
+    failures: int = 1
+    """Exits with 1 before the exit with 0; the pod's restart policy is OnFailure, so the kubelet restarts it."""
+    run_s: float = 0.2
+    in_flight: int = 4
+    complete_within_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        _within("rate_per_s", self.rate_per_s, 0.01, 20)
+        _within("failures", self.failures, 0, 10)
+        _within("run_s", self.run_s, 0, 600)
+        _within("in_flight", self.in_flight, 1, 100)
+        _within("complete_within_s", self.complete_within_s, 1, 3600)
+
+    @property
+    def pods_each(self) -> int:
+        return self.in_flight
+
+
+class Rollout(Load, frozen=True, kw_only=True, tag="rollout"):
+    """A Deployment whose pods crash while it is rolled out anew, again and again."""
+
+    replicas: int = 2
+    period_s: float = 20.0
+    """Seconds from one rollout to the next."""
+    run_s: float = 0.5
+    exit_code: int = 1
+
+    def __post_init__(self) -> None:
+        _within("replicas", self.replicas, 1, 50)
+        _within("period_s", self.period_s, 1, 3600)
+        _within("run_s", self.run_s, 0, 600)
+        _within("exit_code", self.exit_code, 1, 255)
+
+    @property
+    def pods_each(self) -> int:
+        return 2 * self.replicas
+
+
+class Demand(Load, frozen=True, kw_only=True, tag="demand"):
+    """HTTP requests at a rate (open model) to a pod with a CPU limit and a liveness probe, which they starve.
+
+    The loop of a liveness probe and a CPU limit: requests that wait make the probe time out, the kubelet kills the
+    container, and meanwhile more requests wait.
+    """
+
+    rate_per_s: float
+    work: int = 3000
+    """Loop iterations of one answer: about 10 ms of CPU."""
+    cpu_limit: str = "100m"
+    timeout_s: float = 5.0
+    """How long a request waits for its answer."""
+    in_flight: int = 50
+    probe_period_s: int = 1
+    probe_timeout_s: int = 1
+    failure_threshold: int = 3
+
+    def __post_init__(self) -> None:
+        _within("rate_per_s", self.rate_per_s, 0.01, 200)
+        _within("work", self.work, 0, 1_000_000)
+        _within("timeout_s", self.timeout_s, 0.1, 60)
+        _within("in_flight", self.in_flight, 1, 500)
+
+
+AnyLoad = Crash | Churn | Jobs | Rollout | Demand
+
+
+def group(load: AnyLoad) -> str:
+    """What the pods of a load are to those who measure: crasher, healthy, job or server."""
+    return _GROUPS[type(load)]
+
+
+_GROUPS: dict[type[Load], str] = {
+    Crash: "crasher",
+    Churn: "healthy",
+    Jobs: "job",
+    Rollout: "crasher",
+    Demand: "server",
+}
+
+
+def succeeds(load: Crash, serial: int) -> bool:
+    """Whether the pod with that serial number exits with 0: of any first n pods, n times the share do, rounded down."""
+    return int((serial + 1) * load.succeeding + 1e-9) > int(serial * load.succeeding + 1e-9)
+
+
+def load_of(pod: str, loads: Sequence[str]) -> str | None:
+    """The load that made a pod, by the pod's name: the longest name of a load that it begins with."""
+    fitting = [name for name in loads if pod.startswith(f"{name}-")]
+    return max(fitting, key=len, default=None)
+
+
+def _within(name: str, value: float, lowest: float, highest: float) -> None:
+    if not lowest <= value <= highest:
+        raise ValueError(f"{name} is {value:g}; expected {lowest:g} to {highest:g}")

@@ -1,0 +1,129 @@
+"""Stress profiles: nodes, loads and stages, as people write them in manifests/stress. Pure data.
+
+A stage starts on nodes without load, lets its users come at a rate, measures for its duration once all are there and
+have settled, and takes them away again. So no stage begins with what another has left behind.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from crashloop.stress.loads import AnyLoad
+
+STRESS_FORMAT = "crashloop.stress/1"
+
+PODS_PER_NODE = 110
+PODS_PER_CORE = 10
+"""Official precondition of the scalability SLOs: min(110, 10 x cores) pods a node (kubernetes/community,
+sig-scalability/configs-and-limits/thresholds.md)."""
+
+FULL = "full"
+Count = int | Literal["full"]
+"""Users of a load; `full` fills the load's node up to the official number of pods."""
+
+
+class StressNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A node and its kubelet profile, a name of manifests/kubelet."""
+
+    name: str
+    profile: str
+    arm: Literal["", "baseline", "treatment"] = ""
+    """Its part in a comparison."""
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One load for some time."""
+
+    name: str
+    """Such as baseline, storm, recovery; blocks of a comparison share a name."""
+    duration_s: float
+    users: dict[str, Count] = {}
+    """Users by load."""
+    spawn_per_s: float = 5.0
+    """Users that come a second."""
+    settle_s: float = 5.0
+    """Time between the last user's coming and the begin of the measurement."""
+    arm: Literal["", "baseline", "treatment"] = ""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.duration_s <= 7200:
+            raise ValueError(f"duration_s is {self.duration_s:g}; expected more than 0 and at most 7200")
+        if not 0.1 <= self.spawn_per_s <= 100:
+            raise ValueError(f"spawn_per_s is {self.spawn_per_s:g}; expected 0.1 to 100")
+        if not 0 <= self.settle_s <= 600:
+            raise ValueError(f"settle_s is {self.settle_s:g}; expected 0 to 600")
+
+
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that is done to the cluster on purpose while the load is on."""
+
+    after_s: float
+    """Seconds after the load began."""
+    action: Literal["restart-kubelet", "kill-kubelet", "restart-runtime"]
+    node: str
+    down_s: float = 0.0
+    """How long the kubelet stays down."""
+
+
+class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of manifests/stress."""
+
+    format: str = STRESS_FORMAT
+    name: str = ""
+    """The file's name, without its ending."""
+    description: str = ""
+    """The comment at the top of the file."""
+    nodes: tuple[StressNode, ...]
+    loads: dict[str, AnyLoad]
+    stages: tuple[Stage, ...]
+    rounds: int = 1
+    """How often all stages are gone through: with stages of both arms, the blocks of a comparison interleave."""
+    slos: str = "stress"
+    """The rows that are judged: a name of manifests/slo."""
+    scrape_every_s: float = 5.0
+    workers: int = 0
+    """Workers of Locust besides its master; 0: one process does both."""
+    max_pods: int = 250
+    """maxPods of the nodes' kubelets."""
+    disturbances: tuple[Disturbance, ...] = ()
+
+    def each_stage(self) -> Iterator[Stage]:
+        """The stages of all rounds, in order."""
+        for _ in range(self.rounds):
+            yield from self.stages
+
+    def node(self, name: str) -> StressNode:
+        """The node of that name. Raises KeyError."""
+        return {each.name: each for each in self.nodes}[name]
+
+
+def official_pods(cores: int) -> int:
+    """The most pods on a node for which the official SLOs promise anything."""
+    return min(PODS_PER_NODE, PODS_PER_CORE * cores)
+
+
+def resolved(profile: StressProfile, *, cores: int) -> StressProfile:
+    """The profile with a number of users in the place of every `full`."""
+    stages = tuple(
+        msgspec.structs.replace(stage, users=_numbers(profile, stage, official_pods(cores))) for stage in profile.stages
+    )
+    return msgspec.structs.replace(profile, stages=stages)
+
+
+def pods_on(profile: StressProfile, stage: Stage, node: str) -> int:
+    """The most pods that a stage of a resolved profile puts on a node."""
+    return sum(
+        int(count) * profile.loads[name].pods_each
+        for name, count in stage.users.items()
+        if profile.loads[name].node == node and count != FULL
+    )
+
+
+def _numbers(profile: StressProfile, stage: Stage, most: int) -> dict[str, Count]:
+    users: dict[str, Count] = {}
+    for name, count in stage.users.items():
+        load = profile.loads[name]
+        left = most - pods_on(profile, stage, load.node)
+        users[name] = max(1, left // load.pods_each) if count == FULL else count
+    return users

@@ -1,0 +1,116 @@
+"""Stress profiles as files: manifests/stress/<name>.yaml, or a file of the user's own."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from crashloop.errors import UsageError
+from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.profile import FULL, STRESS_FORMAT, StressProfile, pods_on
+
+MANIFESTS = Path(__file__).parents[2] / "manifests" / "stress"
+
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+MAX_NAME = 20
+"""Letters of a load's or a node's name: a pod's name has it, a number and at most 63 letters."""
+
+
+def load_stress_profile(profile: str | Path) -> StressProfile:
+    """The profile of that name in manifests/stress, or in the file whose path is given (.yaml or with a slash).
+
+    Raises UsageError for a file that is missing, is no stress profile, or contradicts itself.
+    """
+    named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
+    path = MANIFESTS / f"{profile}.yaml" if named else Path(profile)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _missing(path, error, named=named) from error
+    try:
+        read = msgspec.convert(yaml.safe_load(text), StressProfile)
+    except yaml.YAMLError as error:
+        raise _wrong(path, f"it is not YAML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise _wrong(path, f"{error}.") from error
+    read = msgspec.structs.replace(read, name=path.stem, description=_description(text))
+    faults = list(_faults(read))
+    if faults:
+        raise _wrong(path, "\n".join(faults))
+    return read
+
+
+def stress_profile_names() -> tuple[str, ...]:
+    """Names of the profiles in manifests/stress."""
+    return tuple(sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
+
+
+def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:
+    """A kubelet profile for a node that takes so many pods, unless the profile says itself how many."""
+    config: dict[str, Any] = {"maxPods": max_pods, **kubelet.config}
+    return msgspec.structs.replace(kubelet, config=config)
+
+
+def _faults(profile: StressProfile) -> Iterator[str]:
+    """What contradicts itself, one sentence each."""
+    if profile.format != STRESS_FORMAT:
+        yield f"format is {profile.format!r}; expected {STRESS_FORMAT}."
+    nodes = [each.name for each in profile.nodes]
+    if not nodes or not profile.stages:
+        yield "it needs at least one node and one stage."
+    for name in sorted({name for name in nodes if nodes.count(name) > 1}):
+        yield f"node {name!r} is declared twice."
+    for name in (*nodes, *profile.loads):
+        if not name or len(name) > MAX_NAME or not set(name) <= _NAME_LETTERS or name[0] == "-" or name[-1] == "-":
+            yield f"name {name!r}: expected 1 to {MAX_NAME} lower-case letters, digits and dashes."
+    for name, load in profile.loads.items():
+        if load.node not in nodes:
+            yield f"load {name!r}: there is no node {load.node!r}; there are: {', '.join(nodes)}."
+    for disturbance in profile.disturbances:
+        if disturbance.node not in nodes:
+            yield f"disturbance {disturbance.action}: there is no node {disturbance.node!r}."
+    if not 1 <= profile.rounds <= 20:
+        yield f"rounds is {profile.rounds}; expected 1 to 20."
+    if not 0 <= profile.workers <= 8:
+        yield f"workers is {profile.workers}; expected 0 to 8."
+    if not 1 <= profile.scrape_every_s <= 60:
+        yield f"scrape_every_s is {profile.scrape_every_s:g}; expected 1 to 60."
+    yield from _faults_of_stages(profile, nodes)
+
+
+def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]:
+    for stage in profile.stages:
+        unknown = sorted(stage.users.keys() - profile.loads.keys())
+        if unknown:
+            yield f"stage {stage.name!r}: there is no load {unknown[0]!r}; there are: {', '.join(profile.loads)}."
+            continue
+        for name, count in stage.users.items():
+            if count != FULL and not 0 < int(count) <= profile.max_pods:
+                yield f"stage {stage.name!r}: {count} users of {name!r}; expected 1 to {profile.max_pods}, or {FULL}."
+        if not stage.users:
+            yield f"stage {stage.name!r}: it has no users."
+        for node in nodes:
+            pods = pods_on(profile, stage, node)
+            if pods > profile.max_pods:
+                yield f"stage {stage.name!r}: {pods} pods on node {node!r}; its kubelet takes {profile.max_pods}."
+
+
+def _description(text: str) -> str:
+    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(line.lstrip("# ").rstrip() for line in lines)
+
+
+def _wrong(path: Path, fault: str) -> UsageError:
+    return UsageError(f'stress profile "{path.stem}": {fault}\nSeen in {path}.')
+
+
+def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
+    if not named:
+        return UsageError(f'stress profile "{path.stem}": {path} cannot be read: {error}.')
+    return UsageError(
+        f'stress profile "{path.stem}": there is none of that name; expected one of {", ".join(stress_profile_names())}.\n'
+        "Give the path of a file to use a profile of your own."
+    )

@@ -1,0 +1,114 @@
+"""Requests to the API server, each counted by Locust under a name without serial numbers."""
+
+import time
+from typing import Any, Protocol
+
+import msgspec
+from geventhttpclient.client import HTTPClientPool
+from locust.contrib.fasthttp import FastHttpSession
+from locust.env import Environment
+
+from crashloop.kube.manifests import GRACE_PERIOD_S
+from crashloop.stress.order import Operation
+from load.credentials import Credentials
+from load.manifests import Json, asked
+
+CONNECTIONS = 64
+ANSWER_S = 30.0
+
+_PATHS = {"Pod": ("/api/v1", "pods"), "Job": ("/apis/batch/v1", "jobs"), "Deployment": ("/apis/apps/v1", "deployments")}
+
+_MERGE = "application/strategic-merge-patch+json"
+
+
+class Log(Protocol):
+    """Where operations are written down."""
+
+    def __call__(self, operation: Operation) -> None: ...
+
+
+class Api:
+    """One worker's connection pool. Nothing is retried; a failure is Locust's to count and the caller's to weigh."""
+
+    def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: Log) -> None:
+        self._namespace = namespace
+        self._log = log
+        self._headers = credentials.headers
+        self._session = FastHttpSession(
+            credentials.server,
+            environment.events.request,
+            user=None,
+            insecure=False,
+            client_pool=HTTPClientPool(concurrency=CONNECTIONS),
+            ssl_context_factory=lambda: credentials.tls,
+            network_timeout=ANSWER_S,
+            connection_timeout=ANSWER_S,
+        )
+
+    def create(self, manifest: Json, *, load: str, intended_ns: int | None = None) -> Operation:
+        """Create an object. It carries the time at which it was asked for."""
+        sent_ns = time.time_ns()
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+        return self._do(
+            "create", "POST", self._path(kind), load, name, sent_ns, asked(manifest, sent_ns), intended_ns=intended_ns
+        )
+
+    def delete(self, kind: str, name: str, *, load: str) -> Operation:
+        """Delete an object, and what it owns."""
+        options: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        if kind == "Pod":
+            options["gracePeriodSeconds"] = GRACE_PERIOD_S
+        return self._do("delete", "DELETE", f"{self._path(kind)}/{name}", load, name, time.time_ns(), options)
+
+    def patch(self, kind: str, name: str, patch: Json, *, load: str) -> Operation:
+        path = f"{self._path(kind)}/{name}"
+        return self._do("patch", "PATCH", path, load, name, time.time_ns(), patch, content_type=_MERGE)
+
+    def visit(self, pod: str, port: int, path: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
+        """Send an HTTP request to a pod, through the API server."""
+        where = f"{self._path('Pod')}/{pod}:{port}/proxy{path}"
+        return self._do(
+            "request", "GET", where, load, pod, time.time_ns(), None, intended_ns=intended_ns, timeout_s=timeout_s
+        )
+
+    def _path(self, kind: str) -> str:
+        base, plural = _PATHS[kind]
+        return f"{base}/namespaces/{self._namespace}/{plural}"
+
+    def _do(
+        self,
+        what: str,
+        method: str,
+        path: str,
+        load: str,
+        name: str,
+        sent_ns: int,
+        body: Json | None,
+        *,
+        intended_ns: int | None = None,
+        content_type: str = "application/json",
+        timeout_s: float | None = None,
+    ) -> Operation:
+        headers = {"Accept": "application/json", "Content-Type": content_type} | self._headers
+        arguments: dict[str, Any] = {} if timeout_s is None else {"timeout": timeout_s}
+        data = None if body is None else msgspec.json.encode(body).decode()
+        answer = self._session.request(method, path, name=f"{load}: {what}", data=data, headers=headers, **arguments)
+        code = answer.status_code or 0
+        operation = Operation(
+            load=load,
+            what=what,
+            pod=name,
+            intended_ns=intended_ns,
+            sent_ns=sent_ns,
+            took_ns=time.time_ns() - sent_ns,
+            code=code,
+            error="" if 200 <= code < 300 else _reason(answer, code),
+        )
+        self._log(operation)
+        return operation
+
+
+def _reason(answer: Any, code: int) -> str:
+    """Why a request failed, in few words: the text of an answer may be long."""
+    text = str(answer.error) if code == 0 else str(answer.text or "")
+    return text[:300]

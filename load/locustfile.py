@@ -1,0 +1,39 @@
+"""What Locust runs: a class of users for each load of the order, and its stages as the load shape.
+
+Started by crashloop.stress.generator, which also sets the variables that name the order:
+    locust -f load/locustfile.py --headless
+"""
+
+from typing import Any
+
+from locust import LoadTestShape, User, events
+from locust.env import Environment
+
+from crashloop.stress.order import Order
+from load.lifeline import end_with_runner
+from load.shape import Stages
+from load.users import LoadUser, user_class
+from load.worker import Worker, read_order
+
+_ORDER: Order = read_order()
+_CLASSES: dict[str, type[User]] = {name: user_class(name, load) for name, load in _ORDER.loads.items()}
+globals().update(_CLASSES)
+
+
+class Shape(Stages):
+    """The only shape that Locust finds here."""
+
+    abstract = False
+
+    def __init__(self) -> None:
+        super().__init__(_ORDER, _CLASSES)
+
+
+@events.init.add_listener
+def _begin(environment: Environment, **_: Any) -> None:
+    environment.stop_timeout = _ORDER.drain_within_s
+    LoadUser.worker = Worker(environment, _ORDER)
+    end_with_runner()
+
+
+__all__ = ["LoadTestShape", "Shape"]

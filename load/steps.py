@@ -1,0 +1,114 @@
+"""The steps in the life of a pod, from what a watch tells of it. Pure."""
+
+import msgspec
+
+NAMED_RESTARTS = 10
+"""Restarts with a statistic of their own; later ones share one, so that the statistics stay bounded."""
+
+_MS = 1e6
+
+
+class _Meta(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    resource_version: str = ""
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    node_name: str = ""
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _State(msgspec.Struct, frozen=True):
+    running: msgspec.Raw | None = None
+    terminated: msgspec.Raw | None = None
+
+
+class _Container(msgspec.Struct, frozen=True, rename="camel"):
+    restart_count: int = 0
+    state: _State = _State()
+    last_state: _State = _State()
+
+    @property
+    def has_started(self) -> bool:
+        now, before = self.state, self.last_state
+        return (now.running or now.terminated or before.terminated) is not None or self.restart_count > 0
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    phase: str = ""
+    conditions: tuple[_Condition, ...] = ()
+    container_statuses: tuple[_Container, ...] = ()
+
+
+class SeenPod(msgspec.Struct, frozen=True):
+    """A pod as the watch delivers it, as far as steps go."""
+
+    metadata: _Meta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def restarts(self) -> int:
+        """Of all containers together."""
+        return sum(each.restart_count for each in self.status.container_statuses)
+
+    @property
+    def has_started(self) -> bool:
+        """Whether every container has started at least once, as the official start-up SLI counts it."""
+        return bool(self.status.container_statuses) and all(each.has_started for each in self.status.container_statuses)
+
+    @property
+    def is_ready(self) -> bool:
+        return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A step, and how long it took in milliseconds: from the request, or for a restart from the step before it."""
+
+    name: str
+    took_ms: float
+
+
+class Steps:
+    """Which steps of one pod are new."""
+
+    def __init__(self, asked_ns: int) -> None:
+        self.asked_ns = asked_ns
+        self.deleting_ns: int | None = None
+        """When its deletion was asked for."""
+        self.reached: set[str] = set()
+        """Steps so far: scheduled, started, ready, completed."""
+        self._restarts = 0
+        self._last_ns = asked_ns
+
+    def take(self, pod: SeenPod, now_ns: int) -> tuple[Step, ...]:
+        """What is new in the pod as it is now."""
+        steps = [
+            self._reach(name, now_ns)
+            for name, holds in (
+                ("scheduled", bool(pod.spec.node_name)),
+                ("started", pod.has_started),
+                ("ready", pod.is_ready),
+                ("completed", pod.status.phase == "Succeeded"),
+            )
+            if holds and name not in self.reached
+        ]
+        for number in range(self._restarts + 1, pod.restarts + 1):
+            label = f"restart {number}" if number <= NAMED_RESTARTS else f"restart {NAMED_RESTARTS + 1} and later"
+            steps.append(Step(label, (now_ns - self._last_ns) / _MS))
+            self._restarts, self._last_ns = number, now_ns
+        return tuple(steps)
+
+    def gone(self, now_ns: int) -> Step:
+        """The pod is gone: the step, timed from the request for its deletion where there was one."""
+        return Step("deleted", (now_ns - (self.deleting_ns or self.asked_ns)) / _MS)
+
+    def _reach(self, name: str, now_ns: int) -> Step:
+        self.reached.add(name)
+        if name == "started":
+            self._last_ns = now_ns
+        return Step(name, (now_ns - self.asked_ns) / _MS)

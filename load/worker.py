@@ -1,0 +1,68 @@
+"""What the users of one worker share: the order, the connection, the watch, and the file of operations."""
+
+import itertools
+import os
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+from locust.env import Environment
+
+from crashloop.stress.order import ORDER_VARIABLE, WORKER_VARIABLE, Operation, Order
+from load.api import Api
+from load.credentials import read_credentials
+from load.manifests import Maker
+from load.watching import Watch
+
+
+def read_order() -> Order:
+    """The order that the runner has written."""
+    return msgspec.json.decode(Path(os.environ[ORDER_VARIABLE]).read_bytes(), type=Order)
+
+
+def worker_number() -> int:
+    """Which worker this process is."""
+    return int(os.environ.get(WORKER_VARIABLE, "0"))
+
+
+class Worker:
+    """Made once a process, before its first user."""
+
+    def __init__(self, environment: Environment, order: Order) -> None:
+        self.environment = environment
+        self.order = order
+        self.number = worker_number()
+        self._operations = Path(order.folder, f"operations-{self.number}.jsonl")
+        self._serials: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
+        credentials = read_credentials(Path(order.kubeconfig), order.context)
+        self.api = Api(environment, credentials, order.namespace, self.write)
+        self.watch = Watch(environment, credentials, order, self.number)
+        self.watch.start()
+
+    def maker(self, load: str) -> Maker:
+        return Maker(order=self.order, load=load, worker=self.number)
+
+    def serial(self, load: str) -> int:
+        """A number that no other object of the load has on this worker."""
+        return next(self._serials[load])
+
+    def write(self, operation: Operation) -> None:
+        """Write an operation down; it reaches the operating system at once, so that a killed worker leaves it behind."""
+        with self._operations.open("ab") as file:
+            file.write(msgspec.json.encode(operation) + b"\n")
+
+    def dropped(self, load: str, intended_ns: int) -> None:
+        """An arrival found no place left."""
+        self.write(Operation(load=load, what="dropped", intended_ns=intended_ns, sent_ns=time.time_ns()))
+
+    def fail(self, load: str, step: str, waited_s: float, why: str) -> None:
+        """Count a step that did not come in time."""
+        self.environment.events.request.fire(
+            request_type="POD",
+            name=f"{load}: {step}",
+            response_time=waited_s * 1000,
+            response_length=0,
+            exception=TimeoutError(why),
+            context={},
+        )
