@@ -12,20 +12,13 @@ from crashloop.kube.kubelet import effective_config
 from crashloop.observe.events import now_ns
 from crashloop.observe.klog import seconds
 from crashloop.observe.kubelet_log import KubeletProcess
+from crashloop.observe.node_signs import NodeSign
 from crashloop.spec.profile import UNSET, KubeletProfile
 
 UPSTREAM_PERIOD_S = 300.0
 """maxContainerRestartPeriod where it is not set (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
 
 log = logging.getLogger(__name__)
-
-
-class NodeSign(msgspec.Struct, frozen=True, kw_only=True):
-    """By what a restart of a node or its kubelet shows from afar."""
-
-    boot_id: str
-    ready_since: str | None
-    """None while the node is not Ready."""
 
 
 def matches_profile(configz: dict[str, Any], profile: KubeletProfile) -> bool | None:
@@ -92,15 +85,3 @@ def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
     except KubeError as error:
         log.warning("node %s: its configuration cannot be read: %s", node, error)
         return None
-
-
-def read_sign(api: KubeApi, node: str) -> NodeSign | None:
-    """What the Node object says of its boot and its readiness; None if it cannot be read."""
-    try:
-        status = api.node(node)["status"]
-    except KubeError as error:
-        log.warning("node %s: its state cannot be read: %s", node, error)
-        return None
-    ready: dict[str, Any] = next((each for each in status.get("conditions", ()) if each["type"] == "Ready"), {})
-    since = ready.get("lastTransitionTime") if ready.get("status") == "True" else None
-    return NodeSign(boot_id=status["nodeInfo"]["bootID"], ready_since=since)

@@ -7,7 +7,7 @@ from pathlib import Path
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event
 from crashloop.kube.client import KubeApi
-from crashloop.kube.manifests import RUN_LABEL
+from crashloop.kube.manifests import RUN_LABEL, SCENARIO_LABEL
 from crashloop.observe.api import ApiChannel
 from crashloop.observe.events import gap, now_ns
 from crashloop.observe.host import HostChannel
@@ -37,7 +37,7 @@ class Rig:
         self._run = run
         self._namespace = namespace
         self._host = HostChannel(session)
-        self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run}", session=session)
+        self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
         self._runtimes: dict[str, RuntimeChannel] = {}
         self._heartbeats: dict[str, NodeHeartbeat] = {}

@@ -18,7 +18,8 @@ from crashloop.observe.interventions import Hands
 from crashloop.observe.kubelet_log import KubeletProcess
 from crashloop.observe.lifeline import Lifeline
 from crashloop.observe.naming import run_name
-from crashloop.observe.nodes import NodeSign, node_event, read_configz, read_sign
+from crashloop.observe.node_signs import NodeSign, news, read_sign
+from crashloop.observe.nodes import node_event, read_configz
 from crashloop.observe.placement import match, place
 from crashloop.observe.pods import Pods
 from crashloop.observe.rig import Rig
@@ -168,8 +169,8 @@ class Waves:
     def _last_words(self, node: Node, rig: Rig, about: Event) -> list[Event]:
         """What is to be known of a node at the end of a scenario, beside what the channels have told."""
         words = [*rig.readings(node.name), *rig.interruptions(node.name)]
-        sign = self._sign(node)
-        if sign is not None and any(about.data.get(key) != value for key, value in msgspec.to_builtins(sign).items()):
+        sign = news(about.data, self._sign(node))
+        if sign is not None:
             words.append(self._node_event(node, about.data["configz"], None, sign))
         return words
 

@@ -1,4 +1,8 @@
-"""What a run on an existing cluster asks of the API server, as data. manifests/rbac grants exactly this."""
+"""What a run on an existing cluster asks of the API server, as data. manifests/rbac grants exactly this.
+
+Besides, the manifests let a run list Kubernetes Events in the namespace `default`, by which it sees that a kubelet was
+restarted; it does without.
+"""
 
 from crashloop.kube.access import Permission
 

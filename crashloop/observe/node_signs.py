@@ -1,0 +1,65 @@
+"""By what a restart of a node or its kubelet shows from afar: the Node object, and what the kubelet says when it starts."""
+
+import logging
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.errors import KubeError
+
+_EVENTS = "/api/v1/namespaces/default/events"
+"""Kubernetes Events about nodes, which are in no namespace, go into `default`."""
+
+log = logging.getLogger(__name__)
+
+
+class NodeSign(msgspec.Struct, frozen=True, kw_only=True):
+    """What changes when a node or its kubelet restarts."""
+
+    boot_id: str
+    ready_since: str | None
+    """None while the node is not Ready."""
+    kubelet_started_ns: int | None
+    """The newest start that a Kubernetes Event tells of, in whole seconds; they are kept for an hour. None: none is known."""
+
+
+def read_sign(api: KubeApi, node: str) -> NodeSign | None:
+    """What is to be seen of a node now; None if its Node object cannot be read."""
+    try:
+        status = api.node(node)["status"]
+    except KubeError as error:
+        log.warning("node %s: its state cannot be read: %s", node, error)
+        return None
+    ready: dict[str, Any] = next((each for each in status.get("conditions", ()) if each["type"] == "Ready"), {})
+    since = ready.get("lastTransitionTime") if ready.get("status") == "True" else None
+    return NodeSign(boot_id=status["nodeInfo"]["bootID"], ready_since=since, kubelet_started_ns=_started_ns(api, node))
+
+
+def _started_ns(api: KubeApi, node: str) -> int | None:
+    about = f"involvedObject.kind=Node,involvedObject.name={node},reason=Starting,source=kubelet"
+    try:
+        events = api.call("list the starts of a kubelet", "GET", _EVENTS, query={"fieldSelector": about})["items"]
+    except KubeError as error:
+        log.warning("node %s: whether its kubelet restarts is seen by the Node object only: %s", node, error)
+        return None
+    return max(filter(None, map(_last_ns, events)), default=None)
+
+
+def _last_ns(event: Json) -> int | None:
+    moment = event.get("lastTimestamp") or event.get("eventTime")
+    return None if moment is None else int(datetime.fromisoformat(moment).timestamp()) * 1_000_000_000
+
+
+def news(before: dict[str, Any], sign: NodeSign | None) -> NodeSign | None:
+    """A sign that says something else than the `data` of a node's event; None if it does not, or there is none.
+
+    A start whose Kubernetes Event is no longer kept is carried on.
+    """
+    if sign is None:
+        return None
+    if sign.kubelet_started_ns is None:
+        sign = msgspec.structs.replace(sign, kubelet_started_ns=before["kubelet_started_ns"])
+    told = msgspec.to_builtins(sign)
+    return sign if any(before.get(name) != value for name, value in told.items()) else None
