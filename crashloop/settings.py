@@ -49,7 +49,7 @@ class Downloads(msgspec.Struct, frozen=True, kw_only=True):
     Default: the official site. For a mirror: CRASHLOOP_RELEASE_URL.
     """
     github_url: str = "https://github.com"
-    """Base of the releases of etcd, containerd, runc and the CNI plugins. CRASHLOOP_GITHUB_URL."""
+    """Base of the releases of etcd, containerd, runc, the CNI plugins and kind. CRASHLOOP_GITHUB_URL."""
     first_answer_s: float = 5.0
     """Seconds until a site without an answer counts as unreachable and the next source is tried.
 
@@ -70,6 +70,8 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     cni_plugins: str = "1.9.1"
     runc: str = "1.3.3"
     """Only where the host has no runc and the release can be downloaded; else the distribution's package decides."""
+    kind: str = "0.33.0"
+    """For the provider `kind`; --kind-binary for another one."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,13 +25,16 @@ RAISED = {"fs/inotify/max_user_instances": 1024}
 HOST_FOLDERS = ("/var/lib/kubelet", "/var/lib/cni")
 """Folders that must exist as mount points: nodes have their own there, because a path in them is fixed."""
 
+MADE_BY_DOCKER = ("/lib/modules",)
+"""Folders that `kind` mounts into its nodes, and that Docker makes where the host has none."""
+
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """host-settings.json."""
 
     sysctls: dict[str, str]
     missing_folders: tuple[str, ...]
-    """Those of HOST_FOLDERS that the host did not have."""
+    """Those of HOST_FOLDERS and MADE_BY_DOCKER that the host did not have."""
 
 
 def to_restore(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
@@ -47,7 +50,11 @@ class HostSettings:
     """A file that holds the host's own values from the first cluster's start to the last one's end."""
 
     def __init__(
-        self, file: Path, *, sysctls: Path = Path("/proc/sys"), folders: tuple[str, ...] = HOST_FOLDERS
+        self,
+        file: Path,
+        *,
+        sysctls: Path = Path("/proc/sys"),
+        folders: tuple[str, ...] = (*HOST_FOLDERS, *MADE_BY_DOCKER),
     ) -> None:
         self._file = file
         self._sysctls = sysctls
@@ -67,7 +74,7 @@ class HostSettings:
                     (self._sysctls / name).write_text(str(wanted))
 
     def restore(self) -> None:
-        """Give the host its values back and forget them."""
+        """Give the host its values back, as far as this user may, and forget them."""
         if not self._file.exists():
             return
         recorded = msgspec.json.decode(self._file.read_bytes(), type=Recorded)
@@ -75,7 +82,8 @@ class HostSettings:
             with suppress(OSError):
                 Path(folder).rmdir()
         for name, value in to_restore(recorded.sysctls, self._read()).items():
-            (self._sysctls / name).write_text(value)
+            with suppress(PermissionError):
+                (self._sysctls / name).write_text(value)
         self._file.unlink()
 
     def _read(self) -> dict[str, str]:

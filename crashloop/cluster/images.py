@@ -58,8 +58,13 @@ def ensure_image_archive(binaries: BinarySet, settings: Settings) -> ImageArchiv
 
     Raises PrerequisiteError if the cache cannot be written.
     """
-    applets = run([binaries.busybox, "--list"], describe="busybox --list", timeout_s=20).split()
-    content = image_archive(binaries.busybox.read_bytes(), applets, arch=architecture())
+    return archive_of(binaries.busybox, settings)
+
+
+def archive_of(busybox: Path, settings: Settings) -> ImageArchive:
+    """The same for those who need no more than busybox."""
+    applets = run([busybox, "--list"], describe="busybox --list", timeout_s=20).split()
+    content = image_archive(busybox.read_bytes(), applets, arch=architecture())
     folder = settings.paths.cache_dir / "images"
     path = folder / f"crashloop-{hashlib.sha256(content).hexdigest()[:16]}.tar"
     with storage_errors(folder):

@@ -6,6 +6,7 @@ whose lock is free and which is not marked *kept* is an orphan, and the next sta
 cluster is made of only its provider knows: see `providers.owning_provider`.
 """
 
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,12 @@ from crashloop.errors import ClusterError, UsageError
 from crashloop.settings import resolve_settings
 
 _NEVER_HELD_LONG_S = 120.0
+
+log = logging.getLogger(__name__)
+
+
+class OutOfReach(ClusterError):
+    """What a cluster is made of cannot be reached now, as on a Docker that does not run. A later start tries again."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,9 +215,16 @@ def reap(store: ClusterStore | None = None) -> tuple[str, ...]:
     store = store or ClusterStore()
     with store.locked():
         orphans = [state for state in store.folders() if not state.kept and state.take()]
+    removed = []
     for state in orphans:
-        _remove(state, store)
-    return tuple(state.path.name for state in orphans)
+        try:
+            _remove(state, store)
+        except OutOfReach as error:
+            log.warning("%s", error)
+            state.release()
+        else:
+            removed.append(state.path.name)
+    return tuple(removed)
 
 
 def remove(name: str, store: ClusterStore | None = None, *, force: bool = False) -> None:

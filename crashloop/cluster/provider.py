@@ -27,6 +27,8 @@ class Capability(StrEnum):
     RUNTIME_RESTART = "runtime-restart"
     KUBELET_CANDIDATE = "kubelet-candidate"
     """A second kubelet can be started inside a node to see whether it accepts a configuration."""
+    NODES_CHANGE = "nodes-change"
+    """Nodes can be added to a cluster that is up, and taken away."""
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
     NODES_ON_HOST = "nodes-on-host"
@@ -128,6 +130,10 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own kubelet for all nodes; runs where it lies."""
     bin_dir: str | None = None
     """Folder with the user's own binaries; what is missing there comes from the cache."""
+    node_image: str | None = None
+    """Image of nodes that are containers. Default: the official one of the version."""
+    kind_binary: str | None = None
+    """The user's own `kind`. Default: the release that this suite was tried with."""
     existing: ExistingOptions | None = None
     """Which cluster to use, for a provider that makes none."""
 

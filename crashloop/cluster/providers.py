@@ -30,6 +30,10 @@ def provider(name: str) -> Provider:
         from crashloop.cluster.local.provider import LocalProvider
 
         return LocalProvider()
+    if name == "kind":
+        from crashloop.cluster.kind.provider import KindProvider
+
+        return KindProvider()
     if name == "existing":
         return lending_provider(name)
     raise UsageError(f"provider {name!r}: there is none of that name; there are: {', '.join(PROVIDERS)}.")
@@ -41,6 +45,10 @@ def owning_provider(name: str, store: ClusterStore | None = None) -> OwningProvi
         from crashloop.cluster.local.provider import LocalProvider
 
         return LocalProvider(store=store)
+    if name == "kind":
+        from crashloop.cluster.kind.provider import KindProvider
+
+        return KindProvider(store=store)
     raise UsageError(f"provider {name!r}: it owns no clusters on this host.")
 
 
@@ -54,4 +62,4 @@ def lending_provider(name: str) -> LendingProvider:
 
 
 LENDING = ("existing",)
-PROVIDERS = ("local", *LENDING)
+PROVIDERS = ("local", "kind", *LENDING)

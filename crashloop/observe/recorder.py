@@ -26,7 +26,7 @@ from crashloop.observe.lifeline import Interrupted, Lifeline
 from crashloop.observe.naming import run_name
 from crashloop.observe.settings import RecorderSettings, recorder_settings
 from crashloop.observe.watched import begin_event, end_events
-from crashloop.observe.waves import Waves, requests
+from crashloop.observe.waves import Waves, first_requests
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Plan
 from crashloop.verdict import ExitCode
@@ -121,16 +121,18 @@ class Recorder:
     @contextmanager
     def _own_cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[tuple[Cluster, frozenset[str]]]:
         """A cluster with the nodes of the first wave; afterwards its logs are kept and it is gone, unless it is to be kept."""
+        maker = provider(plan.provider)
         request = ClusterRequest(
             name=run_name(self._run.root.absolute()),
             kubernetes_version=plan.kubernetes_version,
-            nodes=requests(plan, plan.waves[0]),
+            nodes=first_requests(plan, maker.capabilities),
             feature_gates=settings.feature_gates,
             kubelet_binary=settings.kubelet_binary,
             bin_dir=settings.bin_dir,
+            node_image=settings.node_image,
+            kind_binary=settings.kind_binary,
             existing=settings.existing,
         )
-        maker = provider(plan.provider)
         with self._lifeline.raising():
             maker.check(request)
             cluster = maker.up(request, LoggedProgress())

@@ -14,6 +14,10 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own kubelet for all nodes. Default: the one of the plan's version. --kubelet-binary."""
     bin_dir: str | None = None
     """Folder with the user's own binaries. Default: cache and download only. --bin-dir."""
+    node_image: str | None = None
+    """Image of nodes that are containers. Default: the official one of the plan's version. --node-image."""
+    kind_binary: str | None = None
+    """The user's own `kind`. Default: the release in the cache. --kind-binary."""
     cluster: str | None = None
     """Name of a kept cluster to record on. Default: one is made for the run. --cluster."""
     existing: ExistingOptions | None = None

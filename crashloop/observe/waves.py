@@ -28,7 +28,7 @@ from crashloop.observe.session import Session
 from crashloop.observe.startup import StartupTrials
 from crashloop.observe.watched import WatchedScenario
 from crashloop.rundir import RunDir
-from crashloop.spec.plan import Plan, Wave
+from crashloop.spec.plan import Plan, PlannedNode, Wave
 from crashloop.spec.scenario import PodScenario, StartupScenario
 from crashloop.waiting import WaitTimeout, wait_until
 
@@ -41,6 +41,18 @@ log = logging.getLogger(__name__)
 def requests(plan: Plan, wave: Wave) -> tuple[NodeRequest, ...]:
     """The nodes that a wave needs."""
     return tuple(NodeRequest(name=node.name, profile=plan.profile(node.profile)) for node in wave.nodes)
+
+
+def first_requests(plan: Plan, capabilities: frozenset[Capability]) -> tuple[NodeRequest, ...]:
+    """The nodes to begin with: those of the first wave, or of all waves where nodes cannot change."""
+    if Capability.NODES_CHANGE in capabilities:
+        return requests(plan, plan.waves[0])
+    wanted: dict[str, PlannedNode] = {}
+    for wave in plan.waves:
+        present = [Node(name=each.name, profile=each.profile) for each in wanted.values()]
+        matched = match(wave.nodes, present)
+        wanted |= {each.name: each for each in wave.nodes if each.name not in matched}
+    return tuple(NodeRequest(name=each.name, profile=plan.profile(each.profile)) for each in wanted.values())
 
 
 class Waves:
@@ -103,7 +115,7 @@ class Waves:
         present = self._cluster.info.nodes
         matched = match(wave.nodes, present)
         surplus = {node.name for node in present} - {node.name for node in matched.values()} - self._lent
-        if surplus:
+        if surplus and Capability.NODES_CHANGE in self._cluster.info.capabilities:
             self._cluster.collect_logs(self._run.logs_dir)
             rig.remove_nodes(surplus)
             self._cluster.remove_nodes(tuple(sorted(surplus)))

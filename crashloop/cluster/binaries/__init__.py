@@ -2,6 +2,12 @@
 
 from crashloop.cluster.binaries.binary_set import BinarySet
 from crashloop.cluster.binaries.components import Source
-from crashloop.cluster.binaries.ensure import check_kubelet, ensure_binaries, ensure_kubelet
+from crashloop.cluster.binaries.ensure import (
+    check_kubelet,
+    ensure_binaries,
+    ensure_busybox,
+    ensure_kind,
+    ensure_kubelet,
+)
 
-__all__ = ["BinarySet", "Source", "check_kubelet", "ensure_binaries", "ensure_kubelet"]
+__all__ = ["BinarySet", "Source", "check_kubelet", "ensure_binaries", "ensure_busybox", "ensure_kind", "ensure_kubelet"]

@@ -52,8 +52,8 @@ class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
     packages: dict[str, str]
     """Program -> package path."""
     tags: str = ""
-    version_variable: str
-    """Go variable that holds the program's version (`-X`), and its value with `{version}`."""
+    version_variable: str = ""
+    """Go variable that holds the program's version (`-X`), and its value with `{version}`, where the source has it not."""
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,6 +205,18 @@ def runc(versions: Versions) -> Component:
             ),
         ),
         package=Package(name="runc", paths=("usr/sbin/runc", "usr/bin/runc")),
+    )
+
+
+def kind(versions: Versions) -> Component:
+    """kind itself; no program of a cluster."""
+    release = "kubernetes-sigs/kind/releases/download/v{version}/kind-linux-{arch}"
+    return Component(
+        name="kind",
+        version=versions.kind,
+        programs=("kind",),
+        releases=(ReleaseFile(site="github_url", path=release, checksum=f"{release}.sha256sum", members={"kind": ""}),),
+        go_install=GoInstall(packages={"kind": "sigs.k8s.io/kind"}),
     )
 
 

@@ -12,6 +12,7 @@ from crashloop.cluster.binaries.provision import Provision
 from crashloop.cluster.binaries.skew import check_skew, check_supported
 from crashloop.cluster.binaries.user import check_own_versions, own_api_server, own_folder, own_kubelet
 from crashloop.cluster.provider import Progress
+from crashloop.errors import UsageError
 from crashloop.settings import Settings
 from crashloop.spec.version import KubernetesVersion
 
@@ -84,6 +85,29 @@ def ensure_kubelet(settings: Settings, *, kubernetes_version: str, api_server: s
     provision = Provision(settings, progress)
     whole = provision.cached(components.kubernetes(str(version)))
     return (whole or provision.ensure(components.kubernetes(str(version), ("kubelet",)))).path("kubelet")
+
+
+def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progress) -> Path:
+    """The user's own `kind`, or the release that this suite was tried with.
+
+    Raises UsageError if the user's own does not answer, PrerequisiteError if there is no way to get the other.
+    """
+    if kind_binary is None:
+        return Provision(settings, progress).ensure(components.kind(settings.versions)).path("kind")
+    path = kind_binary.expanduser().absolute()
+    try:
+        ask_version("kind", path)
+    except NoAnswer as error:
+        raise UsageError(f"--kind-binary {path}: {error}\nExpected a `kind` that answers `version`.") from error
+    return path
+
+
+def ensure_busybox(settings: Settings, progress: Progress) -> Path:
+    """busybox alone, for hosts whose nodes bring everything else along. Raises PrerequisiteError."""
+    chosen = _Chosen()
+    _take_hosts_own(chosen)
+    _fill(chosen, Provision(settings, progress), components.BUSYBOX)
+    return chosen.paths["busybox"]
 
 
 def check_kubelet(path: Path, *, api_server: str, option: str = "--kubelet-binary") -> KubernetesVersion:

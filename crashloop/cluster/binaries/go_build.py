@@ -72,7 +72,8 @@ def _check_go() -> None:
 
 def _install(component: Component, recipe: GoInstall, folder: Path, progress: Progress) -> None:
     packages = [f"{package}@v{component.version}" for package in recipe.packages.values()]
-    flags = f"-s -w -X {recipe.version_variable.format(version=component.version)}"
+    variable = recipe.version_variable.format(version=component.version)
+    flags = f"-s -w -X {variable}" if variable else "-s -w"
     argv = ["go", "install", "-trimpath", "-tags", recipe.tags, "-ldflags", flags, *packages]
     with progress.step(f"building {component.label} (about a minute the first time)"):
         _go(argv, f"build of {component.label}", BUILD_S, env={"GOBIN": str(folder)})

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from crashloop.cluster.binaries import check_kubelet, ensure_kubelet
 from crashloop.cluster.local.node import KubeletProgram
-from crashloop.cluster.local.plan import Blueprint
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
@@ -13,8 +12,10 @@ from crashloop.spec.profile import KubeletProfile
 class Kubelets:
     """The kubelets of one cluster; each is looked for, fetched or built once."""
 
-    def __init__(self, blueprint: Blueprint, settings: Settings) -> None:
-        self._blueprint = blueprint
+    def __init__(self, default: KubeletProgram, *, api_server: str, settings: Settings) -> None:
+        """`default` is for profiles that name none; `api_server` is the version of the cluster."""
+        self._default = default
+        self._api_server = api_server
         self._settings = settings
         self._known: dict[tuple[str | None, str | None], KubeletProgram] = {}
 
@@ -26,7 +27,7 @@ class Kubelets:
         return self._known[key]
 
     def _find(self, profile: KubeletProfile, progress: Progress) -> KubeletProgram:
-        api_server = self._blueprint.kubernetes_version
+        api_server = self._api_server
         if profile.kubelet_binary is not None:
             path = Path(profile.kubelet_binary).expanduser().absolute()
             subject = f"kubelet profile {profile.name!r}: kubelet_binary"
@@ -37,4 +38,4 @@ class Kubelets:
             version = profile.kubernetes_version
             path = ensure_kubelet(self._settings, kubernetes_version=version, api_server=api_server, progress=progress)
             return KubeletProgram(path=str(path), version=version)
-        return KubeletProgram(path=self._blueprint.programs.kubelet, version=self._blueprint.kubelet_version)
+        return self._default

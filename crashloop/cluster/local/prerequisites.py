@@ -1,6 +1,5 @@
 """What a host and a request must be like for the provider `local`: everything that stands in the way, said at once."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from crashloop.cluster.host_settings import RAISED
 from crashloop.cluster.local.addresses import MOST_NODES
 from crashloop.cluster.local.host import TOOLS, HostFacts
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, ClusterLayout
+from crashloop.cluster.names import check_names
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.errors import PrerequisiteError, UsageError
 
@@ -22,7 +22,6 @@ CONTROL_PLANE_INOTIFY = 4
 NODE_INOTIFY = 8
 NEEDED_CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19, "CAP_MKNOD": 27}
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _INSTALL_S = 300.0
 
 
@@ -127,20 +126,10 @@ def install_missing_tools(facts: HostFacts, progress: Progress) -> None:
 
 def check_request(request: ClusterRequest, *, state_folder: Path) -> None:
     """Raise UsageError if the names or the number of nodes asked for make no cluster."""
-    subject = f"cluster {request.name!r}"
-    if not _NAME.fullmatch(request.name):
-        raise UsageError(f"{subject}: a name has lower-case letters, digits and dashes, at most 63.")
-    names = [node.name for node in request.nodes]
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise UsageError(f"{subject}: node {name!r}: a name has lower-case letters, digits and dashes, at most 63.")
-        if names.count(name) > 1:
-            raise UsageError(f"{subject}: node {name!r} is asked for twice.")
-    if len(names) > MOST_NODES:
-        raise UsageError(f"{subject}: {len(names)} nodes are asked for, at most {MOST_NODES} fit.")
+    check_names(request, most_nodes=MOST_NODES)
     socket = str(ClusterLayout(state_folder).node("any", MOST_NODES).longest_socket())
     if len(socket) > LONGEST_SOCKET_PATH:
         raise UsageError(
-            f"{subject}: the path of a kubelet's socket would have {len(socket)} bytes ({socket}), "
+            f"cluster {request.name!r}: the path of a kubelet's socket would have {len(socket)} bytes ({socket}), "
             f"at most {LONGEST_SOCKET_PATH} fit.\nChoose a shorter name, or a shorter folder with CRASHLOOP_STATE_DIR."
         )

@@ -20,7 +20,7 @@ from crashloop.cluster.local.describe import describe_control_plane, describe_no
 from crashloop.cluster.local.host import HostFacts, host_facts
 from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.namespaces import networks_in_use
-from crashloop.cluster.local.node import node_plan, own_place
+from crashloop.cluster.local.node import KubeletProgram, node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, Programs
 from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
 from crashloop.cluster.local.teardown import remove_cluster
@@ -48,7 +48,7 @@ class LocalProvider:
         self.check(request)
         install_missing_tools(self._host(), progress)
         blueprint = self._blueprint(request, progress)
-        kubelets = Kubelets(blueprint, self._settings)
+        kubelets = self._kubelets(blueprint)
         for node in request.nodes:
             kubelets.of(node.profile, progress)
         reap(self._store)
@@ -59,7 +59,7 @@ class LocalProvider:
         """What `up` would do, with the paths and addresses that it would use now."""
         check_request(request, state_folder=self._store.root / request.name)
         blueprint = self._with_free_network(self._blueprint(request, progress))
-        kubelets = Kubelets(blueprint, self._settings)
+        kubelets = self._kubelets(blueprint)
         nodes = [
             node_plan(
                 blueprint,
@@ -81,7 +81,7 @@ class LocalProvider:
         if not path.exists():
             raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
         blueprint = msgspec.json.decode(path.read_bytes(), type=Blueprint)
-        return LocalCluster(blueprint, state=state, store=self._store, kubelets=Kubelets(blueprint, self._settings))
+        return LocalCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint))
 
     def remove_parts(self, state: StateFolder) -> None:
         remove_cluster(state.path)
@@ -110,6 +110,10 @@ class LocalProvider:
                 cluster.down()
             raise
         return cluster
+
+    def _kubelets(self, blueprint: Blueprint) -> Kubelets:
+        default = KubeletProgram(path=blueprint.programs.kubelet, version=blueprint.kubelet_version)
+        return Kubelets(default, api_server=blueprint.kubernetes_version, settings=self._settings)
 
     def _host(self) -> HostFacts:
         return host_facts(self._store.root.parent)

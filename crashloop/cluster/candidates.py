@@ -1,0 +1,45 @@
+"""What a kubelet that is tried does, as PROCESS_* events: it exits, becomes healthy, or does neither in time."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from crashloop.cluster.local.files import last_lines
+from crashloop.cluster.local.processes import Daemon, exit_code, is_alive
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.waiting import WaitTimeout, wait_until
+
+LAST_LINES = 40
+"""Enough for a panic's message above its stack."""
+
+
+def candidate_event(node: str, kind: Kind, **data: object) -> Event:
+    """Something that a candidate has done now; `node` is where it is tried."""
+    now = time.time_ns()
+    return Event(seq=0, t_ns=now, received_ns=now, channel=Channel.KUBELET, kind=kind, node=node, data=data)
+
+
+def watch_candidate(
+    node: str,
+    kubelet: Daemon,
+    log: Path,
+    *,
+    healthy: Callable[[], bool],
+    configz: Callable[[], object],
+    at_most_s: float,
+    every_s: float = 0.05,
+) -> tuple[Event, ...]:
+    """What came of it. `kubelet` is a child of this process whose exit code is the kubelet's, and `log` its output."""
+
+    def outcome() -> Event | None:
+        if not is_alive(kubelet):
+            output = last_lines(log, LAST_LINES)
+            return candidate_event(node, Kind.PROCESS_EXITED, exit_code=exit_code(kubelet), stderr=output)
+        if not healthy():
+            return None
+        return candidate_event(node, Kind.PROCESS_HEALTHY, configz=configz())
+
+    try:
+        return (wait_until("the candidate to exit or to be healthy", outcome, timeout_s=at_most_s, every_s=every_s),)
+    except WaitTimeout:
+        return ()

@@ -1,0 +1,137 @@
+"""From a blueprint to a cluster whose nodes are Ready: `kind` makes it, and is ended early if a kubelet refuses its profile."""
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from crashloop.cluster.kind.config import cluster_config, node_files
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.init_system import DIALECTS, KUBELET
+from crashloop.cluster.kind.manager import Kind
+from crashloop.cluster.kind.plan import Blueprint, NodePlan
+from crashloop.cluster.local.files import write_file
+from crashloop.cluster.local.processes import STATE_MARK, kill_until_gone, marked_processes
+from crashloop.cluster.runner import CommandFailed
+from crashloop.errors import ClusterError
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.waiting import WaitTimeout, wait_until
+
+LOOK_AFTER_S = 12.0
+"""Until then no kubelet has started; a look costs a process in every node."""
+LOOK_EVERY_S = 4.0
+READY_S = 120.0
+LAST_LINES = 12
+
+
+class BringUp:
+    """Brings up one cluster."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._blueprint = blueprint
+        self._docker = Docker(blueprint.docker)
+        self._dialect = DIALECTS[blueprint.image.init]
+        self._state = blueprint.layout.root
+
+    def write_files(self) -> None:
+        """Write what `kind` and the nodes read."""
+        blueprint, layout = self._blueprint, self._blueprint.layout
+        write_file(layout.config, cluster_config(blueprint))
+        for node in blueprint.nodes:
+            for name, text in node_files(blueprint, node).items():
+                path = layout.node(node.name) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_file(path, text)
+
+    def create(self) -> None:
+        """Make the containers and let kubeadm make a cluster of them; give its nodes the image of container programs.
+
+        Raises ClusterError naming the node whose kubelet does not start, CommandFailed with what `kind` printed.
+        """
+        kind = kind_of(self._blueprint)
+        with ThreadPoolExecutor(1, thread_name_prefix="kind") as pool:
+            making = pool.submit(kind.create_cluster)
+            try:
+                for delay_s in (LOOK_AFTER_S, *([LOOK_EVERY_S] * 1000)):
+                    with contextlib.suppress(WaitTimeout):
+                        wait_until("kind to end", making.done, timeout_s=delay_s, every_s=0.1)
+                        break
+                    self._require_kubelets()
+            except BaseException:
+                self._end_kind()
+                raise
+            try:
+                making.result()
+            except CommandFailed:
+                self._require_kubelets()
+                raise
+        if not self._blueprint.image.has_program_image:
+            kind.load_archive(Path(self._blueprint.program_archive))
+
+    def wait_until_ready(self) -> None:
+        """Return when every node is Ready. Raises ClusterError with the last lines of the kubelet's log."""
+        api = KubeApi(str(self._blueprint.layout.kubeconfig))
+        try:
+            for node in self._blueprint.nodes:
+                self._wait_until_ready(api, node)
+        finally:
+            api.close()
+
+    def _wait_until_ready(self, api: KubeApi, node: NodePlan) -> None:
+        def ready() -> bool:
+            try:
+                return api.is_ready(node.name)
+            except KubeError:
+                return False
+
+        try:
+            wait_until("its Node object to be Ready", ready, timeout_s=READY_S)
+        except WaitTimeout as error:
+            self._require_kubelets()
+            raise ClusterError(f"node {node.label}: {error}\n{self.log_excerpt(node)}") from error
+
+    def _require_kubelets(self) -> None:
+        """Raise ClusterError if a kubelet has ended by itself: none does while its cluster is made."""
+        for node in self._blueprint.nodes:
+            code = self._first_exit(node)
+            if code is not None:
+                raise ClusterError(
+                    f"node {node.label}: {KUBELET} ended with exit code {code} while it was starting.\n"
+                    f"{self.log_excerpt(node)}"
+                )
+
+    def _first_exit(self, node: NodePlan) -> str | None:
+        try:
+            exits = self._docker.execute(
+                node.container, *self._dialect.argv(self._dialect.exits, KUBELET), describe=f"kubelet of {node.name}"
+            ).split()
+        except CommandFailed:  # there is no such container yet
+            return None
+        return next((code for code in exits if code != "0"), None)
+
+    def log_excerpt(self, node: NodePlan) -> str:
+        """The last lines of a node's kubelet's log, introduced."""
+        try:
+            text = self._docker.execute(
+                node.container, *self._dialect.argv(self._dialect.log, KUBELET), describe=f"kubelet log of {node.name}"
+            )
+        except CommandFailed as error:
+            return f"Its log cannot be read: {error}"
+        lines = "\n".join(f"  {line[:400]}" for line in text.splitlines()[-LAST_LINES:])
+        return f"Last lines of kubelet.log:\n{lines}"
+
+    def _end_kind(self) -> None:
+        kill_until_gone(lambda: marked_processes(self._state), describe="kind to end")
+
+
+def kind_of(blueprint: Blueprint) -> Kind:
+    """`kind` for a cluster; it and all that it starts bear the cluster's mark."""
+    layout = blueprint.layout
+    environment = {
+        **blueprint.docker,
+        STATE_MARK: str(layout.root),
+        "KIND_EXPERIMENTAL_PROVIDER": "docker",
+        # A network of its own goes with the cluster; kind's own network would stay.
+        "KIND_EXPERIMENTAL_DOCKER_NETWORK": blueprint.kind_name,
+    }
+    return Kind(Path(blueprint.kind), environment, config=layout.config, kubeconfig=layout.kubeconfig)

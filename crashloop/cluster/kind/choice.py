@@ -1,0 +1,109 @@
+"""Which node image a cluster is made from: the one that was named, the official one, or one of our own."""
+
+import re
+from pathlib import Path
+
+from crashloop.cluster.binaries import ensure_binaries
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.node_image import LABEL, ensure_own_image
+from crashloop.cluster.kind.plan import Init, NodeImage
+from crashloop.cluster.provider import ClusterRequest, Progress
+from crashloop.cluster.runner import CommandFailed
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.settings import Settings
+
+OFFICIAL = "kindest/node"
+PULL_S = 1800.0
+"""Some 400 MB; the daemon itself gives up on a registry that does not answer after 15 s."""
+
+
+class Choice:
+    """Chooses the node image of one request, and gets it."""
+
+    def __init__(self, docker: Docker, settings: Settings, progress: Progress) -> None:
+        self._docker = docker
+        self._settings = settings
+        self._progress = progress
+
+    def image(self, request: ClusterRequest) -> NodeImage:
+        """The image for a request.
+
+        Raises UsageError if it holds another version of Kubernetes than the one asked for, PrerequisiteError if there is none.
+        """
+        if request.node_image is not None:
+            image = self._named(request.node_image)
+        elif request.bin_dir is not None:
+            return self._described(self._own(request.kubernetes_version, request.bin_dir))
+        else:
+            image = self._described(self._default(request.kubernetes_version))
+        if image.kubernetes_version != request.kubernetes_version:
+            raise UsageError(
+                f"node image {image.name}: holds Kubernetes {image.kubernetes_version}, {request.kubernetes_version} was "
+                f"asked for.\nAdd --kubernetes-version {image.kubernetes_version}, or choose another --node-image."
+            )
+        return image
+
+    def _named(self, name: str) -> NodeImage:
+        if self._docker.image(name) is None:
+            try:
+                self._pull(name)
+            except CommandFailed as error:
+                raise PrerequisiteError(
+                    f"--node-image {name}: Docker does not have it and cannot pull it ({_last_line(error)}).\n"
+                    "Pull or load it yourself, or leave the option away."
+                ) from error
+        return self._described(name)
+
+    def _default(self, version: str) -> str:
+        official = f"{OFFICIAL}:v{version}"
+        if self._docker.image(official) is not None:
+            return official
+        if not self._docker.images_labelled(f"{LABEL}={version}"):
+            try:
+                self._pull(official)
+            except CommandFailed as error:
+                with self._progress.step(f"{official} cannot be pulled ({_last_line(error)}): an image of our own"):
+                    return self._own(version, None)
+            return official
+        return self._own(version, None)
+
+    def _own(self, version: str, bin_dir: str | None) -> str:
+        binaries = ensure_binaries(
+            self._settings,
+            kubernetes_version=version,
+            bin_dir=None if bin_dir is None else Path(bin_dir),
+            progress=self._progress,
+        )
+        return ensure_own_image(self._docker, binaries, self._settings, self._progress)
+
+    def _pull(self, name: str) -> None:
+        with self._progress.step(f"pulling {name}"):
+            self._docker.run("pull", "--quiet", name, describe=f"image {name}", timeout_s=PULL_S)
+
+    def _described(self, name: str) -> NodeImage:
+        image = self._docker.image(name)
+        assert image is not None
+        own = (image["Config"].get("Labels") or {}).get(LABEL)
+        return NodeImage(
+            name=name,
+            kubernetes_version=own or self._version_in(name),
+            init=Init.SYSTEMD if own is None else Init.SERVICE,
+            has_program_image=own is not None,
+        )
+
+    def _version_in(self, name: str) -> str:
+        match = re.match(rf"{OFFICIAL}:v(\d+\.\d+\.\d+)(?:@|$)", name)
+        if match:
+            return match[1]
+        look = ("run", "--rm", "--network=none", "--entrypoint=cat", name, "/kind/version")
+        try:
+            found = self._docker.run(*look, describe=f"node image {name}").strip()
+        except CommandFailed as error:
+            raise UsageError(
+                f"node image {name}: has no /kind/version ({_last_line(error)}).\nExpected an image made for `kind`."
+            ) from error
+        return found.removeprefix("v")
+
+
+def _last_line(error: CommandFailed) -> str:
+    return (error.output.strip().splitlines() or ["it said nothing"])[-1].rstrip(".")

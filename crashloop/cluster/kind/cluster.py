@@ -1,0 +1,191 @@
+"""A kind cluster that is up."""
+
+import itertools
+import threading
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from crashloop.cluster.kind.bring_up import BringUp
+from crashloop.cluster.kind.candidate import candidate_plan, try_candidate
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.init_system import DIALECTS, KUBELET, RUNTIME, Dialect
+from crashloop.cluster.kind.logs import collect_logs
+from crashloop.cluster.kind.plan import Blueprint, NodePlan
+from crashloop.cluster.kind.reach import RUNTIME_SOCKET, roots
+from crashloop.cluster.kind.teardown import remove_cluster
+from crashloop.cluster.local.files import write_file
+from crashloop.cluster.local.kubelets import Kubelets
+from crashloop.cluster.local.processes import Starter
+from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
+from crashloop.cluster.runner import CommandFailed
+from crashloop.errors import ClusterError
+from crashloop.history.event import Event
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.progress import SilentProgress
+from crashloop.spec.profile import KubeletProfile
+from crashloop.waiting import pause, wait_until
+
+STOPS_WITHIN_S = 60.0
+RUNS_WITHIN_S = 30.0
+IN_REACH = frozenset({Capability.RUNTIME_EVENTS, Capability.NODES_ON_HOST})
+"""What there is where Docker runs on this very host and this user is root."""
+ALWAYS = frozenset(Capability) - {Capability.NODES_CHANGE, *IN_REACH}
+"""What every cluster can do."""
+
+
+class KindCluster:
+    """Implements `crashloop.cluster.provider.Cluster`. Its methods may be called from several threads."""
+
+    def __init__(self, blueprint: Blueprint, *, state: StateFolder, store: ClusterStore, kubelets: Kubelets) -> None:
+        self._blueprint = blueprint
+        self._state = state
+        self._store = store
+        self._kubelets = kubelets
+        self._docker = Docker(blueprint.docker)
+        self._dialect: Dialect = DIALECTS[blueprint.image.init]
+        self._indices = itertools.count(1)
+        self._lock = threading.Lock()
+
+    @cached_property
+    def info(self) -> ClusterInfo:
+        blueprint = self._blueprint
+        reached = roots(self._docker, tuple(node.container for node in blueprint.workers))
+        sockets = {
+            node.name: str(reached[node.container] / RUNTIME_SOCKET)
+            for node in blueprint.workers
+            if node.container in reached
+        }
+        return ClusterInfo(
+            name=blueprint.cluster,
+            provider="kind",
+            kubernetes_version=blueprint.image.kubernetes_version,
+            kubeconfig=str(blueprint.layout.kubeconfig),
+            nodes=tuple(
+                Node(
+                    name=node.name,
+                    profile=_profile(node).name,
+                    runtime_socket=sockets.get(node.name),
+                    kubelet_log=str(self._kubelet_log(node, reached.get(node.container))),
+                )
+                for node in blueprint.workers
+            ),
+            capabilities=ALWAYS | (IN_REACH if len(sockets) == len(blueprint.workers) else frozenset()),
+            image=blueprint.program_image,
+        )
+
+    def start(self, progress: Progress) -> None:
+        """Make the cluster; returns when all nodes are Ready."""
+        blueprint = self._blueprint
+        write_file(blueprint.layout.blueprint, msgspec.json.encode(blueprint), mode=0o600)
+        bring_up = BringUp(blueprint)
+        bring_up.write_files()
+        subject = (
+            f"cluster {blueprint.cluster}: control plane and {len(blueprint.workers)} nodes of {blueprint.image.name}"
+        )
+        with progress.step(subject):
+            bring_up.create()
+            bring_up.wait_until_ready()
+        self._follow_logs()
+
+    def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:  # noqa: ARG002
+        if nodes:
+            raise _nodes_do_not_change(self._blueprint)
+
+    def remove_nodes(self, names: tuple[str, ...]) -> None:
+        if names:
+            raise _nodes_do_not_change(self._blueprint)
+
+    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
+        plan = self._node(node)
+        self._service(plan, self._dialect.kill if kill else self._dialect.stop, KUBELET)
+        pause(down_s)
+        self._service(plan, self._dialect.start, KUBELET)
+        api = KubeApi(str(self._blueprint.layout.kubeconfig))
+
+        def answers() -> bool:
+            try:
+                return bool(api.configz(node))
+            except KubeError:
+                return False
+
+        try:
+            wait_until(f"the kubelet of {node} to answer", answers, timeout_s=RUNS_WITHIN_S)
+        finally:
+            api.close()
+
+    def restart_runtime(self, node: str) -> None:
+        plan = self._node(node)
+        self._service(plan, self._dialect.stop, RUNTIME)
+        self._service(plan, self._dialect.start, RUNTIME)
+
+        def answers() -> bool:
+            try:
+                self._docker.execute(plan.container, "ctr", "version", describe=f"runtime of {node}")
+            except CommandFailed:
+                return False
+            return True
+
+        wait_until(f"the runtime of {node} to answer", answers, timeout_s=RUNS_WITHIN_S)
+
+    def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
+        where = self._node(node)
+        with self._lock:
+            index = next(self._indices)
+        plan = candidate_plan(
+            self._blueprint, where, index, candidate, kubelet=self._kubelets.of(candidate, SilentProgress())
+        )
+        return try_candidate(plan, blueprint=self._blueprint, node=where, docker=self._docker, at_most_s=at_most_s)
+
+    def collect_logs(self, destination: Path) -> None:
+        collect_logs(self._blueprint, destination)
+
+    def down(self) -> None:
+        if self._state.path.exists():
+            remove_cluster(self._blueprint)
+            self._store.delete(self._state)
+
+    def _service(self, node: NodePlan, command: str, service: str) -> None:
+        self._docker.execute(
+            node.container,
+            *self._dialect.argv(command, service),
+            describe=f"{service} of node {node.name}",
+            timeout_s=STOPS_WITHIN_S,
+        )
+
+    def _kubelet_log(self, node: NodePlan, root: Path | None) -> Path:
+        if root is not None and self._dialect.log_file is not None:
+            return root / self._dialect.log_file.format(service=KUBELET).lstrip("/")
+        return self._blueprint.layout.kubelet_log(node.name)
+
+    def _follow_logs(self) -> None:
+        """Bring the kubelets' logs out of nodes whose files are out of reach; the followers go with the cluster."""
+        starter = Starter(self._state.path)
+        here = {node.name: Path(node.kubelet_log) for node in self.info.nodes if node.kubelet_log}
+        for node in self._blueprint.workers:
+            log = self._blueprint.layout.kubelet_log(node.name)
+            if here[node.name] == log:
+                follow = self._dialect.argv(self._dialect.follow_log, KUBELET)
+                starter.start(self._docker.command("exec", node.container, *follow), node=node.name, log=log)
+
+    def _node(self, name: str) -> NodePlan:
+        for node in self._blueprint.workers:
+            if node.name == name:
+                return node
+        known = ", ".join(node.name for node in self._blueprint.workers)
+        raise ClusterError(f"cluster {self._blueprint.cluster}: there is no node {name!r}; its nodes: {known}.")
+
+
+def _profile(node: NodePlan) -> KubeletProfile:
+    assert node.profile is not None
+    return node.profile
+
+
+def _nodes_do_not_change(blueprint: Blueprint) -> ClusterError:
+    return ClusterError(
+        f"cluster {blueprint.cluster}: `kind` cannot add nodes to a cluster or take them away.\n"
+        "Ask for all nodes when the cluster is brought up."
+    )

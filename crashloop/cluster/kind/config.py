@@ -1,0 +1,99 @@
+"""The configuration that `kind` makes a cluster from (kind.x-k8s.io/v1alpha4), and the files that its nodes see. Pure texts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from crashloop.cluster.kind.kubelet_config import kubelet_patch
+from crashloop.cluster.kind.plan import Blueprint, NodePlan
+from crashloop.cluster.local.node import PROFILE_LABEL
+from crashloop.spec.version import KubernetesVersion
+
+MANIFESTS = Path(__file__).parents[3] / "manifests" / "kind"
+SHARED = "/crashloop"
+"""Where a node sees its folder, read-only."""
+PATCHES = "patches"
+CNI = "10-crashloop.conflist"
+ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
+"""From here on `kind` writes kubeadm.k8s.io/v1beta4 (pkg/cluster/internal/kubeadm/config.go of sigs.k8s.io/kind@v0.33.0)."""
+
+
+def cluster_config(blueprint: Blueprint) -> str:
+    """What `kind create cluster --config` reads."""
+    config: dict[str, Any] = yaml.safe_load((MANIFESTS / "cluster.yaml").read_text())
+    patches: list[dict[str, Any]] = yaml.safe_load((MANIFESTS / "kubeadm.yaml").read_text())
+    config["name"] = blueprint.kind_name
+    config["kubeadmConfigPatches"] = [_yaml(_with_arguments(patch, blueprint)) for patch in patches]
+    config["nodes"] = [_node(blueprint, node) for node in blueprint.nodes]
+    return _yaml(config)
+
+
+def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
+    """Files in a node's folder: path below it -> text."""
+    return {
+        # kubeadm merges it over the kubelet's configuration: the target's name, then how (kubeadm patches).
+        f"{PATCHES}/kubeletconfiguration+merge.yaml": _yaml(kubelet_patch(blueprint, node)),
+        "resolv.conf": "# Pods of this cluster have no name service.\n",
+        CNI: cni_conflist(node.index),
+    }
+
+
+def cni_conflist(index: int) -> str:
+    """The pod network: a cable from each pod to its node. No pod talks to another node's."""
+    plugin = {
+        "type": "ptp",
+        "ipMasq": False,
+        "ipam": {
+            "type": "host-local",
+            "ranges": [[{"subnet": f"10.244.{index}.0/24"}]],
+            "routes": [{"dst": "0.0.0.0/0"}],
+        },
+    }
+    return json.dumps({"cniVersion": "1.0.0", "name": "crashloop", "plugins": [plugin]}, indent=2) + "\n"
+
+
+def _node(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
+    folder = blueprint.layout.node(node.name)
+    mounts = [(folder, SHARED), (folder / CNI, f"/etc/cni/net.d/{CNI}")]
+    if node.kubelet is not None:
+        mounts.append((Path(node.kubelet), "/usr/bin/kubelet"))
+    joins = node is not blueprint.control_plane
+    kubeadm: dict[str, Any] = {
+        "kind": "JoinConfiguration" if joins else "InitConfiguration",
+        "patches": {"directory": f"{SHARED}/{PATCHES}"},
+    }
+    if joins:
+        kubeadm["nodeRegistration"] = {"name": node.name}
+    return {
+        "role": "worker" if joins else "control-plane",
+        "image": blueprint.image.name,
+        "labels": {} if node.profile is None else {PROFILE_LABEL: node.profile.name},
+        "extraMounts": [{"hostPath": str(here), "containerPath": there, "readOnly": True} for here, there in mounts],
+        "kubeadmConfigPatches": [_yaml(kubeadm)],
+    }
+
+
+def _with_arguments(patch: dict[str, Any], blueprint: Blueprint) -> dict[str, Any]:
+    """The patch with its `extraArgs` in the shape of the version's kubeadm, and the gates of the control plane."""
+    if patch["kind"] != "ClusterConfiguration":
+        return patch
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(blueprint.feature_gates.items()))
+    result: dict[str, Any] = {"kind": patch["kind"]}
+    for component in ("apiServer", "controllerManager", "scheduler"):
+        arguments = patch.get(component, {}).get("extraArgs", {}) | ({"feature-gates": gates} if gates else {})
+        result[component] = {"extraArgs": _arguments(arguments, blueprint)}
+    result["etcd"] = {"local": {"extraArgs": _arguments(patch["etcd"]["local"]["extraArgs"], blueprint)}}
+    return result
+
+
+def _arguments(arguments: dict[str, str], blueprint: Blueprint) -> dict[str, str] | list[dict[str, str]]:
+    release = KubernetesVersion.parse(blueprint.image.kubernetes_version).release
+    if release < ARGUMENTS_ARE_A_LIST_SINCE:
+        return arguments
+    return [{"name": name, "value": value} for name, value in arguments.items()]
+
+
+def _yaml(value: Any) -> str:
+    return yaml.safe_dump(value, sort_keys=False, width=1000)

@@ -1,0 +1,29 @@
+"""KubeletConfiguration of a node: what kubeadm and `kind` make of it, with this patch merged over it (RFC 7386). Pure.
+
+The profile's fragment is merged last and word for word, nulls included.
+"""
+
+from typing import Any
+
+from crashloop.cluster.kind.plan import Blueprint, Init, NodePlan
+from crashloop.cluster.local.kubelet_config import merged, shared_host_config
+
+
+def kubelet_patch(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
+    """What is merged over the configuration that kubeadm writes for a node."""
+    base = {
+        **shared_host_config(kubernetes_version=node.kubelet_version, cgroup_version=blueprint.cgroup_version),
+        **_init(blueprint.image.init),
+        "resolvConf": "/crashloop/resolv.conf",
+        "logging": {"verbosity": 2},
+    }
+    if node.profile is None:
+        return base
+    # Only the control plane's own pods come from files.
+    return merged({**base, "staticPodPath": None}, node.profile.config)
+
+
+def _init(init: Init) -> dict[str, Any]:
+    if init is Init.SYSTEMD:
+        return {}
+    return {"cgroupDriver": "cgroupfs", "cgroupRoot": "/"}

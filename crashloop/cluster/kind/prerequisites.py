@@ -1,0 +1,142 @@
+"""What a host and a request must be like for the provider `kind`: everything that stands in the way, said at once."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from crashloop.cluster.binaries.probe import is_executable_file
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
+from crashloop.cluster.local.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, Problem
+from crashloop.cluster.names import check_names
+from crashloop.cluster.provider import ClusterRequest
+from crashloop.cluster.runner import CommandFailed
+from crashloop.errors import PrerequisiteError, UsageError
+
+OLDEST_DOCKER = (23, 0)
+"""20.10, which Debian 12 has, starts no privileged container on a host that lacks CAP_SYS_RESOURCE."""
+MOST_NODES = 30
+LONGEST_HOSTNAME = 63
+_ANSWER_S = 20.0
+
+
+class DockerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be known of Docker and its host without touching anything."""
+
+    system: str
+    """sys.platform."""
+    has_client: bool
+    server: str
+    """Version of the daemon; empty if it did not answer."""
+    complaint: str = ""
+    """What the client said instead."""
+    address: str
+    """DOCKER_HOST, or the socket that is used without it."""
+    memory_available: int
+    """Bytes."""
+    experimental_provider: str = ""
+    """KIND_EXPERIMENTAL_PROVIDER."""
+
+
+def docker_facts(environment: Mapping[str, str] = os.environ) -> DockerFacts:
+    """Facts about Docker on this host."""
+    has_client = shutil.which("docker") is not None
+    server = complaint = ""
+    if has_client:
+        try:
+            server = (
+                Docker()
+                .run("version", "--format", "{{.Server.Version}}", describe="docker version", timeout_s=_ANSWER_S)
+                .strip()
+            )
+        except CommandFailed as error:
+            complaint = (error.output.strip().splitlines() or ["it does not answer"])[-1]
+    return DockerFacts(
+        system=sys.platform,
+        has_client=has_client,
+        server=server,
+        complaint=complaint,
+        address=environment.get("DOCKER_HOST", "unix:///var/run/docker.sock"),
+        memory_available=psutil.virtual_memory().available,
+        experimental_provider=environment.get("KIND_EXPERIMENTAL_PROVIDER", ""),
+    )
+
+
+def check_docker(facts: DockerFacts, *, nodes: int) -> None:
+    """Raise one PrerequisiteError that lists everything there is to do."""
+    found = list(problems(facts, nodes=nodes))
+    if found:
+        rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
+        raise PrerequisiteError(
+            f"provider kind: this host cannot run {nodes} nodes in Docker.\n{rows}\n"
+            "On Linux, as root, --provider local does without Docker."
+        )
+
+
+def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
+    """Everything that stands in the way. Pure."""
+    if facts.system != "linux":
+        yield Problem("system", f"{facts.system}; only Linux is supported: use a virtual machine.")
+    if facts.experimental_provider not in ("", "docker"):
+        yield Problem(
+            "KIND_EXPERIMENTAL_PROVIDER",
+            f"{facts.experimental_provider!r} is not supported yet: unset it and use Docker.",
+        )
+    yield from _docker(facts)
+    memory = CONTROL_PLANE_MEMORY + (nodes + 1) * NODE_MEMORY
+    if facts.memory_available < memory:
+        available = facts.memory_available // MIB
+        yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
+
+
+def _docker(facts: DockerFacts) -> Iterator[Problem]:
+    wanted = ".".join(map(str, OLDEST_DOCKER))
+    if not facts.has_client:
+        yield Problem("docker", f'no "docker" on PATH: install Docker {wanted} or newer.')
+    elif "permission denied" in facts.complaint.lower():
+        yield Problem(
+            "docker", f"this user may not use {facts.address}: run as root, or add the user to the group docker."
+        )
+    elif not facts.server:
+        yield Problem(
+            "docker",
+            f"its daemon does not answer at {facts.address} ({facts.complaint}): "
+            "start it (`systemctl start docker`), or set DOCKER_HOST.",
+        )
+    elif docker_release(facts.server) < OLDEST_DOCKER:
+        yield Problem("docker", f"its daemon is {facts.server}; {wanted} or newer is needed: update it.")
+
+
+def docker_release(version: str) -> tuple[int, int]:
+    """Major and minor number of a version as Docker writes it (`26.1.5+dfsg1`); (0, 0) if it is none."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def check_request(request: ClusterRequest) -> None:
+    """Raise UsageError if the names asked for make no cluster, or an option names what is not there."""
+    check_names(request, most_nodes=MOST_NODES)
+    hostname = f"{kind_name(request.name)}-{CONTROL_PLANE}"
+    if len(hostname) > LONGEST_HOSTNAME:
+        spare = LONGEST_HOSTNAME - len(hostname) + len(request.name)
+        raise UsageError(
+            f"cluster {request.name!r}: the name of its first container would have {len(hostname)} characters, "
+            f"at most {LONGEST_HOSTNAME} fit.\nChoose a name of at most {spare}."
+        )
+    if any(node.name == hostname for node in request.nodes):
+        raise UsageError(f"cluster {request.name!r}: node {hostname!r} would bear the name of the control plane's.")
+    if request.node_image is not None and request.bin_dir is not None:
+        raise UsageError(
+            "--node-image and --bin-dir: a node image has binaries of its own; with --bin-dir one is built of yours.\n"
+            "Leave one of the two away."
+        )
+    if request.kind_binary is not None and not is_executable_file(Path(request.kind_binary)):
+        raise UsageError(
+            f"--kind-binary {request.kind_binary}: no such executable file; the path of a `kind` was expected."
+        )

@@ -1,0 +1,143 @@
+"""The provider `kind`: nodes as Docker containers, one a kubelet profile, and one more for the control plane."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from crashloop.cluster.binaries import check_kubelet, ensure_busybox, ensure_kind
+from crashloop.cluster.images import archive_of
+from crashloop.cluster.kind.choice import Choice
+from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted
+from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
+from crashloop.cluster.kind.reach import may_reach
+from crashloop.cluster.kind.teardown import remove_cluster
+from crashloop.cluster.local.kubelets import Kubelets
+from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.local.provider import sigterm_as_exit
+from crashloop.cluster.ownership import ClusterStore, StateFolder, new_facts, reap
+from crashloop.cluster.provider import ClusterRequest, Progress
+from crashloop.errors import UsageError
+from crashloop.settings import Settings, resolve_settings
+
+DOCKER_VARIABLES = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+"""Which Docker a cluster is made on; whoever removes it later may have others set."""
+
+
+class KindProvider:
+    """Implements `crashloop.cluster.provider.Provider` and `crashloop.cluster.providers.OwningProvider`."""
+
+    name = "kind"
+
+    def __init__(self, *, settings: Settings | None = None, store: ClusterStore | None = None) -> None:
+        self._settings = settings or resolve_settings()
+        self._store = store or ClusterStore(self._settings.paths.state_dir)
+        self.capabilities = ALWAYS | (IN_REACH if may_reach() else frozenset())
+
+    def check(self, request: ClusterRequest) -> None:
+        check_request(request)
+        check_docker(docker_facts(), nodes=len(request.nodes))
+
+    def up(self, request: ClusterRequest, progress: Progress) -> KindCluster:
+        self.check(request)
+        reap(self._store)
+        with sigterm_as_exit():
+            blueprint, kubelets = self._blueprint(request, progress)
+            return self._up(request, blueprint, kubelets, progress)
+
+    def attach(self, name: str) -> KindCluster:
+        """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
+        state = self._store.find(name)
+        if not state.take():
+            raise UsageError(f"cluster {name!r}: it is in use by another process.\nEnd that run first.")
+        blueprint = _read_blueprint(state)
+        if blueprint is None:
+            raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
+        default = KubeletProgram(path=IMAGES_OWN, version=blueprint.image.kubernetes_version)
+        return KindCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(default, blueprint))
+
+    def remove_parts(self, state: StateFolder) -> None:
+        blueprint = _read_blueprint(state)
+        if blueprint is not None:
+            remove_cluster(blueprint)
+
+    def _up(self, request: ClusterRequest, blueprint: Blueprint, kubelets: Kubelets, progress: Progress) -> KindCluster:
+        facts = new_facts(
+            name=request.name,
+            provider=self.name,
+            owner_pid=os.getpid(),
+            kubernetes_version=blueprint.image.kubernetes_version,
+            nodes=tuple(node.name for node in request.nodes),
+        )
+        cluster = None
+        try:
+            with self._store.locked():
+                state = self._store.create(facts)
+                cluster = KindCluster(blueprint, state=state, store=self._store, kubelets=kubelets)
+            cluster.start(progress)
+        except BaseException:
+            if cluster is not None:
+                cluster.down()
+            raise
+        return cluster
+
+    def _blueprint(self, request: ClusterRequest, progress: Progress) -> tuple[Blueprint, Kubelets]:
+        """What is to be made; images and programs are there afterwards."""
+        docker = Docker({name: os.environ[name] for name in DOCKER_VARIABLES if name in os.environ})
+        kind = ensure_kind(self._settings, kind_binary=_path(request.kind_binary), progress=progress)
+        image = Choice(docker, self._settings, progress).image(request)
+        archive = archive_of(ensure_busybox(self._settings, progress), self._settings)
+        blueprint = Blueprint(
+            cluster=request.name,
+            state_folder=str(self._store.root / request.name),
+            kind=str(kind),
+            docker=docker.environment,
+            image=image,
+            program_image=archive.program_image,
+            program_archive=str(archive.path),
+            cgroup_version=docker.cgroup_version(),
+            feature_gates=request.feature_gates,
+        )
+        default = KubeletProgram(path=IMAGES_OWN, version=image.kubernetes_version)
+        if request.kubelet_binary is not None:
+            path = Path(request.kubelet_binary).expanduser().absolute()
+            version = check_kubelet(path, api_server=image.kubernetes_version)
+            default = KubeletProgram(path=str(path), version=str(version))
+        kubelets = self._kubelets(default, blueprint)
+        nodes = _nodes(request, image.kubernetes_version, kubelets, progress)
+        return msgspec.structs.replace(blueprint, nodes=nodes), kubelets
+
+    def _kubelets(self, default: KubeletProgram, blueprint: Blueprint) -> Kubelets:
+        return Kubelets(default, api_server=blueprint.image.kubernetes_version, settings=self._settings)
+
+
+def _nodes(
+    request: ClusterRequest, kubernetes_version: str, kubelets: Kubelets, progress: Progress
+) -> tuple[NodePlan, ...]:
+    first, *others = container_names(request.name, len(request.nodes))
+    control_plane = NodePlan(name=first, container=first, index=0, profile=None, kubelet_version=kubernetes_version)
+    workers = []
+    for index, (node, container) in enumerate(zip(request.nodes, others, strict=True), start=1):
+        kubelet = kubelets.of(node.profile, progress)
+        workers.append(
+            NodePlan(
+                name=node.name,
+                container=container,
+                index=index,
+                profile=node.profile,
+                kubelet=mounted(kubelet),
+                kubelet_version=kubelet.version,
+            )
+        )
+    return (control_plane, *workers)
+
+
+def _read_blueprint(state: StateFolder) -> Blueprint | None:
+    path = state.path / "blueprint.json"
+    return msgspec.json.decode(path.read_bytes(), type=Blueprint) if path.exists() else None
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
