@@ -160,6 +160,10 @@ class KubeApi:
             raise ApiUnreachable(f"ask {address}{path}: the kubeconfig turns the verification of certificates off.")
         return self._json(f"ask {address}{path}", "GET", path, host=address)
 
+    def get_raw(self, path: str, *, answer_s: float = ANSWER_S) -> bytes:
+        """The answer to a GET of a path, as it came: such as /metrics."""
+        return self._read(f"read {path}", "GET", path, answer_s=answer_s)
+
     def close(self) -> None:
         self._client.close()
 

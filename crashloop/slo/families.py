@@ -76,6 +76,7 @@ SOURCES: Mapping[str, frozenset[str]] = {
             "component_cpu_seconds_total",
             "component_processes",
             "component_resident_memory_bytes",
+            "component_restarts_total",
             "host_cpu_seconds_total",
             "host_cpu_pressure_seconds_total",
         }

@@ -1,0 +1,63 @@
+"""Which processes of this host belong to which component of a cluster, and to which of its nodes."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster.provider import ClusterInfo
+
+HARNESS = "harness"
+
+_COMPONENTS = {
+    "kubelet": "kubelet",
+    "containerd": "runtime",
+    "containerd-shim-runc-v2": "runtime",
+    "kube-apiserver": "apiserver",
+    "etcd": "etcd",
+    "kube-controller-manager": "controller-manager",
+    "kube-scheduler": "scheduler",
+}
+"""By name of the program."""
+_MAIN = frozenset(_COMPONENTS) - {"containerd-shim-runc-v2"}
+"""Programs of which a component has one: a second one is the same component, started anew."""
+
+
+class Member(NamedTuple):
+    """What a process is part of."""
+
+    component: str
+    node: str
+    is_main: bool
+
+
+class Components:
+    """Recognizes the processes of one cluster."""
+
+    def __init__(self, info: ClusterInfo) -> None:
+        self._mark = f"{STATE_MARK}={Path(info.kubeconfig).parent}".encode()
+        self._container = f"crashloop-{info.name}-"
+        self._nodes = {node.name for node in info.nodes}
+
+    def member(self, process: psutil.Process) -> Member | None:
+        """What a process is part of; None for a stranger. Raises psutil.Error or OSError if it has gone meanwhile."""
+        name = process.name()
+        component = _COMPONENTS.get(name)
+        node = self._node(process.pid) if component else None
+        if component is None or node is None:
+            return None
+        return Member(component, node if node in self._nodes else "", name in _MAIN)
+
+    def _node(self, pid: int) -> str | None:
+        """The node that a process says it belongs to; None if it is of no node of this cluster.
+
+        Processes of a local cluster carry marks in their environment; the nodes of kind are containers with a host name.
+        """
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        if self._mark in environment:
+            node = next((each for each in environment if each.startswith(f"{NODE_MARK}=".encode())), b"=")
+            return node.decode().partition("=")[2]
+        hostname = Path(f"/proc/{pid}/root/etc/hostname")
+        name = hostname.read_text(encoding="utf-8").strip() if hostname.exists() else ""
+        return name if name.startswith(self._container) else None

@@ -1,0 +1,79 @@
+"""Files that SLOs are judged from: rows, scrapes, lifecycles."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.slo.row_faults import read_rows
+from crashloop.slo.rows import SloRow
+from crashloop.slo.scrape_lines import read_scrapes
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import Lifecycle
+
+MANIFESTS = Path(__file__).parents[2] / "manifests" / "slo"
+LIFECYCLES = "lifecycles.jsonl"
+
+
+def load_rows(*files: str | Path) -> tuple[SloRow, ...]:
+    """The rows of files, in their order: names of manifests/slo, or paths (.yaml or with a slash). Without any: all shipped.
+
+    Raises UsageError for a file that is missing or wrong, and for an id that is given twice.
+    """
+    rows = [row for path in map(_path, files or _shipped()) for row in read_rows(_text(path), name=path.name).slos]
+    ids = [row.id for row in rows]
+    twice = sorted({each for each in ids if ids.count(each) > 1})
+    if twice:
+        raise UsageError(f"SLOs {', '.join(twice)}: given more than once, in {', '.join(str(each) for each in files)}.")
+    return tuple(rows)
+
+
+def load_scrapes(folder: Path) -> tuple[Scrapes, ...]:
+    """Every source in RUN/metrics. Raises UsageError for a file that is none of ours."""
+    found = []
+    for path in sorted(folder.glob("*.jsonl")):
+        if path.name != LIFECYCLES:
+            with path.open("rb") as lines:
+                found.append(read_scrapes(lines, name=str(path)))
+    return tuple(found)
+
+
+def write_lifecycles(folder: Path, lifecycles: Iterable[Lifecycle]) -> None:
+    """Write RUN/metrics/lifecycles.jsonl, one pod a line."""
+    encode = msgspec.json.Encoder().encode
+    (folder / LIFECYCLES).write_bytes(b"".join(encode(each) + b"\n" for each in lifecycles))
+
+
+def load_lifecycles(folder: Path) -> tuple[Lifecycle, ...]:
+    """RUN/metrics/lifecycles.jsonl; none if it is not there. Raises UsageError if it is damaged."""
+    path = folder / LIFECYCLES
+    if not path.exists():
+        return ()
+    decode = msgspec.json.Decoder(Lifecycle).decode
+    try:
+        return tuple(decode(line) for line in path.read_bytes().splitlines())
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path}: damaged ({error}); expected one lifecycle a line.") from error
+
+
+def _shipped() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
+
+
+def _path(file: str | Path) -> Path:
+    named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
+    path = MANIFESTS / f"{file}.yaml" if named else Path(file)
+    if named and not path.exists():
+        raise UsageError(
+            f'SLOs "{file}": there are none of that name; expected one of {", ".join(_shipped())}.\n'
+            "Give the path of a file to use rows of your own."
+        )
+    return path
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f'SLOs "{path.stem}": {path} cannot be read: {error}.') from error

@@ -1,0 +1,102 @@
+"""Measuring a cluster for as long as a load is on: every source at its interval, and at the edges of phases."""
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from crashloop.cluster.provider import ClusterInfo
+from crashloop.kube.client import KubeApi
+from crashloop.measure.endpoints import Endpoint, endpoints
+from crashloop.measure.processes import ProcessAccount, Told
+from crashloop.measure.scraper import Cost, Scraper
+from crashloop.slo.exposition import Exposition
+from crashloop.slo.families import SOURCES
+from crashloop.slo.scrapes import Source
+
+ANSWER_S = 10.0
+"""A source that answers later counts as missed."""
+
+
+class Measuring:
+    """Scrapes all sources from `with` to its end, each in a thread of its own; `costs` says what that took.
+
+    `families` names what is kept besides crashloop.slo.families.SOURCES (crashloop.slo.rows.families_of).
+    """
+
+    def __init__(
+        self,
+        api: KubeApi,
+        info: ClusterInfo,
+        folder: Path,
+        *,
+        interval_s: float = 5.0,
+        families: Mapping[str, Iterable[str]] | None = None,
+        harness_pids: Iterable[int] = (),
+    ) -> None:
+        """`folder` is RUN/metrics; it is made. No file in it is overwritten."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.costs: tuple[Cost, ...] = ()
+        self._api = api
+        self._folder = folder
+        self._interval_s = interval_s
+        self._kept = {source: names | set((families or {}).get(source, ())) for source, names in SOURCES.items()}
+        self._account = ProcessAccount(info, harness_pids)
+        self._scrapers = [self._scraper(endpoint) for endpoint in endpoints(info)]
+        self._scrapers.append(self._own(self._account))
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._follow, args=(scraper, index), name=f"measure-{index}", daemon=True)
+            for index, scraper in enumerate(self._scrapers)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """One more scrape of everything, then the end."""
+        self._stopped.set()
+        self.scrape_now()
+        for thread in self._threads:
+            thread.join(timeout=ANSWER_S)
+        self.costs = tuple(scraper.close() for scraper in self._scrapers)
+
+    def add_harness(self, pid: int) -> None:
+        """One more process whose CPU is the harness's."""
+        self._account.add_harness(pid)
+
+    def scrape_now(self) -> int:
+        """Scrape every source at once, for the edge of a phase. When that was done, UTC nanoseconds."""
+        with ThreadPoolExecutor(len(self._scrapers)) as pool:
+            list(pool.map(Scraper.scrape, self._scrapers))
+        return time.time_ns()
+
+    def _follow(self, scraper: Scraper, index: int) -> None:
+        """At a fixed rate, the sources one after the other within an interval, so that they do not all ask at once."""
+        begin_s = time.monotonic()
+        turn = index / len(self._scrapers)
+        while not self._stopped.wait(max(0.0, begin_s + turn * self._interval_s - time.monotonic())):
+            scraper.scrape()
+            # A scrape that took longer than the interval drops the turns that it has missed.
+            turn += max(1, -(-(time.monotonic() - begin_s - turn * self._interval_s) // self._interval_s))
+
+    def _scraper(self, endpoint: Endpoint) -> Scraper:
+        exposition = Exposition(self._kept[endpoint.source])
+        read = partial(_answer, self._api, endpoint.path, exposition)
+        return Scraper(read, self._folder / endpoint.file_name, self._source(endpoint.source, endpoint.node))
+
+    def _own(self, account: ProcessAccount) -> Scraper:
+        return Scraper(account.read, self._folder / "processes.jsonl", self._source("processes", ""))
+
+    def _source(self, source: str, node: str) -> Source:
+        families = tuple(sorted(self._kept[source]))
+        return Source(source=source, node=node, interval_s=self._interval_s, families=families)
+
+
+def _answer(api: KubeApi, path: str, exposition: Exposition) -> list[Told]:
+    return list(exposition.read(api.get_raw(path, answer_s=ANSWER_S)))

@@ -1,0 +1,159 @@
+"""CPU and memory of a cluster's components, of the harness and of this host, as a source of metrics.
+
+Theory of operation. A component's CPU is that of its processes and of the children that they have waited for: a shim waits
+for runc and for the containers' own processes, so these are part of the runtime's. Of the harness only the processes
+themselves count, since it may also be the parent of the cluster's daemons. What a process took after the last look at it
+is lost when it ends, unless its parent is of the same component. A component never counts down.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import psutil
+
+from crashloop.cluster.provider import Capability, ClusterInfo
+from crashloop.measure.components import HARNESS, Components, Member
+from crashloop.slo.exposition import Series
+
+_PRESSURE = Path("/proc/pressure/cpu")
+
+Told = tuple[bytes, Series, float]
+_Key = tuple[str, str]
+"""Component and node."""
+
+
+class _Seen:
+    """A process when it was last looked at."""
+
+    def __init__(self, process: psutil.Process, member: Member) -> None:
+        self.process = process
+        self.member = member
+        self.parent = 0
+        self.cpu_s = 0.0
+        self.rss = 0
+
+    @property
+    def key(self) -> _Key:
+        return self.member.component, self.member.node
+
+    def look(self) -> None:
+        """Raises psutil.Error if it has gone."""
+        with self.process.oneshot():
+            self.parent = self.process.ppid()  # raises if the id is that of another process by now
+            times = self.process.cpu_times()
+            reaped = 0.0 if self.member.component == HARNESS else times.children_user + times.children_system
+            self.cpu_s = times.user + times.system + reaped
+            self.rss = self.process.memory_info().rss
+
+
+class ProcessAccount:
+    """Looks at the processes of one cluster, and at those of the harness."""
+
+    def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = ()) -> None:
+        """The harness is this process, those that are named, and what they started, the cluster's processes apart."""
+        self._components = Components(info) if Capability.NODES_ON_HOST in info.capabilities else None
+        self._roots = {os.getpid(), *harness_pids}
+        self._seen: dict[int, _Seen] = {}
+        self._strangers: set[int] = set()
+        self._ended: dict[_Key, float] = {}
+        """CPU of processes that ended and were waited for by nobody of their component."""
+        self._highest: dict[_Key, float] = {}
+        self._restarts: dict[_Key, int] = {}
+        self._looked = False
+
+    def add_harness(self, pid: int) -> None:
+        """One more process that belongs to the harness, such as the load generator."""
+        self._roots.add(pid)
+        self._strangers.discard(pid)
+
+    def read(self) -> Iterator[Told]:
+        """The values of now, in the form of a scrape."""
+        self._look()
+        alive: dict[_Key, list[_Seen]] = {key: [] for key in self._ended}
+        for seen in self._seen.values():
+            alive.setdefault(seen.key, []).append(seen)
+        for key, there in alive.items():
+            cpu_s = self._ended.get(key, 0.0) + sum(each.cpu_s for each in there)
+            self._highest[key] = max(cpu_s, self._highest.get(key, 0.0))
+            labels = {"component": key[0], "node": key[1]}
+            yield _told("component_cpu_seconds_total", labels, self._highest[key])
+            yield _told("component_resident_memory_bytes", labels, sum(each.rss for each in there))
+            yield _told("component_processes", labels, len(there))
+            yield _told("component_restarts_total", labels, self._restarts.get(key, 0))
+        yield from _host()
+
+    def _look(self) -> None:
+        now = set(psutil.pids())
+        self._strangers &= now
+        for pid in now - self._strangers - self._seen.keys():
+            self._meet(pid)
+        for process in self._harness():
+            if process.pid not in self._seen:
+                self._admit(process, Member(HARNESS, "", False))
+        for pid, seen in list(self._seen.items()):
+            try:
+                seen.look()
+            except psutil.Error:
+                self._part(pid, seen)
+        self._looked = True
+
+    def _meet(self, pid: int) -> None:
+        """A process that was not there before."""
+        member = None
+        with contextlib.suppress(psutil.Error, OSError):
+            process = psutil.Process(pid)
+            member = self._components.member(process) if self._components else None
+            if member is not None:
+                self._admit(process, member)
+        if member is None:
+            self._strangers.add(pid)
+
+    def _admit(self, process: psutil.Process, member: Member) -> None:
+        self._seen[process.pid] = _Seen(process, member)
+        self._strangers.discard(process.pid)
+        if member.is_main and self._looked:
+            key = (member.component, member.node)
+            self._restarts[key] = self._restarts.get(key, 0) + 1
+
+    def _part(self, pid: int, seen: _Seen) -> None:
+        """A process has ended, or another one has its id by now."""
+        del self._seen[pid]
+        parent = self._seen.get(seen.parent)
+        if parent is None or parent.member != seen.member or seen.member.component == HARNESS:
+            self._ended[seen.key] = self._ended.get(seen.key, 0.0) + seen.cpu_s
+
+    def _harness(self) -> Iterator[psutil.Process]:
+        """The processes of the harness: the trees below its roots, without the cluster's own branches."""
+        for root in self._roots:
+            with contextlib.suppress(psutil.Error):
+                top = psutil.Process(root)
+                yield top
+                yield from self._below(top)
+
+    def _below(self, top: psutil.Process) -> Iterator[psutil.Process]:
+        parts = {top.pid}
+        # A parent comes before its children.
+        for process in top.children(recursive=True):
+            seen = self._seen.get(process.pid)
+            if process.ppid() in parts and (seen is None or seen.member.component == HARNESS):
+                parts.add(process.pid)
+                yield process
+
+
+def _host() -> Iterator[Told]:
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    # Guest time is part of user time already.
+    total = sum(value for name, value in times._asdict().items() if not name.startswith("guest"))
+    yield _told("host_cpu_seconds_total", {"mode": "idle"}, idle)
+    yield _told("host_cpu_seconds_total", {"mode": "busy"}, total - idle)
+    with contextlib.suppress(OSError):
+        some = next(line for line in _PRESSURE.read_text().splitlines() if line.startswith("some"))
+        yield _told("host_cpu_pressure_seconds_total", {}, int(some.rpartition("total=")[2]) / 1e6)
+
+
+def _told(name: str, labels: dict[str, str], value: float) -> Told:
+    key = f"{name}{sorted(labels.items())}".encode()
+    return key, Series(name, labels), float(value)

@@ -1,0 +1,79 @@
+"""Scrapes of one source into one file."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from crashloop.errors import CrashloopError
+from crashloop.slo.exposition import Series
+from crashloop.slo.scrape_lines import Differences, to_line
+from crashloop.slo.scrapes import GapLine, Source
+
+Read = Callable[[], Iterable[tuple[bytes, Series, float]]]
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What measuring one source took."""
+
+    source: str
+    node: str
+    scrapes: int
+    missed: int
+    cpu_s: float
+    """Of the harness, for asking, reading and writing."""
+    longest_s: float
+    """The longest that an answer took."""
+    bytes_written: int
+
+
+class Scraper:
+    """Appends what a source says to its file. Each of its scrapes is one at a time, whichever threads ask."""
+
+    def __init__(self, read: Read, path: Path, source: Source) -> None:
+        self.source = source
+        self._read = read
+        self._differences = Differences()
+        self._lock = threading.Lock()
+        self._file = path.open("xb")
+        self._file.write(to_line(source))
+        self._scrapes = self._missed = 0
+        self._cpu_s = self._longest_s = 0.0
+
+    def scrape(self) -> None:
+        """Scrape once; an answer that does not come, or is malformed, is written as a gap."""
+        with self._lock:
+            if self._file.closed:
+                return
+            began_ns, cpu_ns = time.time_ns(), time.thread_time_ns()
+            try:
+                found = list(self._read())
+            except (CrashloopError, ValueError) as error:
+                self._missed += 1
+                reason = str(error).splitlines()[0]
+                self._file.write(to_line(GapLine(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
+            else:
+                now_ns = time.time_ns()
+                self._scrapes += 1
+                self._longest_s = max(self._longest_s, (now_ns - began_ns) / 1e9)
+                for line in self._differences.lines(now_ns, now_ns - began_ns, found):
+                    self._file.write(to_line(line))
+            self._file.flush()
+            self._cpu_s += (time.thread_time_ns() - cpu_ns) / 1e9
+
+    def close(self) -> Cost:
+        """End the file; say what it took."""
+        with self._lock:
+            size = self._file.tell()
+            self._file.close()
+        return Cost(
+            source=self.source.source,
+            node=self.source.node,
+            scrapes=self._scrapes,
+            missed=self._missed,
+            cpu_s=round(self._cpu_s, 3),
+            longest_s=round(self._longest_s, 3),
+            bytes_written=size,
+        )
