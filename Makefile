@@ -63,7 +63,7 @@ provider: setup ## The kit that every provider passes, on a real cluster
 	$(BIN)/pytest suites/provider -q
 
 quick: setup ## One live quick run
-	$(BIN)/crashloop run --scope quick -q
+	$(BIN)/crashloop run --scope quick -q -n 2
 
 quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 	$(BIN)/python -m quality
