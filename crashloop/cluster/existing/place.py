@@ -68,9 +68,7 @@ class Place:
 
 def make(api: KubeApi, run: str) -> Place:
     """A namespace of our own, in which only pods of the Pod Security Standard "restricted" are let in."""
-    for name in _orphaned_namespaces(api):
-        log.info("namespace %s is what a run that was killed has left; it is removed", name)
-        remove_namespace(api, name)
+    remove_orphans(api, now=datetime.now(UTC))
     name = api.create_namespace(prefix=PREFIX, labels={RUN_LABEL: run, _LEASED: "true", **_RESTRICTED})
     place = Place(api, name, run, is_ours=True)
     try:
@@ -85,7 +83,7 @@ def make(api: KubeApi, run: str) -> Place:
 def borrow(api: KubeApi, namespace: str, run: str) -> Place:
     """A namespace that exists. Raises UsageError if another run works in it, or if it is not there."""
     for lease in leases(api, namespace, label_selector=RUN_LABEL):
-        if not _is_orphaned(lease.renewed):
+        if not _is_orphaned(lease.renewed, datetime.now(UTC)):
             raise UsageError(
                 f"namespace {namespace}: run {lease.holder} works in it "
                 f"(its lease was renewed at {lease.renewed:%H:%M:%S} UTC).\n"
@@ -104,6 +102,15 @@ def borrow(api: KubeApi, namespace: str, run: str) -> Place:
         place.leave()
         raise
     return place
+
+
+def remove_orphans(api: KubeApi, *, now: datetime) -> tuple[str, ...]:
+    """Remove the namespaces that runs which were killed have left; their names."""
+    orphans = tuple(_orphaned_namespaces(api, now))
+    for name in orphans:
+        log.info("namespace %s is what a run that was killed has left; it is removed", name)
+        remove_namespace(api, name)
+    return orphans
 
 
 def remove_namespace(api: KubeApi, name: str) -> None:
@@ -139,7 +146,7 @@ def _pods_of(api: KubeApi, namespace: str, run: str) -> list[str]:
     return [pod.metadata.name for pod in found.items]
 
 
-def _orphaned_namespaces(api: KubeApi) -> Iterator[str]:
+def _orphaned_namespaces(api: KubeApi, now: datetime) -> Iterator[str]:
     """Namespaces of runs that were killed; those that others make at this moment may still be without a lease."""
     found = api.call("list namespaces", "GET", "/api/v1/namespaces", query={"labelSelector": _LEASED})
     for each in found["items"]:
@@ -148,9 +155,9 @@ def _orphaned_namespaces(api: KubeApi) -> Iterator[str]:
         made = datetime.fromisoformat(meta["creationTimestamp"])
         going = "deletionTimestamp" in meta
         # The prefix as well: a label can be put on any namespace, and removal is for good.
-        if meta["name"].startswith(PREFIX) and not going and _is_orphaned(max((*signs, made))):
+        if meta["name"].startswith(PREFIX) and not going and _is_orphaned(max((*signs, made)), now):
             yield meta["name"]
 
 
-def _is_orphaned(renewed: datetime) -> bool:
-    return datetime.now(UTC) - renewed > timedelta(seconds=LASTS_S)
+def _is_orphaned(renewed: datetime, now: datetime) -> bool:
+    return now - renewed > timedelta(seconds=LASTS_S)
