@@ -51,6 +51,8 @@ def _changes_ns(measured: Measured, phase: Phase) -> Iterator[int]:
 
 def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
     """The most pods of the load that were on a node at once."""
+    if not measured.lifecycles:
+        return None
     steps: dict[str, list[tuple[int, int]]] = {}
     for pod in measured.lifecycles:
         begin_ns = _begin_ns(pod)
@@ -58,9 +60,7 @@ def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
             end_ns = phase.to_ns if pod.deleted_ns is None else pod.deleted_ns
             if begin_ns < phase.to_ns and end_ns > phase.from_ns:
                 steps.setdefault(pod.node, []).extend(((begin_ns, 1), (end_ns, -1)))
-    if not steps:
-        return None
-    return float(max(_highest(moments) for moments in steps.values()))
+    return float(max((_highest(moments) for moments in steps.values()), default=0))
 
 
 def _highest(moments: list[tuple[int, int]]) -> int:

@@ -49,7 +49,7 @@ def _promise(story: Story) -> Iterator[str]:
 
 def _worst(story: Story) -> Iterator[str]:
     if story.shown is not None and story.shown.group and story.judged > 1:
-        yield f"Shown is the worst of {story.judged} groups: {_group(story.shown)}."
+        yield f"Shown is the worst of {story.judged}: {_group(story.shown)}."
 
 
 def _budget(story: Story) -> Iterator[str]:
@@ -69,7 +69,8 @@ def _too_few(story: Story) -> Iterator[str]:
         return
     needed = f"the {story.row.min_samples} {noun(story.row)} needed"
     if story.judged:
-        yield f"{len(story.few)} groups had fewer than {needed} and were not judged."
+        all_parts = story.judged + len(story.few)
+        yield f"{len(story.few)} of {all_parts} groups and phases had fewer than {needed} and were not judged."
     else:
         most = max(each.samples for each in story.few)
         yield f"{most:,} {noun(story.row)} are fewer than {needed}."
@@ -94,14 +95,14 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
         value += f" (in the bucket from {_edges(result)})"
     value += f" of {result.samples:,} {noun(row)}"
     spread = result.interval
-    if spread is None or spread.lower is None or spread.upper is None:
+    if spread is None or spread.lower is None or spread.upper is None or spread.lower == spread.upper:
         return value
     return f"{value} ({100 * spread.confidence:g} % interval {number(spread.lower)} to {number(spread.upper)})"
 
 
 def _load(row: SloRow, facts: Mapping[str, float]) -> str:
     stated = [told(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
-    phase = f"phase {row.phase}" if row.phase else "whole run"
+    phase = f"phase {row.phase}" if row.phase else "every phase"
     return f", {phase}" + (f" at {', '.join(stated)}" if stated else "")
 
 
