@@ -36,12 +36,10 @@ def check_last_exit(case: Case) -> Checked:
             for status, newer in zip_longest(statuses, statuses[1:]):
                 report = status.containers[spec.name]
                 last = report.last_state
-                # A container that waits to be restarted shows its newest instance as the last.
+                # A container that waits to be restarted shows its newest instance as the last, and may not name any.
                 is_newest = last is not None and last.container_id == report.container_id
-                for state, ordinal in (
-                    (report.state, report.restart_count),
-                    (last, report.restart_count - (not is_newest)),
-                ):
+                before = report.restart_count - (not is_newest) if report.container_id else -1
+                for state, ordinal in ((report.state, report.restart_count), (last, before)):
                     instance = told.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
                         findings += _contradicts(case, pod, spec.name, status, state, instance)
@@ -109,7 +107,9 @@ def _said_to_run_on(
     )
     if next(case.recording.gaps_of(Channel.API, ended.utc_ns, stood_until_ns), None) is not None:
         yield inconclusive(f"{sentence} The watch was lost meanwhile.", *lines)
-    elif case.recording.host.stalled_s(ended.utc_ns, stood_until_ns) * 1e9 >= SETTLED_NS:
+    elif (
+        case.recording.host.stalled_s(ended.utc_ns, stood_until_ns) * 1e9 >= stood_until_ns - ended.utc_ns - SETTLED_NS
+    ):
         yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
     else:
         yield fail(sentence, *lines)

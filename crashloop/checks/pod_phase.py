@@ -101,19 +101,21 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[Change, ...]) -> Iter
         lines = tuple(line for line in (newest.line, status.line) if line)
         due = " or ".join(dict.fromkeys(each.phase for each in allowed))
         sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}; {due} was due."
-        yield _doubted(case, pod, sentence, status, lines)
+        stalled_s = case.recording.host.stalled_s(status.t_ns - 2 * SETTLED_NS, status.t_ns)
+        before = bisect_right(times_ns, status.t_ns - SETTLED_NS - stalled_s * 1e9) - 1
+        if status.phase in {each.phase for each in changes[max(before, 0) : last]}:
+            yield inconclusive(f"{sentence} The host was stalled for {seconds(stalled_s)} before that.", *lines)
+        else:
+            yield _doubted(case, pod, sentence, status, lines)
         return
 
 
 def _doubted(case: Case, pod: PodHistory, sentence: str, status: StatusReport, lines: tuple[int, ...]) -> Finding:
-    """A FAIL unless truth may have missed something, or the host held the status up."""
+    """A FAIL unless truth may have missed something."""
     for spec in case.scenario.pod.containers:
         blind = blind_spot(case, pod, pod.instances(spec.name), case.recording.begin_ns, status.t_ns)
         if blind is not None:
             return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
-    stalled_s = case.recording.host.stalled_s(status.t_ns - SETTLED_NS, status.t_ns)
-    if stalled_s * 1e9 >= SETTLED_NS:
-        return inconclusive(f"{sentence} The host was stalled for {seconds(stalled_s)} before that.", *lines)
     return fail(sentence, *lines)
 
 
@@ -133,7 +135,8 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
     if truth.phase != due:
         return inconclusive(f"{seen}, but its containers had not come that far: {why_it_ended(case)}.", last.line)
     waited_ns = case.recording.end_ns - truth.t_ns
-    if waited_ns <= SETTLED_NS:
+    stalled_s = case.recording.host.stalled_s(truth.t_ns, case.recording.end_ns)
+    if waited_ns <= SETTLED_NS + stalled_s * 1e9:
         return inconclusive(
             f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line
         )

@@ -109,12 +109,13 @@ def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Re
         f"{due} was to be said."
     )
     created = newest.created or newest.start
-    lost = next(recording.gaps_of(Channel.API, (created.utc_ns or 0) if created else 0, recording.end_ns), None)
+    created_ns = (created.utc_ns or 0) if created else 0
+    lost = next(recording.gaps_of(Channel.API, created_ns, recording.end_ns), None)
     if not reports:
         yield inconclusive(f"{sentence} No pod status was seen at all.", *lines)
     elif lost is not None:
         yield inconclusive(f"{sentence} The watch was lost meanwhile (history line {lost.line}).", *lines, lost.line)
-    elif recording.host.stalled_s(settled_ns, recording.end_ns) * 1e9 >= SETTLED_NS:
+    elif recording.host.stalled_s(created_ns, recording.end_ns) * 1e9 >= settled_ns - created_ns:
         yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
     else:
         yield fail(sentence, *lines)
