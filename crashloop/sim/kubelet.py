@@ -37,7 +37,7 @@ class Kubelet:
         runtime.on_start = self._started
         runtime.on_exit_planned = self._exit_planned
 
-    def start(self) -> None:
+    def start(self, started_ns: int) -> None:
         """The process is there and answers; it takes every pod as it finds it."""
         self._pid += 1
         self.up = True
@@ -47,7 +47,7 @@ class Kubelet:
             self.backoffs = fresh
         data = {
             "kubelet_pid": self._pid,
-            "kubelet_started_ns": self.loop.now - S,
+            "kubelet_started_ns": started_ns,
             "configz": self.effective.configz,
             "gates": self.effective.gates,
             "matches_profile": True,
@@ -61,7 +61,7 @@ class Kubelet:
         self.up = False
         for sync in self._syncs.values():
             sync.worker.halt()
-        self.loop.after(down_ns + self.host.takes_ms(START_MS), self._come_back)
+        self.loop.after(down_ns, self._come_back)
 
     def _come_back(self) -> None:
         if any(sync.worker.busy for sync in self._syncs.values()):
@@ -71,7 +71,8 @@ class Kubelet:
             for pod, _ in self._pods.values():
                 for instance in pod.alive():
                     self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
-        self.start()
+        started_ns = self.loop.now
+        self.loop.after(self.host.takes_ms(START_MS), lambda: self.start(started_ns))
 
     def admit(self, pod: SimPod, writer: StatusWriter) -> None:
         """A pod was bound to this node."""

@@ -49,7 +49,7 @@ def simulate(
     runtime = Runtime(world)
     kubelet = Kubelet(world, runtime, effective, behaviour)
     tape.began(scenario, profile, version)
-    kubelet.start()
+    kubelet.start(BEGIN_NS - S)
     director = Director(scenario, world, runtime, kubelet)
     loop.run(BEGIN_NS + length_ns)
     director.finish()

@@ -63,15 +63,16 @@ class PodSync:
             self.prober.ended(self.pod.spec.container(instance.name))
 
     def _relisted(self, changed: bool, died: list[Instance]) -> None:
+        """Look at the pod as the cache has it now, and remove all dead instances of a container but the newest."""
+        self.worker.relisted(changed)
         for name in {instance.name for instance in died}:
             exited = [each for each in self.pod.instances if each.name == name and each.seen is Seen.EXITED]
             for older in exited[:-1]:
                 self.runtime.remove(self.pod, older)
-        self.worker.relisted(changed)
 
     def _sync(self) -> Steps:
-        yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
         view = PodView(self.pod.instances)
+        yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
         status, phase = self.statements.status(view)
         self.writer.state(status)
         if phase in TERMINAL:
