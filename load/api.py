@@ -34,15 +34,15 @@ class Api:
         self._namespace = namespace
         self._log = log
         self._headers = credentials.headers
-        self._session = FastHttpSession(
-            credentials.server,
-            environment.events.request,
-            user=None,
-            insecure=False,
-            client_pool=HTTPClientPool(concurrency=CONNECTIONS),
+        pool = HTTPClientPool(
+            concurrency=CONNECTIONS,
             ssl_context_factory=lambda: credentials.tls,
+            insecure=False,
             network_timeout=ANSWER_S,
             connection_timeout=ANSWER_S,
+        )
+        self._session = FastHttpSession(
+            credentials.server, environment.events.request, user=None, insecure=False, client_pool=pool
         )
 
     def create(self, manifest: Json, *, load: str, intended_ns: int | None = None) -> Operation:

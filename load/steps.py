@@ -9,7 +9,8 @@ _MS = 1e6
 
 
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
-    name: str
+    name: str = ""
+    """Empty in a bookmark."""
     resource_version: str = ""
 
 
@@ -22,9 +23,13 @@ class _Condition(msgspec.Struct, frozen=True):
     status: str
 
 
+class _Set(msgspec.Struct, frozen=True):
+    """Whether it is there; what it says does not count."""
+
+
 class _State(msgspec.Struct, frozen=True):
-    running: msgspec.Raw | None = None
-    terminated: msgspec.Raw | None = None
+    running: _Set | None = None
+    terminated: _Set | None = None
 
 
 class _Container(msgspec.Struct, frozen=True, rename="camel"):

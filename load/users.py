@@ -170,6 +170,7 @@ class DemandUser(ArrivingUser[Demand]):
         manifest = self.maker.server(self.load, self.next_serial())
         self.pod = manifest["metadata"]["name"]
         self.create_pod(manifest)
+        self.worker.watch.wait_for(self.pod, "started", timeout_s=TAKEN_WITHIN_S)
         super().on_start()
 
     def on_stop(self) -> None:
