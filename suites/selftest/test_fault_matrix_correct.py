@@ -13,10 +13,12 @@ from crashloop.checks.asking import Question, ask
 from crashloop.checks.finding import Checked
 from crashloop.checks.integrity import obstacles
 from crashloop.checks.registry import POD_CHECKERS
-from crashloop.faultmatrix import recorded
+from crashloop.faultmatrix import FURTHER, history_of, profile_of, recorded, verdict_of
+from crashloop.model.gates import effective_gates
 from crashloop.model.variants import as_shipped
+from crashloop.requirements import applies
 from crashloop.sim import simulate, simulate_startup
-from crashloop.sim.host import CALM
+from crashloop.sim.host import CALM, HOSTS
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -26,7 +28,9 @@ from crashloop.spec.profile import (
 )
 from crashloop.spec.requirement import Requirement, RequirementKind, Scope
 from crashloop.spec.scenario import InterventionKind, StartupScenario
+from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
+from suites.selftest.fault_scenarios import trials
 from suites.selftest.random_scenarios import VERSIONS, RandomCase, random_case
 
 CASES, BATCHES = 10_000, 20
@@ -78,7 +82,9 @@ def test_no_checker_accuses_a_correct_kubelet(batch: int) -> None:
         case = random_case(seed)
         checked = judged(case, seed, *checkers_for(case))
         if checked.outcome in ACCUSATIONS:
-            accusations += [(seed, case.host.name, each.sentence) for each in checked.findings if each.outcome in ACCUSATIONS]
+            accusations += [
+                (seed, case.host.name, each.sentence) for each in checked.findings if each.outcome in ACCUSATIONS
+            ]
     assert accusations == []
 
 
@@ -89,14 +95,27 @@ def test_a_correct_kubelet_passes_where_there_is_evidence(checker: str) -> None:
     assert any(judged(case, seed, checker).outcome is Outcome.PASS for seed, case in calm)
 
 
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_the_suite_accuses_no_correct_kubelet_on_any_release_or_host(version: KubernetesVersion) -> None:
+    accused = []
+    for index, trial in enumerate(trial for trial in trials() if trial.scope != FURTHER):
+        profile, host = profile_of(trial.scenario), HOSTS[index % len(HOSTS)]
+        if applies(trial.requirement, version, effective_gates(profile, version)) is not None:
+            continue
+        recording = recorded(history_of(trial.scenario, version=version, seed=index, host=host))
+        verdict = verdict_of(trial.requirement, trial.scenario, recording, version)
+        if verdict.fails_the_run or verdict.outcome is Outcome.ERROR:
+            accused.append((verdict.requirement, verdict.scenario, host.name, *verdict.findings))
+    assert accused == []
+
+
 PERIODS = (None, "0s", "500ms", "999.9ms", "1s", "2s", "4s", "11s", "300s", "300.0009s", "301s", 4, "4", "soon", True)
 GATES = (None, False, True)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_model_and_simulation_take_and_refuse_the_same_configurations(version: object) -> None:
+def test_model_and_simulation_take_and_refuse_the_same_configurations(version: KubernetesVersion) -> None:
     scenario = StartupScenario(name="start", profile="stock", candidate="candidate")
-    (release,) = (each for each in VERSIONS if each == version)
     differing = []
     for period, *values in product(PERIODS, GATES, (None, True), GATES, GATES):
         names = (MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE)
@@ -104,11 +123,11 @@ def test_model_and_simulation_take_and_refuse_the_same_configurations(version: o
         profile = KubeletProfile(
             name="candidate", config={"featureGates": gates, "crashLoopBackOff": {"maxContainerRestartPeriod": period}}
         )
-        recording = recorded(simulate_startup(scenario, profile, release, rng=Random(1)))
+        recording = recorded(simulate_startup(scenario, profile, version, rng=Random(1)))
         question = Question(
-            requirement=asked("startup"), scenario=scenario, profile=profile, version=release, recording=recording
+            requirement=asked("startup"), scenario=scenario, profile=profile, version=version, recording=recording
         )
-        checked = ask(question, as_shipped(release))
+        checked = ask(question, as_shipped(version))
         if checked.outcome is not Outcome.PASS:
             differing.append((period, gates, checked.findings))
     assert differing == []
