@@ -3,6 +3,7 @@
 `python -m crashloop.schemas docs/schema` writes them again after a type has changed; a self-test compares.
 """
 
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -49,7 +50,17 @@ def _schema(kind: type, describes: str, document_format: str | None) -> dict[str
         main = schema["$defs"][kind.__name__]
         main["properties"]["format"] = {"const": document_format}
         main["required"] = ["format", *main["required"]]
-    return {"$schema": DIALECT, "title": f"crashloop: {describes}", **schema}
+    return {"$schema": DIALECT, "title": f"crashloop: {describes}", **_described(schema)}
+
+
+def _described(value: Any) -> Any:
+    """The schema with docstrings as Python 3.13 keeps them, without their indentation; older ones leave it in."""
+    if isinstance(value, dict):
+        return {
+            key: inspect.cleandoc(each) if key == "description" and isinstance(each, str) else _described(each)
+            for key, each in value.items()
+        }
+    return [_described(each) for each in value] if isinstance(value, list) else value
 
 
 def main(folder: Path) -> None:

@@ -1,9 +1,11 @@
 """Commands about several runs: compare two, or put many side by side."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Generic, NamedTuple, TypeVar
 
 import typer
+from rich.console import Console
 
 from crashloop.cli.command import Command, RunArgument, out
 from crashloop.errors import UsageError
@@ -14,6 +16,16 @@ if TYPE_CHECKING:
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to FILE.")]
+
+T = TypeVar("T")
+
+
+class Views(NamedTuple, Generic[T]):
+    """How a value is shown."""
+
+    render: Callable[[T, Console], None]
+    to_markdown: Callable[[T], str]
+    to_html: Callable[[T], str]
 
 
 def diff(
@@ -32,16 +44,9 @@ def diff(
     from crashloop.comparison.page import comparison_to_html
     from crashloop.comparison.terminal import render_comparison
 
-    _one_of(json, markdown)
     comparison = compare(judged_run(before), judged_run(after), delays_count=delays_count)
-    if html is not None:
-        _write(html, comparison_to_html(comparison))
-    if json:
-        _print_json(comparison)
-    elif markdown:
-        _print_text(comparison_to_markdown(comparison))
-    else:
-        render_comparison(comparison, out)
+    views = Views(render_comparison, comparison_to_markdown, comparison_to_html)
+    _show(comparison, views, json=json, markdown=markdown, html=html)
     raise typer.Exit(comparison.exit_code)
 
 
@@ -57,16 +62,8 @@ def matrix(
     from crashloop.comparison.page import matrix_to_html
     from crashloop.comparison.terminal import render_matrix
 
-    _one_of(json, markdown)
-    table = matrix_of(map(judged_run, runs))
-    if html is not None:
-        _write(html, matrix_to_html(table))
-    if json:
-        _print_json(table)
-    elif markdown:
-        _print_text(matrix_to_markdown(table))
-    else:
-        render_matrix(table, out)
+    views = Views(render_matrix, matrix_to_markdown, matrix_to_html)
+    _show(matrix_of(map(judged_run, runs)), views, json=json, markdown=markdown, html=html)
 
 
 def judged_run(path: Path) -> "JudgedRun":
@@ -85,26 +82,27 @@ def judged_run(path: Path) -> "JudgedRun":
     return JudgedRun(results, None if binary is None else str(binary))
 
 
-def _one_of(json: bool, markdown: bool) -> None:
-    if json and markdown:
-        raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--html {path}: cannot be written ({error.strerror}).") from error
-
-
-def _print_json(value: object) -> None:
+def _show(value: T, views: Views[T], *, json: bool, markdown: bool, html: Path | None) -> None:
+    """Write the page, and print one of the others. Raises UsageError."""
     import msgspec
 
-    _print_text(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    if json and markdown:
+        raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
+    if html is not None:
+        try:
+            html.write_text(views.to_html(value), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--html {html}: cannot be written ({error.strerror}).") from error
+    if json:
+        _print_as_it_is(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    elif markdown:
+        _print_as_it_is(views.to_markdown(value))
+    else:
+        views.render(value, out)
 
 
-def _print_text(text: str) -> None:
-    """As it is, whatever the width of the terminal."""
+def _print_as_it_is(text: str) -> None:
+    """Whatever the width of the terminal."""
     out.file.write(text)
 
 

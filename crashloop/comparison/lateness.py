@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from crashloop.report.curves import Curve
+from crashloop.slo.estimates import percentile_of
 
 MIN_DELAYS = 8
 """Fewer delays than this on one side are shown and not compared: with 5, 1 of 50 equal pairs seemed to differ."""
@@ -25,7 +27,7 @@ RESAMPLES = 2000
 
 _RESAMPLED_AT_ONCE = 1_000_000
 
-Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+Floats = NDArray[np.float64]
 
 Samples = list[tuple[float, float]]
 """Lateness, and for how long the host was stalled meanwhile, both in seconds."""
@@ -130,17 +132,16 @@ def compared(curve: str, due_s: float, before: Samples, after: Samples) -> Laten
 
 
 def distribution(samples: Samples) -> Distribution:
-    """Percentiles of lateness, linear between neighbours."""
+    """Percentiles of lateness, by nearest rank."""
     if not samples:
         return Distribution(n=0)
-    late, stalled = (np.array(values) for values in zip(*samples, strict=True))
-    p50, p90 = np.quantile(late, [0.5, 0.9])
+    late, stalled = zip(*samples, strict=True)
     return Distribution(
         n=len(samples),
-        p50_s=_rounded(p50),
-        p90_s=_rounded(p90),
-        max_s=_rounded(late.max()),
-        stalled_p50_s=_rounded(np.median(stalled)),
+        p50_s=_rounded(percentile_of(late, 50)),
+        p90_s=_rounded(percentile_of(late, 90)),
+        max_s=_rounded(max(late)),
+        stalled_p50_s=_rounded(percentile_of(stalled, 50)),
     )
 
 
@@ -158,7 +159,13 @@ def _medians(samples: Samples, *, seed: int, number: int) -> Floats:
     generator = np.random.default_rng(seed)
     block = max(1, _RESAMPLED_AT_ONCE // len(late))
     sizes = [min(block, number - start) for start in range(0, number, block)]
-    return np.concatenate([np.median(generator.choice(late, (size, len(late))), axis=1) for size in sizes])
+    return np.concatenate([_medians_of(generator.choice(late, (size, len(late)))) for size in sizes])
+
+
+def _medians_of(rows: NDArray[np.float64]) -> Floats:
+    """Of each row, by nearest rank, as percentile_of has it."""
+    medians: Floats = np.quantile(rows, 0.5, axis=1, method="inverted_cdf")
+    return medians
 
 
 def _rounded(value: float) -> float:
