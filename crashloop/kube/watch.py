@@ -30,6 +30,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     uid: str
     resource_version: str
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
 
 
 class PodObject(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable
 
 from crashloop.history.event import Event
+from crashloop.kube.watch import PodObject
 from crashloop.observe.events import Sink
 from crashloop.observe.history_file import HistoryFile
 from crashloop.observe.watched import WatchedScenario
@@ -26,6 +27,11 @@ class Session(Sink):
         with self._lock:
             self._watched.update((each.name, each) for each in scenarios)
 
+    def unwatch(self, name: str) -> None:
+        """A pod is of no interest any more."""
+        with self._lock:
+            self._watched.pop(name, None)
+
     def listen(self, name: str, file: HistoryFile) -> None:
         """A history without a pod that wants what concerns everyone."""
         with self._lock:
@@ -34,6 +40,9 @@ class Session(Sink):
     def unlisten(self, name: str) -> None:
         with self._lock:
             self._files.pop(name, None)
+
+    def met(self, pod: PodObject) -> None:
+        """The API has told of a pod; what its status says follows. Here nothing more is to be learnt from it."""
 
     def find(self, pod: str) -> WatchedScenario | None:
         """The scenario of a pod; one that is unknown is told of once."""

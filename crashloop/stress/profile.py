@@ -66,6 +66,17 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """How long the kubelet stays down."""
 
 
+class Slos(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rows that are judged."""
+
+    files: tuple[str, ...] = ("official", "restarts", "node")
+    """Names of manifests/slo, or paths."""
+    without: tuple[str, ...] = ()
+    """Ids of rows that this load gives no samples for."""
+    report: tuple[str, ...] = ()
+    """Ids of rows that are shown only, whatever their file says; `*` for all."""
+
+
 class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of manifests/stress."""
 
@@ -79,8 +90,7 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     stages: tuple[Stage, ...]
     rounds: int = 1
     """How often all stages are gone through: with stages of both arms, the blocks of a comparison interleave."""
-    slos: str = "stress"
-    """The rows that are judged: a name of manifests/slo."""
+    slos: Slos = Slos()
     scrape_every_s: float = 5.0
     workers: int = 0
     """Workers of Locust besides its master; 0: one process does both."""

@@ -1,0 +1,123 @@
+"""The load generator: Locust, always a process of its own. The only place that starts it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from crashloop.errors import UsageError
+from crashloop.stress.order import ORDER_VARIABLE, WORKER_VARIABLE
+from crashloop.waiting import WaitTimeout, wait_until
+
+PROJECT = Path(__file__).parents[2]
+LOCUSTFILE = PROJECT / "load" / "locustfile.py"
+LOOPBACK = "127.0.0.1"
+
+_ASKED = (0, -signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM)
+"""Exit codes of a generator that was asked to end, or is done."""
+
+
+class Generator:
+    """One process, or a master and its workers. They live no longer than this process: each holds a pipe of it."""
+
+    def __init__(self, order: Path, *, workers: int, web_port: int | None = None) -> None:
+        """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there.
+
+        Raises UsageError where there is no load generator: outside of a checkout, or without Locust.
+        """
+        if not LOCUSTFILE.exists():
+            raise UsageError(f"load generator: no {LOCUSTFILE}.\nRun stress profiles from a checkout of the project.")
+        self._order = order
+        self._workers = workers
+        self._web_port = web_port
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._told: set[str] = set()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return tuple(process.pid for process in self._processes.values())
+
+    def start(self) -> None:
+        port = _free_port()
+        for number in range(1, self._workers + 1):
+            worker = ("--worker", f"--master-host={LOOPBACK}", f"--master-port={port}")
+            self._start(f"worker {number}", number, *worker)
+        self._start("generator", 0, *self._what_leads(port))
+
+    def has_ended(self) -> bool:
+        """Whether the process that leads has ended."""
+        return self._processes["generator"].poll() is not None
+
+    def deaths(self) -> Iterator[str]:
+        """Processes that have ended otherwise than by being done, one sentence each, each once."""
+        for name, process in self._processes.items():
+            code = process.poll()
+            if code is not None and code not in _ASKED and name not in self._told:
+                self._told.add(name)
+                how = f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"exit code {code}"
+                yield f"The {name} of the load ended with {how}; see {self._log(name).name}."
+
+    def stop(self, *, within_s: float) -> None:
+        """Let the load take away what it has made, and end. What has not ended in time is killed."""
+        self._signal(signal.SIGTERM)
+        with suppress(WaitTimeout):
+            wait_until("the load generator to end", self._all_ended, timeout_s=within_s)
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+
+    def _all_ended(self) -> bool:
+        return all(process.poll() is not None for process in self._processes.values())
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Only the leading one: it tells its workers. Without it, each of them."""
+        leader = self._processes.get("generator")
+        if leader is not None and leader.poll() is None:
+            leader.send_signal(number)
+            return
+        for process in self._processes.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    def _what_leads(self, port: int) -> tuple[str, ...]:
+        folder = self._order.parent
+        web = ("--headless", "--only-summary") if self._web_port is None else self._web(self._web_port)
+        where = (f"--master-bind-host={LOOPBACK}", f"--master-bind-port={port}")
+        master = ("--master", *where, f"--expect-workers={self._workers}") if self._workers else ()
+        return (*web, *master, f"--html={folder / 'locust.html'}", f"--csv={folder / 'locust'}")
+
+    def _web(self, port: int) -> tuple[str, ...]:
+        return ("--autostart", "--autoquit=0", f"--web-host={LOOPBACK}", f"--web-port={port}")
+
+    def _start(self, name: str, number: int, *arguments: str) -> None:
+        environment = os.environ | {
+            ORDER_VARIABLE: str(self._order),
+            WORKER_VARIABLE: str(number),
+            "PYTHONPATH": str(PROJECT),
+        }
+        with self._log(name).open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                [sys.executable, "-m", "locust", "-f", LOCUSTFILE, "--exit-code-on-error=0", *arguments],
+                env=environment,
+                cwd=PROJECT,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _log(self, name: str) -> Path:
+        return self._order.parent / f"{name.replace(' ', '-')}.log"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,51 @@
+"""The pods of loads, as scenarios: what the load generator makes and what the recorder writes down is the same. Pure."""
+
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import HOLDS, Life, Program, exits_with
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.stress.loads import MAX_LIVES, AnyLoad, Churn, Crash, Jobs, Rollout, succeeds
+
+SERVER = "server"
+"""Container of a Demand."""
+
+
+def pod_of(load: AnyLoad, serial: int) -> Pod:
+    """The pod with that serial number on its worker."""
+    if isinstance(load, Crash):
+        return _crashing(load, serial)
+    if isinstance(load, Churn):
+        return Pod(containers=(Container(program=HOLDS),))
+    if isinstance(load, Jobs):
+        failing = (Life(run_s=load.run_s, exit_code=1, times=load.failures),) if load.failures else ()
+        program = Program((*failing, Life(run_s=load.run_s, exit_code=0)))
+        return Pod(containers=(Container(program=program),), restart_policy=RestartPolicy.ON_FAILURE)
+    if isinstance(load, Rollout):
+        return Pod(containers=(Container(program=exits_with(load.exit_code, after_s=load.run_s, times=MAX_LIVES)),))
+    return Pod(containers=(Container(name=SERVER, program=HOLDS),))
+
+
+def scenario_of(load: AnyLoad, pod: str, *, profile: str) -> PodScenario:
+    """The scenario that a pod of a load is, by the pod's name; the recorder writes it at the top of its history."""
+    return PodScenario(name=pod, profile=profile, pod=pod_of(load, serial_of(pod)), until=Until())
+
+
+def name_of(load: str, worker: int, serial: int) -> str:
+    """Name of the object with that serial number."""
+    return f"{load}-{worker}-{serial}"
+
+
+def serial_of(pod: str) -> int:
+    """The serial number in a pod's name; 0 in the names that controllers give to their pods."""
+    number = pod.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def _crashing(load: Crash, serial: int) -> Pod:
+    code = 0 if succeeds(load, serial) else load.exit_code
+    program = exits_with(code, after_s=load.run_s, times=MAX_LIVES)
+    names = ["app", *(f"app-{number}" for number in range(2, load.containers + 1))]
+    # A container with rules needs a restart policy of its own.
+    policy, rules = (None, ()) if load.rule is None else (load.restart_policy, (load.rule,))
+    crashers = (Container(name=name, program=program, restart_policy=policy, rules=rules) for name in names)
+    beside = (Container(name=f"beside-{number}") for number in range(1, load.companions + 1))
+    return Pod(containers=(*crashers, *beside), restart_policy=load.restart_policy)

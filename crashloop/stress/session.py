@@ -1,0 +1,116 @@
+"""Every pod of a load has a history of its own, which begins when the pod is first heard of and is sealed when it is gone.
+
+Theory of operation. Pods of a load are not planned one by one, so there is no list of scenarios: a pod's name tells its
+load, and the load what the pod is (crashloop.stress.pods). The channels are those of every run (crashloop.observe.rig);
+this session only makes a scenario for whatever pod they tell of.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from crashloop.cluster.provider import ClusterInfo, Node
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.kube.watch import PodObject
+from crashloop.observe.api import api_event
+from crashloop.observe.session import Session
+from crashloop.observe.watched import WatchedScenario, end_events
+from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, load_of
+from crashloop.stress.pods import scenario_of
+
+SETTLES_S = 5.0
+"""How long after a pod is gone the runtime may still tell of it."""
+
+
+class StormSession(Session):
+    """What is heard of the pods of loads, written into one history each."""
+
+    def __init__(
+        self,
+        loads: Mapping[str, AnyLoad],
+        nodes: Mapping[str, tuple[Node, KubeletProfile]],
+        info: ClusterInfo,
+        history: Callable[[str], Path],
+        about: Callable[[str], tuple[Event, ...]],
+    ) -> None:
+        """`nodes` are by their names in the profile; `about` says what is known of a node, by the Node object's name."""
+        super().__init__()
+        self._loads = loads
+        self._nodes = nodes
+        self._info = info
+        self._history = history
+        self._about = about
+        self._own_lock = threading.Lock()
+        self._open: dict[str, WatchedScenario] = {}
+        self._closed: set[str] = set()
+        self._gone_s: dict[str, float] = {}
+        self.starts = 0
+        """Container starts that the runtime has told of so far."""
+        self.pods = 0
+        """Pods that were heard of so far."""
+
+    @property
+    def present(self) -> int:
+        """Pods that are there now, as far as is known."""
+        return len(self._open) - len(self._gone_s)
+
+    def met(self, pod: PodObject) -> None:
+        """Begin the history of a pod with when it was asked for, which whoever made it wrote into it."""
+        about = pod.metadata
+        watched = self.find(about.name)
+        if watched is None or about.uid in watched.pod_uids:
+            return
+        watched.created(about.uid)
+        asked = about.annotations.get(ASKED_ANNOTATION, "")
+        if asked.isdecimal():
+            made = {"metadata": {"name": about.name, "uid": about.uid, "labels": about.labels}}
+            watched.take(api_event(Kind.CREATED, about.uid, int(asked), pod=made))
+
+    def find(self, pod: str) -> WatchedScenario | None:
+        with self._own_lock:
+            if pod in self._open or pod in self._closed:
+                return self._open.get(pod)
+            load = load_of(pod, tuple(self._loads))
+            if load is None:
+                return super().find(pod)
+            self._open[pod] = self._begin(pod, self._loads[load])
+            return self._open[pod]
+
+    def pod(self, pod: str, event: Event) -> None:
+        super().pod(pod, event)
+        if event.channel is Channel.RUNTIME and event.kind is Kind.STARTED:
+            self.starts += 1
+        elif event.kind is Kind.DELETED:
+            self._gone_s[pod] = time.monotonic()
+
+    def sweep(self) -> None:
+        """Seal the histories of pods that have been gone for a while."""
+        now_s = time.monotonic()
+        for pod, gone_s in list(self._gone_s.items()):
+            if now_s - gone_s >= SETTLES_S:
+                del self._gone_s[pod]
+                self._seal(pod, "complete", "the pod is gone")
+
+    def close(self, reason: str, detail: str) -> None:
+        """Seal what is open."""
+        for pod in list(self._open):
+            gone = pod in self._gone_s
+            self._seal(pod, "complete" if gone else reason, "the pod is gone" if gone else detail)
+
+    def _begin(self, pod: str, load: AnyLoad) -> WatchedScenario:
+        node, kubelet = self._nodes[load.node]
+        watched = WatchedScenario(scenario_of(load, pod, profile=kubelet.name), node, self._info, kubelet)
+        watched.begin(self._history(pod), *self._about(node.name))
+        super().watch([watched])
+        self.pods += 1
+        return watched
+
+    def _seal(self, pod: str, reason: str, detail: str) -> None:
+        with self._own_lock:
+            watched = self._open.pop(pod)
+            self._closed.add(pod)
+        super().unwatch(pod)
+        if watched.file is not None:
+            watched.file.seal(end_events(reason, detail))
