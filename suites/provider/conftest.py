@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,13 @@ class Kit:
             name=name,
             kubernetes_version=self.settings["kubernetes_version"],
             nodes=nodes,
-            kubelet_binary=self.settings["kubelet_binary"],
-            bin_dir=self.settings["bin_dir"],
+            **self.own,
         )
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What of the user's own the clusters are to be made of, as fields of a request."""
+        return {name: self.settings[name] for name in ("kubelet_binary", "bin_dir", "node_image", "kind_binary")}
 
     @contextmanager
     def up(self, name: str, *nodes: NodeRequest) -> Iterator[Cluster]:

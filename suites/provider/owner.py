@@ -1,8 +1,9 @@
 """A process that owns a cluster and does with it what its arguments say; the kit stops or kills it.
 
-Usage: owner.py PROVIDER NAME VERSION BIN_DIR (hold | keep). It prints `up` once the cluster is up.
+Usage: owner.py PROVIDER NAME VERSION OWN (hold | keep), with OWN as JSON. It prints `up` once the cluster is up.
 """
 
+import json
 import sys
 
 from crashloop.cluster.ownership import mark_kept
@@ -12,12 +13,12 @@ from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 
 
-def main(provider_name: str, name: str, version: str, bin_dir: str, what: str) -> None:
+def main(provider_name: str, name: str, version: str, own: str, what: str) -> None:
     request = ClusterRequest(
         name=name,
         kubernetes_version=version,
         nodes=(NodeRequest(name="node-stock", profile=load_profile("stock")),),
-        bin_dir=bin_dir or None,
+        **json.loads(own),
     )
     cluster = provider(provider_name).up(request, SilentProgress())
     try:

@@ -4,7 +4,7 @@ from crashloop.kube.client import KubeApi
 
 from .conftest import Kit, node
 from .pods import counting_pod
-from .traces import left_since, traces
+from .traces import OF_A_CLUSTER, left_since, traces
 
 NAME = "kit-lone"
 STAYS = ("mount", "folder", "file")
@@ -16,7 +16,7 @@ def test_nothing_is_left_of_a_cluster_that_was_taken_down_and_nothing_else_is_go
     with kit.up(NAME, node("node-stock", "stock")) as cluster:
         with counting_pod(KubeApi(cluster.info.kubeconfig), cluster, node="node-stock") as pod:
             pod.count_beyond(3)
-        assert {line.split()[0] for line in traces(of=NAME) - before} >= {"process", "link", "route", "cgroup", "state"}
+        assert {line.split()[0] for line in traces(of=NAME) - before} >= OF_A_CLUSTER[kit.provider.name]
     assert left_since(before, of=NAME) == set()
     assert {line for line in before - traces(of=NAME) if line.startswith(STAYS)} == set()
     cluster.down()

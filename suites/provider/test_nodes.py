@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
+from crashloop.cluster.local.node import PROFILE_LABEL
 from crashloop.cluster.provider import Capability, Cluster
 from crashloop.kube.client import KubeApi
+from crashloop.progress import SilentProgress
 
 from .conftest import NODES, Kit, node
 from .pods import counting_pod
 
 
 def test_every_node_is_ready_and_names_its_profile(api: KubeApi, cluster: Cluster) -> None:
-    objects = {each["metadata"]["name"]: each["metadata"]["labels"] for each in api.nodes()}
-    assert {name: labels["crashloop.dev/profile"] for name, labels in objects.items()} == NODES
+    labels = {each["metadata"]["name"]: each["metadata"]["labels"].get(PROFILE_LABEL) for each in api.nodes()}
+    assert {name: profile for name, profile in labels.items() if profile is not None} == NODES
     assert all(api.is_ready(name) for name in NODES)
     assert {each.name: each.profile for each in cluster.info.nodes} == NODES
 
@@ -37,8 +39,7 @@ def test_logs_of_every_component_can_be_collected(cluster: Cluster, tmp_path: Pa
 
 
 def test_a_node_comes_and_goes_with_all_it_has(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
-    from crashloop.progress import SilentProgress
-
+    kit.needs(Capability.NODES_CHANGE)
     cluster.add_nodes((node("node-extra", "max-1s"),), SilentProgress())
     assert api.is_ready("node-extra")
     assert [each.name for each in cluster.info.nodes] == [*NODES, "node-extra"]

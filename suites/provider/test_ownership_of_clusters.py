@@ -1,5 +1,6 @@
 """A cluster leaves nothing behind, however its owner ends; and only what is to stay stays."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from crashloop.cluster.local.processes import marked_processes
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters, reap, remove, remove_all
-from crashloop.cluster.provider import Cluster
+from crashloop.cluster.provider import Capability, Cluster
 from crashloop.cluster.providers import owning_provider
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import KubeApi
@@ -40,8 +41,7 @@ def owner(kit: Kit) -> Iterator[Owner]:
     started: list[subprocess.Popen[str]] = []
 
     def start(what: str) -> "subprocess.Popen[str]":
-        settings = kit.settings
-        arguments = (kit.provider.name, NAME, settings["kubernetes_version"], settings["bin_dir"] or "", what)
+        arguments = (kit.provider.name, NAME, kit.settings["kubernetes_version"], json.dumps(kit.own), what)
         script = Path(__file__).parent / "owner.py"
         process = subprocess.Popen(
             [sys.executable, str(script), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -157,8 +157,9 @@ def test_a_node_whose_kubelet_refuses_its_profile_is_named_and_nothing_is_left(k
 
 
 def test_a_node_that_cannot_be_added_leaves_the_cluster_as_it_was(
-    cluster: Cluster, api: KubeApi, before: set[str]
+    kit: Kit, cluster: Cluster, api: KubeApi, before: set[str]
 ) -> None:
+    kit.needs(Capability.NODES_CHANGE)
     nodes = {each["metadata"]["name"] for each in api.nodes()}
     with pytest.raises(ClusterError, match="node node-bad"):
         cluster.add_nodes((node("node-bad", "max-301s"),), SilentProgress())

@@ -8,14 +8,22 @@ from pathlib import Path
 import psutil
 from pyroute2 import IPRoute
 
-from crashloop.cluster.host_settings import HOST_FOLDERS, KUBELET_WRITES, RAISED
+from crashloop.cluster.host_settings import HOST_FOLDERS, KUBELET_WRITES, MADE_BY_DOCKER, RAISED
 from crashloop.cluster.local.addresses import LINK_PREFIX
 from crashloop.cluster.ownership import ClusterStore
+
+from .docker_traces import docker_traces
 
 WELL_KNOWN = (*HOST_FOLDERS, "/run/containerd", "/run/netns", "/run/flannel", "/opt/containerd", "/opt/cni", "/etc/cni")
 """Folders that a kubelet, a container runtime or a CNI plugin makes where nobody tells it otherwise."""
 
-SHARED = re.compile(rf"^sysctl |/crashloop$|^folder ({'|'.join(HOST_FOLDERS)})$")
+OF_A_CLUSTER = {
+    "local": {"process", "link", "route", "cgroup", "state"},
+    "kind": {"container", "network", "state"},
+}
+"""Provider -> kinds of traces that there must be of a cluster that is up, or nothing is proved by their absence."""
+
+SHARED = re.compile(rf"^sysctl |/crashloop$|^folder ({'|'.join((*HOST_FOLDERS, *MADE_BY_DOCKER))})$")
 """Traces that all clusters have in common: the last one to go takes them away."""
 
 
@@ -27,7 +35,7 @@ def traces(*, of: str) -> set[str]:
     """
     store = ClusterStore()
     others = _others(store, of)
-    found = {*_processes(), *_mounts(store), *_links(), *_folders(store), *_cgroups(), *_sysctls()}
+    found = {*_processes(), *_mounts(store), *_links(), *_folders(store), *_cgroups(), *_sysctls(), *docker_traces()}
     others |= _others(store, of)
     theirs = re.compile("|".join(f"/(clusters|crashloop)/{re.escape(name)}(/|$| )" for name in others) or "(?!)")
     return {line for line in found if not theirs.search(line) and not (others and SHARED.search(line))}

@@ -36,10 +36,10 @@ run)
 pid) cat "$folder/kubelet.pid" ;;
 end)
 	cgroup=$1
-	for file in "$folder"/*.pid; do
-		[ -f "$file" ] || continue
-		process=$(cat "$file")
-		kill -KILL "$process" 2>/dev/null || true
+	processes=$(cat "$folder"/*.pid 2>/dev/null || true)
+	# Both first: the runtime is a child of the kubelet, which would leave it unburied.
+	kill -KILL $processes 2>/dev/null || true
+	for process in $processes; do
 		while kill -0 "$process" 2>/dev/null; do sleep 0.02; done
 	done
 	rm -rf "$folder"
