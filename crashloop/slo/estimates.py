@@ -6,7 +6,6 @@ All draws come from a generator with a stated seed: the same samples give the sa
 """
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -50,7 +49,7 @@ def percentile_interval(values: ArrayLike, percentile: float, *, confidence: flo
     which = rank(percentile, count)
     drawn = np.random.default_rng(SEED).beta(which, count - which + 1, RESAMPLES)
     at = ordered[np.clip(np.ceil(count * drawn).astype(np.int64), 1, count) - 1]
-    return _middle(at, confidence)
+    return middle(at, confidence)
 
 
 def wilson(hits: float, samples: int, *, confidence: float = CONFIDENCE) -> Interval:
@@ -77,20 +76,11 @@ def ratio_interval(above: ArrayLike, below: ArrayLike, *, confidence: float = CO
     usable = bottoms > 0
     if not usable.any():
         return Interval(None, None, confidence)
-    return _middle(tops[usable] / bottoms[usable], confidence)
+    return middle(tops[usable] / bottoms[usable], confidence)
 
 
-def resampled_means(values: Sequence[float], generator: np.random.Generator, resamples: int) -> NDArray[np.float64]:
-    """Means of draws with replacement."""
-    drawn = np.asarray(values, dtype=np.float64)
-    means: NDArray[np.float64] = drawn[generator.integers(0, len(drawn), (resamples, len(drawn)))].mean(axis=1)
-    return means
-
-
-def _middle(drawn: NDArray[np.float64], confidence: float) -> Interval:
+def middle(drawn: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
+    """The interval that leaves out equal shares of the drawn values on both sides."""
     tail = 50 * (1 - confidence)
     lower, upper = np.percentile(drawn, [tail, 100 - tail])
     return Interval(float(lower), float(upper), confidence)
-
-
-middle = _middle

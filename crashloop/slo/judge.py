@@ -1,19 +1,21 @@
 """The judge of SLOs: a row and what was measured, to one verdict.
 
-Theory of operation. First the windows that the row is about; then the SLI in each of them. A broken precondition or missing
-evidence makes the verdict INCONCLUSIVE whatever the value is: nothing was promised, or nothing is known. A metric that
-nothing has is a fault of the row: ERROR. Otherwise every group and window with enough samples has to keep the target; a
-group with too few is FAIL only if it missed the target more often than even `min_samples` would allow.
+Theory of operation. First the windows that the row is about; then the SLI in each of them. Every group and window with
+enough samples has to keep the target; one with too few is a FAIL only if it missed the target more often than `min_samples`
+would allow. A window with a broken precondition or without evidence cannot FAIL, nor can the verdict be a PASS with it:
+nothing was promised there, or nothing is known. A metric that nothing has is a fault of the row: ERROR.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from crashloop.errors import ObservationError
 from crashloop.slo import sentences
+from crashloop.slo.conservation import COUNTER
 from crashloop.slo.estimates import rank
 from crashloop.slo.facts import facts_of
 from crashloop.slo.indicators import results
-from crashloop.slo.rows import SloRow
+from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
 from crashloop.verdict import Outcome, worst
@@ -37,12 +39,24 @@ def judge(row: SloRow, measured: Measured) -> SloVerdict:
         return _verdict(row, Outcome.ERROR, told)
 
 
-def windows(row: SloRow, phases: Iterable[Phase]) -> Iterator[Phase]:
+class _Part(NamedTuple):
+    """One window of a row."""
+
+    facts: dict[str, float]
+    obstacles: tuple[str, ...]
+    """Why nothing is promised in it, or nothing is known of it."""
+    results: tuple[SliResult, ...]
+
+
+def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
     """The stretches that a row is about: its phases, or whole slices of them. What remains of a phase is not looked at.
 
-    A phase that is shorter than a slice is one window.
+    A phase that is shorter than a slice is one window. Conservation is about everything that was recorded.
     """
-    for phase in phases:
+    if isinstance(row.sli, ConservationSli):
+        yield from _whole_run(measured)
+        return
+    for phase in measured.phases:
         if row.phase not in (None, phase.name):
             continue
         slices = 0 if row.slice_s is None else int(phase.seconds // row.slice_s)
@@ -55,26 +69,49 @@ def windows(row: SloRow, phases: Iterable[Phase]) -> Iterator[Phase]:
             )
 
 
+def _whole_run(measured: Measured) -> Iterator[Phase]:
+    times = [t_ns for each in measured.scrapes if each.source.source == COUNTER.source for t_ns in each.t_ns]
+    if not times:
+        raise ObservationError(f"nothing was scraped from {COUNTER.source}.")
+    yield Phase(name="run", from_ns=min(times), to_ns=max(times))
+
+
 def _judged(row: SloRow, measured: Measured) -> SloVerdict:
-    parts = list(windows(row, measured.phases))
+    parts = [_part(row, measured, window) for window in windows(row, measured)]
     if not parts:
         seen = ", ".join(dict.fromkeys(phase.name for phase in measured.phases)) or "none at all"
         asked = f"phase {row.phase!r}" if row.phase else "phase"
         raise ObservationError(f"the run had no {asked}; it had {seen}.")
-    found = [result for part in parts for result in results(row, measured, part)]
-    outcomes = [outcome(row, result) for result in found]
-    facts = [facts_of(measured, part) for part in parts]
-    broken = tuple(dict.fromkeys(sentence for each in facts for sentence in sentences.broken(row, each)))
-    told = [judged for judged in outcomes if judged is not None]
-    decided = worst(told)
-    shown = _worst_of(row, found, outcomes)
-    few = tuple(each for each, judged in zip(found, outcomes, strict=True) if judged is None)
-    if broken or not told:
-        decided = Outcome.INCONCLUSIVE
+    each = [(part, result, _outcome_in(row, part, result)) for part in parts for result in part.results]
+    told = [outcome for _, _, outcome in each if outcome is not None]
+    hindered = [part for part in parts if part.obstacles]
+    shown = min(each, key=lambda one: _rank(row, one[1], one[2]), default=None)
+    decided = worst([*told, *(Outcome.INCONCLUSIVE for _ in hindered)]) if told else Outcome.INCONCLUSIVE
     story = sentences.Story(
-        row=row, outcome=decided, shown=shown, facts=facts[0], broken=broken, judged=len(told), few=few
+        row=row,
+        outcome=decided,
+        shown=shown[1] if shown and shown[1].value is not None else None,
+        facts=(shown[0] if shown else parts[0]).facts,
+        obstacles=tuple(dict.fromkeys(obstacle for part in hindered for obstacle in part.obstacles)),
+        judged=len(told),
+        few=tuple(result for _, result, outcome in each if outcome is None),
     )
-    return _verdict(row, decided, sentences.verdict(story), shown=shown, found=found)
+    found = [result for _, result, _ in each]
+    return _verdict(row, decided, sentences.verdict(story), shown=story.shown, found=found)
+
+
+def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
+    facts = facts_of(measured, window)
+    obstacles = tuple(sentences.broken(row, facts))
+    try:
+        return _Part(facts, obstacles, tuple(results(row, measured, window)))
+    except ObservationError as missing:
+        return _Part(facts, (*obstacles, f"In phase {window.name} {missing}"), ())
+
+
+def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:
+    found = outcome(row, result)
+    return Outcome.INCONCLUSIVE if part.obstacles and found is not None else found
 
 
 def outcome(row: SloRow, result: SliResult) -> Outcome | None:
@@ -117,14 +154,10 @@ def _allowed(row: SloRow, samples: int) -> int:
 _WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.PASS, None)
 
 
-def _worst_of(row: SloRow, found: list[SliResult], outcomes: list[Outcome | None]) -> SliResult | None:
-    """The result that the sentence is about."""
+def _rank(row: SloRow, result: SliResult, found: Outcome | None) -> tuple[int, float]:
+    """The smallest is what the sentence is about: the worst outcome, and of these the worst value."""
     sign = 1 if row.target.at_least is not None else -1
-    order = sorted(
-        range(len(found)),
-        key=lambda index: (_WORST_FIRST.index(outcomes[index]), sign * (found[index].value or 0.0)),
-    )
-    return found[order[0]] if order and found[order[0]].value is not None else None
+    return _WORST_FIRST.index(found), sign * (result.value or 0.0)
 
 
 def _verdict(

@@ -27,17 +27,17 @@ class Story(NamedTuple):
     shown: SliResult | None
     """The worst window and group."""
     facts: Mapping[str, float]
-    broken: Sequence[str]
-    """Of `broken`."""
+    obstacles: Sequence[str]
+    """Sentences on what keeps windows from being judged: `broken`, and what is missing."""
     judged: int
-    """Windows and groups with enough samples."""
+    """Windows and groups with enough samples to say something."""
     few: Sequence[SliResult]
     """Those with too few."""
 
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
-    parts = (_promise, _worst, _budget, _bucket, _too_few, _broken, _undecided)
+    parts = (_promise, _worst, _budget, _bucket, _too_few, _proven, _obstacles, _undecided)
     return " ".join(sentence for part in parts for sentence in part(story))
 
 
@@ -76,12 +76,18 @@ def _too_few(story: Story) -> Iterator[str]:
         yield f"{most:,} {noun(story.row)} are fewer than {needed}."
 
 
-def _broken(story: Story) -> Iterator[str]:
-    yield from story.broken
+def _proven(story: Story) -> Iterator[str]:
+    shown, least = story.shown, story.row.min_samples
+    if story.outcome is Outcome.FAIL and shown is not None and shown.samples < least:
+        yield f"That is more than may miss it of the {least} {noun(story.row)} needed."
+
+
+def _obstacles(story: Story) -> Iterator[str]:
+    yield from story.obstacles
 
 
 def _undecided(story: Story) -> Iterator[str]:
-    undecided = story.outcome is Outcome.INCONCLUSIVE and story.judged and not story.broken
+    undecided = story.outcome is Outcome.INCONCLUSIVE and story.judged and not story.obstacles
     if undecided and story.row.decided_by == "interval":
         yield "The target lies within the interval: another run may differ."
 

@@ -1,0 +1,60 @@
+"""What one restart costs, as measured: the file that a stress run writes (costs.json) and a prediction reads."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.errors import UsageError
+
+COSTS_FORMAT = "crashloop.costs/1"
+
+
+class Costs(msgspec.Struct, frozen=True, kw_only=True):
+    """Costs of one restart of one container, without what a node costs at rest."""
+
+    format: str = COSTS_FORMAT
+    source: str
+    """Where and how it was measured, in a sentence."""
+    cores: float
+    """Of the node that was measured; shared with the control plane if `shared_host`."""
+    shared_host: bool = True
+    restarts: int
+    """How many restarts were measured."""
+    api_requests: float
+    """Requests of the kubelet to the API server, all verbs."""
+    api_writes: float
+    """Of these, POST, PUT, PATCH and DELETE: each is at most one write to etcd."""
+    kubelet_cpu_s: float
+    runtime_cpu_s: float
+    """Runtime, shims and what they wait for: runc and the containers' own processes."""
+    apiserver_cpu_s: float
+    etcd_cpu_s: float
+    sustained_per_s: float | None = None
+    """The most restarts a second that the node sustained, where it was driven that far; its cores were busy then."""
+
+
+def read_costs(text: bytes, *, name: str) -> Costs:
+    """A costs file. Raises UsageError naming the field that is wrong."""
+    try:
+        costs = msgspec.json.decode(text, type=Costs)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"costs {name}: {error}.\nA stress run writes such a file (costs.json).") from error
+    if costs.format != COSTS_FORMAT:
+        raise UsageError(f"costs {name}: format {costs.format!r}; this version reads {COSTS_FORMAT!r}.")
+    fault = next(_faults(costs), None)
+    if fault is not None:
+        raise UsageError(f"costs {name}: {fault}.")
+    return costs
+
+
+def _faults(costs: Costs) -> Iterator[str]:
+    for field in ("cores", "api_requests", "kubelet_cpu_s", "runtime_cpu_s"):
+        if not 0 < getattr(costs, field) < float("inf"):
+            yield f"{field} is {getattr(costs, field):g}; expected a number above zero"
+    for field in ("api_writes", "apiserver_cpu_s", "etcd_cpu_s"):
+        if not 0 <= getattr(costs, field) < float("inf"):
+            yield f"{field} is {getattr(costs, field):g}; expected a number that is not negative"
+    if costs.restarts < 1:
+        yield f"restarts is {costs.restarts}; nothing was measured"
+    if costs.sustained_per_s is not None and costs.sustained_per_s <= 0:
+        yield f"sustained_per_s is {costs.sustained_per_s:g}; expected a number above zero, or null"

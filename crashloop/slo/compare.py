@@ -1,0 +1,221 @@
+"""The effect of a treatment against a baseline, from blocks that interleave (A/B/A/B).
+
+Theory of operation. A host drifts: caches warm, disks fill, neighbours come and go. So each block of the treatment is
+paired with the block of the baseline next to it, and both arms are as much early as late. The interval is drawn in two steps,
+pairs first and then samples within their blocks, so that it holds what differs from block to block as well. And it is held
+against noise: how far blocks of the baseline differ among themselves, where nothing was changed. An effect counts if the
+interval leaves out "no difference" and the effect is larger than that noise.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import combinations
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.slo.estimates import SEED, least_samples, middle, percentile_of
+from crashloop.slo.events import SAMPLES, in_groups
+from crashloop.slo.indicators import results
+from crashloop.slo.rows import SampleSli, SloRow
+from crashloop.slo.sentences import number
+from crashloop.slo.types import Interval, Measured, Phase
+
+BASELINE, TREATMENT = "baseline", "treatment"
+MIN_PAIRS = 2
+_RESAMPLES = 1000
+
+Values = NDArray[np.float64]
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """One stretch of one arm, with the samples that fell into it; blocks come in their order in time."""
+
+    arm: str
+    samples: tuple[float, ...]
+
+
+class Reading(StrEnum):
+    """What an effect comes to."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NO_DIFFERENCE = "no difference seen"
+    TOO_LITTLE = "too little to say"
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """Treatment against baseline."""
+
+    what: str
+    statistic: str
+    unit: str
+    reading: Reading
+    sentence: str
+    pairs: int
+    samples: tuple[int, int]
+    """Of baseline and treatment."""
+    baseline: float | None = None
+    treatment: float | None = None
+    ratio: float | None = None
+    """Treatment divided by baseline."""
+    ratio_interval: Interval | None = None
+    difference: float | None = None
+    difference_interval: Interval | None = None
+    noise: float | None = None
+    """The largest ratio between two blocks of the baseline, 1 or more; None with fewer than two."""
+
+
+class _Pair(NamedTuple):
+    baseline: Values
+    treatment: Values
+
+
+def compare(what: str, blocks: Sequence[Block], *, percentile: float | None = 50, unit: str = "s") -> Effect:
+    """The effect on a percentile of the samples, or with None on their mean.
+
+    Raises ValueError for an arm of another name, or a sample that is not above zero.
+    """
+    _check(blocks)
+    pairs = list(_pairs(blocks))
+    statistic, of = ("mean", _mean) if percentile is None else (f"p{percentile:g}", _percentile(percentile))
+    counts = (sum(len(pair.baseline) for pair in pairs), sum(len(pair.treatment) for pair in pairs))
+    effect = Effect(
+        what=what,
+        statistic=statistic,
+        unit=unit,
+        reading=Reading.TOO_LITTLE,
+        sentence="",
+        pairs=len(pairs),
+        samples=counts,
+    )
+    needed = 1 if percentile is None else least_samples(percentile)
+    if len(pairs) < MIN_PAIRS or min(counts) < needed:
+        return msgspec.structs.replace(effect, sentence=_too_little(effect, needed))
+    baseline, treatment = _both(pairs, of)
+    drawn = _drawn(pairs, of)
+    ratios, differences = drawn[:, 1] / drawn[:, 0], drawn[:, 1] - drawn[:, 0]
+    effect = msgspec.structs.replace(
+        effect,
+        baseline=baseline,
+        treatment=treatment,
+        ratio=treatment / baseline,
+        ratio_interval=middle(ratios),
+        difference=treatment - baseline,
+        difference_interval=middle(differences),
+        noise=_noise([of(pair.baseline) for pair in pairs]),
+    )
+    effect = msgspec.structs.replace(effect, reading=_reading(effect))
+    return msgspec.structs.replace(effect, sentence=_sentence(effect))
+
+
+def blocks_of(measured: Measured, row: SloRow, *, phase: str | None = None) -> list[Block]:
+    """The blocks of a run, for the SLI of a row: its phases that have an arm, of that name if one is given.
+
+    A block has every sample where the SLI is about single ones that lifecycles tell, else the one value of each group.
+    Raises UnknownMetric or ObservationError as the SLI does.
+    """
+    in_time = sorted((each for each in measured.phases if each.arm), key=lambda each: each.from_ns)
+    return [
+        Block(arm=each.arm, samples=tuple(_values(measured, row, each)))
+        for each in in_time
+        if phase in (None, each.name)
+    ]
+
+
+def _values(measured: Measured, row: SloRow, phase: Phase) -> Iterator[float]:
+    if not isinstance(row.sli, SampleSli):
+        yield from (each.value for each in results(row, measured, phase) if each.value is not None)
+        return
+    for pod in in_groups(measured.lifecycles, row.sli.groups):
+        for event in SAMPLES[row.sli.of].events(pod):
+            if event.value is not None and phase.from_ns <= event.t_ns < phase.to_ns:
+                yield event.value
+
+
+def _check(blocks: Iterable[Block]) -> None:
+    for block in blocks:
+        if block.arm not in (BASELINE, TREATMENT):
+            raise ValueError(f"arm {block.arm!r}: expected {BASELINE} or {TREATMENT}")
+        if not all(0 < sample < math.inf for sample in block.samples):
+            raise ValueError(f"{block.arm}: sample {min(block.samples):g}; expected numbers above zero")
+
+
+def _pairs(blocks: Iterable[Block]) -> Iterator[_Pair]:
+    """Each block of one arm with the next one of the other; a block without samples, or without a partner, is left out."""
+    waiting: Block | None = None
+    for block in blocks:
+        if not block.samples:
+            continue
+        if waiting is None or waiting.arm == block.arm:
+            waiting = block
+            continue
+        first, second = (waiting, block) if waiting.arm == BASELINE else (block, waiting)
+        yield _Pair(np.asarray(first.samples), np.asarray(second.samples))
+        waiting = None
+
+
+def _mean(samples: Values) -> float:
+    return float(samples.mean())
+
+
+def _percentile(percentile: float) -> Callable[[Values], float]:
+    return lambda samples: percentile_of(samples, percentile)
+
+
+def _both(pairs: Sequence[_Pair], of: Callable[[Values], float]) -> tuple[float, float]:
+    return of(np.concatenate([pair.baseline for pair in pairs])), of(np.concatenate([pair.treatment for pair in pairs]))
+
+
+def _drawn(pairs: Sequence[_Pair], of: Callable[[Values], float]) -> Values:
+    """Baseline and treatment, drawn anew again and again."""
+    generator = np.random.default_rng(SEED)
+    rows = []
+    for _ in range(_RESAMPLES):
+        chosen = [pairs[index] for index in generator.integers(0, len(pairs), len(pairs))]
+        again = [_Pair(*(generator.choice(samples, len(samples)) for samples in pair)) for pair in chosen]
+        rows.append(_both(again, of))
+    return np.asarray(rows)
+
+
+def _noise(baselines: Sequence[float]) -> float | None:
+    return max((max(one, other) / min(one, other) for one, other in combinations(baselines, 2)), default=None)
+
+
+def _reading(effect: Effect) -> Reading:
+    assert effect.ratio is not None
+    assert effect.ratio_interval is not None
+    lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
+    beyond_noise = max(effect.ratio, 1 / effect.ratio) > (effect.noise or 1.0)
+    if lower <= 1 <= upper or not beyond_noise:
+        return Reading.NO_DIFFERENCE
+    return Reading.HIGHER if effect.ratio > 1 else Reading.LOWER
+
+
+def _too_little(effect: Effect, needed: int) -> str:
+    return (
+        f"{effect.what}: {effect.reading}. {effect.pairs} pairs of blocks with {effect.samples[0]} and {effect.samples[1]} "
+        f"samples; {MIN_PAIRS} pairs and {needed} samples in each arm are needed."
+    )
+
+
+def _sentence(effect: Effect) -> str:
+    assert effect.ratio is not None
+    assert effect.ratio_interval is not None
+    assert effect.baseline is not None
+    assert effect.treatment is not None
+    lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
+    noise = (
+        ""
+        if effect.noise is None
+        else f" Blocks of the baseline differ among themselves by up to {number(effect.noise)}."
+    )
+    return (
+        f"{effect.what}: {effect.reading}. {effect.statistic} {number(effect.treatment)} {effect.unit} against "
+        f"{number(effect.baseline)} {effect.unit}, ratio {number(effect.ratio)} "
+        f"({100 * effect.ratio_interval.confidence:g} % interval {number(lower)} to {number(upper)}), "
+        f"{effect.pairs} pairs of blocks, {effect.samples[0]:,} and {effect.samples[1]:,} samples.{noise}"
+    )
