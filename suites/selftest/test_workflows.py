@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from crashloop.cluster.providers import LENDING, PROVIDERS
 from crashloop.spec.requirement import OLDEST_RELEASE
 from crashloop.spec.version import KubernetesVersion
 
@@ -159,6 +160,11 @@ def test_self_tests_run_on_every_python_that_is_supported() -> None:
     tried = loaded(WORKFLOWS["ci"])["jobs"]["selftest"]["strategy"]["matrix"]["python"]
     assert tried == ["3.11", "3.12", "3.13"]
     assert f'requires-python = ">={tried[0]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_quick_scope_runs_on_every_provider_that_makes_clusters() -> None:
+    tried = loaded(WORKFLOWS["ci"])["jobs"]["quick"]["strategy"]["matrix"]["provider"]
+    assert set(tried) == set(PROVIDERS) - set(LENDING)
 
 
 def test_zizmor_finds_nothing() -> None:
