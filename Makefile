@@ -58,6 +58,7 @@ workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 
 selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
+	$(BIN)/python -m crashloop.coverage
 
 provider: setup ## The kit that every provider passes, on a real cluster
 	$(BIN)/pytest suites/provider -q

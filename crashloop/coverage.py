@@ -1,6 +1,6 @@
 """Which requirements a test judges: docs/coverage.md, written from the catalogue and the suites.
 
-python -m crashloop.coverage            what disagrees; exit code 1 if anything does
+python -m crashloop.coverage            counts, and what disagrees; exit code 1 if anything does
 python -m crashloop.coverage --write    write docs/coverage.md
 """
 
@@ -100,7 +100,9 @@ def main(arguments: list[str] | None = None) -> int:
     found = list(disagreements(load_requirements(), tests))
     if not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text:
         found.append("docs/coverage.md is out of date; write it with --write.")
-    sys.stdout.writelines(f"{sentence}\n" for sentence in found)
+    states = Counter(requirement.state for requirement in load_requirements().values())
+    counts = ", ".join(f"{states[state]} {state}" for state in State)
+    sys.stdout.writelines(f"{sentence}\n" for sentence in (*found, f"requirements: {counts}"))
     return 1 if found else 0
 
 

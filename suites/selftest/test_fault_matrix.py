@@ -1,11 +1,14 @@
 """Every planted fault of a kubelet is noticed, and docs/fault-matrix.md says by whom."""
 
+from collections.abc import Callable
+
 import pytest
 
 from crashloop.faultmatrix import FURTHER, PAGE, catches, page, row, verdict_without_fault
 from crashloop.sim import Fault
 from crashloop.verdict import Outcome
 from suites.selftest.fault_scenarios import trials
+from suites.selftest.proof import FAULT
 
 TRIALS = trials()
 STALE = "docs/fault-matrix.md is not current: python -m crashloop.faultmatrix --write"
@@ -18,8 +21,9 @@ def written_rows() -> list[str]:
 
 
 @pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
-def test_every_planted_fault_is_caught(fault: Fault) -> None:
+def test_every_planted_fault_is_caught(fault: Fault, record_property: Callable[[str, object], None]) -> None:
     caught = catches(fault, TRIALS)
+    record_property(FAULT, [fault.name, len(caught), sorted({name for catch in caught for name in catch.checkers})])
     assert caught, f"no checker notices a kubelet that {fault.sentence}"
     assert all(catch.checkers for catch in caught)
     assert row(fault, caught) in written_rows(), STALE
