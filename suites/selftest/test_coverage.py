@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.coverage import DOCUMENT, Citation, disagreements, main, requirements_with_tests, to_markdown
+from crashloop.coverage import (
+    DOCUMENT,
+    README,
+    Citation,
+    disagreements,
+    in_readme,
+    main,
+    requirements_with_tests,
+    to_markdown,
+)
 from crashloop.requirements import Requirement, RequirementKind, Scope, State, Topic, load_requirements, load_topics
 
 SUITE = """
@@ -49,6 +58,16 @@ def test_the_catalogue_and_the_suites_agree() -> None:
 def test_the_document_is_current() -> None:
     written = DOCUMENT.read_text(encoding="utf-8")
     assert written == to_markdown(load_topics(), requirements_with_tests()), "python -m crashloop.coverage --write"
+
+
+def test_the_table_in_the_readme_is_current() -> None:
+    written = README.read_text(encoding="utf-8")
+    assert written == in_readme(written, load_topics()), "python -m crashloop.coverage --write"
+
+
+def test_a_readme_without_its_marks_is_not_written() -> None:
+    with pytest.raises(ValueError, match="expected <!-- coverage -->"):
+        in_readme("# crashloop\n", load_topics())
 
 
 def test_the_command_finds_nothing_to_say() -> None:
