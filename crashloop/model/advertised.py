@@ -49,8 +49,9 @@ def running(curve: Curve, end_s: float, *, run_s: float = 10.0) -> int:
 
 def slowest(curve: Curve, end_s: float, *, run_s: float = 0.0) -> int:
     """The fewest restarts by `end_s` that a right kubelet (1.35 and later) gives."""
-    return restarts_by((_late_s(delay_s) for delay_s in delays_s(curve)), end_s, run_s=run_s)
+    return restarts_by((slowest_wait_s(delay_s) for delay_s in delays_s(curve)), end_s, run_s=run_s)
 
 
-def _late_s(delay_s: float) -> float:
+def slowest_wait_s(delay_s: float) -> float:
+    """From an exit to the restart with that delay, at the latest that is right (1.35 and later)."""
     return delay_s + min(_JITTER * delay_s, _MOST_LATE_S) + START_S

@@ -29,6 +29,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """Runtime, shims and what they wait for: runc and the containers' own processes."""
     apiserver_cpu_s: float
     etcd_cpu_s: float
+    overhead_s: float
+    """From an exit to the next start, on average, beyond the delay and its mean jitter: finding the exit, creating, starting."""
     sustained_per_s: float | None = None
     """The most restarts a second that the node sustained, where it was driven that far; its cores were busy then."""
 
@@ -51,7 +53,7 @@ def _faults(costs: Costs) -> Iterator[str]:
     for field in ("cores", "api_requests", "kubelet_cpu_s", "runtime_cpu_s"):
         if not 0 < getattr(costs, field) < float("inf"):
             yield f"{field} is {getattr(costs, field):g}; expected a number above zero"
-    for field in ("api_writes", "apiserver_cpu_s", "etcd_cpu_s"):
+    for field in ("api_writes", "apiserver_cpu_s", "etcd_cpu_s", "overhead_s"):
         if not 0 <= getattr(costs, field) < float("inf"):
             yield f"{field} is {getattr(costs, field):g}; expected a number that is not negative"
     if costs.restarts < 1:

@@ -1,12 +1,18 @@
 """What one restart cost in a stress run, for predictions: growth of counters per restart, less what a node takes at rest."""
 
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+
 from crashloop.errors import ObservationError
 from crashloop.predict.costs import Costs
+from crashloop.predict.load import MEAN_JITTER, MOST_JITTER_S
 from crashloop.slo.facts import facts_of
 from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
-from crashloop.slo.types import Measured, Phase, SliResult
+from crashloop.slo.types import Measured, Phase, Restart
 
+BUSY, OWN = 0.9, 0.75
+"""From these shares on (of the host's CPU, and of that the cluster's), what came is taken for the most that it can do."""
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -16,53 +22,58 @@ def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None 
     Raises ObservationError where scrapes, restarts or that phase are missing. Costs below zero, which noise makes of small
     ones, count as zero.
     """
-    cpu = {
-        component: _per_restart(
-            RatioSli(
-                source="processes",
-                metric="component_cpu_seconds_total",
-                where={"component": (component,)},
-                per="restarts",
-                idle=idle,
-            ),
-            measured,
-            storm,
-        )
-        for component in ("kubelet", "runtime", "apiserver", "etcd")
-    }
+    facts = facts_of(measured, storm)
+    if "cores" not in facts:
+        raise ObservationError("the number of cores is not known: machine_cpu_cores was not scraped.")
     requests = RatioSli(source="kubelet", metric="rest_client_requests_total", per="restarts", idle=idle)
     writes = RatioSli(
         source="kubelet", metric="rest_client_requests_total", where={"method": _WRITES}, per="restarts", idle=idle
     )
     restarts = ratio(requests, measured, storm).samples
-    cores = facts_of(measured, storm).get("cores")
-    if cores is None:
-        raise ObservationError("the number of cores is not known: machine_cpu_cores was not scraped.")
     return Costs(
         source=source,
-        cores=cores,
+        cores=facts["cores"],
         restarts=restarts,
-        api_requests=_value(ratio(requests, measured, storm)),
-        api_writes=_value(ratio(writes, measured, storm)),
-        kubelet_cpu_s=cpu["kubelet"],
-        runtime_cpu_s=cpu["runtime"],
-        apiserver_cpu_s=cpu["apiserver"],
-        etcd_cpu_s=cpu["etcd"],
-        sustained_per_s=restarts / storm.seconds
-        if facts_of(measured, storm).get("cpu_busy_share", 0.0) > BUSY
-        else None,
+        api_requests=_cost(requests, measured, storm),
+        api_writes=_cost(writes, measured, storm),
+        kubelet_cpu_s=_cost(_cpu("kubelet", idle), measured, storm),
+        runtime_cpu_s=_cost(_cpu("runtime", idle), measured, storm),
+        apiserver_cpu_s=_cost(_cpu("apiserver", idle), measured, storm),
+        etcd_cpu_s=_cost(_cpu("etcd", idle), measured, storm),
+        overhead_s=_overhead_s(measured, storm),
+        sustained_per_s=round(restarts / storm.seconds, 2) if _saturated(facts) else None,
     )
 
 
-BUSY = 0.9
-"""From this share of the host's CPU on, what came is taken for the most that it can do."""
+def _saturated(facts: Mapping[str, float]) -> bool:
+    return facts.get("cpu_busy_share", 0.0) >= BUSY and facts.get("cluster_cpu_share", 0.0) >= OWN
 
 
-def _per_restart(sli: RatioSli, measured: Measured, storm: Phase) -> float:
-    return _value(ratio(sli, measured, storm))
+def _cpu(component: str, idle: str | None) -> RatioSli:
+    where: dict[str, tuple[str, ...]] = {"component": (component,)}
+    return RatioSli(source="processes", metric="component_cpu_seconds_total", where=where, per="restarts", idle=idle)
 
 
-def _value(result: SliResult) -> float:
-    if result.value is None:
+def _cost(sli: RatioSli, measured: Measured, storm: Phase) -> float:
+    value = ratio(sli, measured, storm).value
+    if value is None:
         raise ObservationError("no restart was seen in the phase: nothing tells what one costs.")
-    return round(max(0.0, result.value), 4)
+    return round(max(0.0, value), 4)
+
+
+def _overhead_s(measured: Measured, storm: Phase) -> float:
+    found = [
+        took_s
+        for pod in measured.lifecycles
+        for restart in pod.restarts
+        if storm.from_ns <= restart.exited_ns < storm.to_ns
+        for took_s in _beyond_s(restart)
+    ]
+    return round(max(0.0, fmean(found)), 3) if found else 0.0
+
+
+def _beyond_s(restart: Restart) -> Iterator[float]:
+    """From the exit to the next start, beyond the delay and its mean jitter."""
+    if restart.due_s is not None and restart.started_ns is not None:
+        jitter_s = min(MEAN_JITTER * restart.due_s, MOST_JITTER_S)
+        yield (restart.started_ns - restart.exited_ns) / 1e9 - restart.due_s - jitter_s

@@ -99,6 +99,12 @@ def _busy_share(measured: Measured, phase: Phase) -> float | None:
     return 1 - spent.get("idle", 0.0) / total if total > 0 else None
 
 
+def _cluster_share(measured: Measured, phase: Phase) -> float | None:
+    spent = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    busy = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", "")).get("busy", 0.0)
+    return sum(cpu_s for component, cpu_s in spent.items() if component != "harness") / busy if busy > 0 else None
+
+
 def _spent(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
     spent: dict[str, float] = {}
     for scrapes in measured.scrapes:
@@ -119,5 +125,6 @@ FACTS: Mapping[str, Fact] = {
     "cores": Fact("{} cores per node", _cores),
     "harness_cpu_share": Fact("harness CPU {} of kubelet and runtime", _harness_share),
     "cpu_busy_share": Fact("host CPU busy {}", _busy_share),
+    "cluster_cpu_share": Fact("cluster {} of the busy host CPU", _cluster_share),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

@@ -1,0 +1,101 @@
+"""The command that predicts what crashing pods cost a cluster."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from crashloop.cli.command import Command, KubernetesVersionOption, out
+from crashloop.errors import UsageError
+
+if TYPE_CHECKING:
+    from crashloop.model.config import Curve
+
+
+def predict(
+    profile: Annotated[
+        str, typer.Option(help="Kubelet profile (name or file) whose curve the nodes follow.")
+    ] = "max-1s",
+    nodes: Annotated[int, typer.Option(help="Nodes of the cluster.")] = 1,
+    pods: Annotated[int, typer.Option(help="Crashing pods on each node.")] = 110,
+    containers: Annotated[int, typer.Option(help="Crashing containers in each pod.")] = 1,
+    run_s: Annotated[float, typer.Option("--run", help="Seconds that each life runs.")] = 0.0,
+    cores: Annotated[float | None, typer.Option(help="Cores of each node. Default: as many as were measured.")] = None,
+    kube_api_qps: Annotated[float, typer.Option("--kube-api-qps", help="Client rate limit of the kubelets.")] = 50.0,
+    costs: Annotated[
+        Path | None, typer.Option(help="costs.json of a stress run. Default: measured on 2 cores.")
+    ] = None,
+    kubernetes_version: KubernetesVersionOption = None,
+    kep: Annotated[bool, typer.Option("--kep", help="Show the KEPs' own load arithmetic instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Predict API requests, etcd writes and CPU of crashing pods, from the cost of one restart."""
+    import msgspec
+
+    from crashloop.predict.costs import read_costs
+    from crashloop.predict.load import Load
+    from crashloop.predict.measured import MEASURED
+    from crashloop.predict.steps import predictions
+    from crashloop.predict.words import claim_rows, load_rows, sentences, window_rows
+
+    measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
+    load = Load(
+        nodes=nodes,
+        pods=pods,
+        curve=_curve(profile, kubernetes_version),
+        containers=containers,
+        run_s=run_s,
+        cores=measured.cores if cores is None else cores,
+        kube_api_qps=kube_api_qps,
+    )
+    found = predictions(load, measured)
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found)))
+        return
+    if kep:
+        out.print(_table(("KEP", "number", "says", "computed", "unit", "contradiction"), claim_rows(found.claims)))
+        return
+    out.print(_table(_LOAD, load_rows(found)))
+    out.print(_table(("after the start of all", "restarts/s", "API requests/s"), window_rows(found)))
+    for sentence in sentences(found):
+        out.print(sentence, soft_wrap=True)
+
+
+_LOAD = (
+    "pods/node", "restarts/s", "by the curve", "limit", "API requests/s", "etcd writes/s",
+    "kubelet cores/node", "runtime cores/node", "API server cores", "etcd cores",
+)  # fmt: skip
+
+
+def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
+    table = Table(*columns, box=None)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _curve(profile: str, version: str | None) -> "Curve":
+    from crashloop.model.config import Refusal, effective_curve
+    from crashloop.profiles import load_profile
+    from crashloop.settings import resolve_settings
+    from crashloop.spec.version import KubernetesVersion
+
+    kubernetes = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
+    curve = effective_curve(load_profile(profile), kubernetes)
+    if isinstance(curve, Refusal):
+        raise UsageError(
+            f'kubelet profile "{profile}": a kubelet v{kubernetes} refuses to start with it: {curve.text}.'
+        )
+    return curve
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"costs {path}: cannot be read ({error.strerror}).") from error
+
+
+COMMANDS = (Command(predict),)

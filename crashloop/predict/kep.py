@@ -1,0 +1,269 @@
+"""The load arithmetic of the KEPs, each number beside the one that the same assumptions give.
+
+Theory of operation. A KEP counts restarts of a curve as advertised (crashloop.model.advertised), multiplies by pods and by
+requests per restart, and compares with today's curve. Here every such number is computed again from its own assumptions.
+Where the two differ the contradiction is named: it is the KEP that is inconsistent, not a kubelet.
+Source: KEP-5593, "Risks and Mitigations"; KEP-4603 (1.31 text), "Risks and Mitigations", "Front loaded decay curve
+methodology", "Rapid curve methodology", "On success and the 10 minute recovery threshold".
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from crashloop.model.advertised import advertised, running
+from crashloop.model.config import DEFAULT_CURVE, Curve
+
+PODS = 110
+"""Pods of a full node, one crashing container each."""
+REQUESTS_5593, REQUESTS_4603 = 5, 1
+"""Requests per restart that the KEPs reckon with; they do not say why (contradiction Z6)."""
+FIRST_S, WINDOW_S, HALF_HOUR_S = 10.0, 300.0, 1800.0
+
+ONE_SECOND = Curve(1.0, 1.0)
+REDUCED = Curve(1.0, 300.0)
+"""KEP-4603 as of 1.31 leaves the maximum at 300 s."""
+RAPID = Curve(0.25, 60.0)
+VERY_FAST = Curve(0.025, 300.0)
+QUARTER = Curve(0.25, 300.0)
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A number of a KEP, and the same number computed."""
+
+    id: str
+    kep: str
+    sentence: str
+    said: float
+    computed: float
+    unit: str
+    how: str
+    contradiction: str = ""
+    """Why the two differ; empty where they agree."""
+
+    @property
+    def agrees(self) -> bool:
+        return not self.contradiction
+
+
+class _Row(NamedTuple):
+    id: str
+    kep: str
+    sentence: str
+    said: float
+    unit: str
+    how: str
+    compute: Callable[[], float]
+    contradiction: str = ""
+
+
+def claims() -> tuple[Claim, ...]:
+    """Every number, in the order of the texts."""
+    return tuple(
+        Claim(
+            id=row.id,
+            kep=row.kep,
+            sentence=row.sentence,
+            said=row.said,
+            computed=row.compute(),
+            unit=row.unit,
+            how=row.how,
+            contradiction=row.contradiction,
+        )
+        for row in _ROWS
+    )
+
+
+def _extra(curve: Curve, end_s: float) -> float:
+    """Restarts by `end_s` beyond those of the default curve."""
+    return advertised(curve, end_s) - advertised(DEFAULT_CURVE, end_s)
+
+
+def _extra_at_cap(curve: Curve, window_s: float = WINDOW_S) -> float:
+    """Restarts in a window beyond those of the default curve, once both are at their maximum."""
+    return window_s / curve.maximum_s - window_s / DEFAULT_CURVE.maximum_s
+
+
+_ROWS = (
+    _Row(
+        "default-first-10s",
+        "KEP-5593",
+        "API requests of a full node today",
+        550,
+        "requests/10 s",
+        "110 pods x 1 restart by 10 s x 5 requests",
+        lambda: PODS * advertised(DEFAULT_CURVE, FIRST_S) * REQUESTS_5593,
+    ),
+    _Row(
+        "one-second-10s",
+        "KEP-5593",
+        "API requests of a full node with a maximum of 1 s",
+        5500,
+        "requests/10 s",
+        "110 pods x 10 restarts x 5 requests",
+        lambda: PODS * advertised(ONE_SECOND, FIRST_S) * REQUESTS_5593,
+    ),
+    _Row(
+        "one-second-first-5min",
+        "KEP-5593",
+        "excess restarts of a pod in the first 5 minutes",
+        305,
+        "restarts",
+        "300 restarts less 4 of today",
+        lambda: _extra(ONE_SECOND, WINDOW_S),
+        "Z7: restarts at least 1 s apart are at most 300 in 300 s, today's included",
+    ),
+    _Row(
+        "one-second-each-5min",
+        "KEP-5593",
+        "excess restarts of a pod in every 5 minutes after that",
+        310,
+        "restarts",
+        "300 restarts less 1 of today",
+        lambda: _extra_at_cap(ONE_SECOND),
+        "Z7: 310 restarts at least 1 s apart take 310 s",
+    ),
+    _Row(
+        "one-second-requests-pod",
+        "KEP-5593",
+        "excess API requests of a pod in 5 minutes",
+        1550,
+        "requests/5 min",
+        "excess restarts x 5 requests",
+        lambda: _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
+        "Z7: follows from 310",
+    ),
+    _Row(
+        "one-second-requests-node",
+        "KEP-5593",
+        "excess API requests of a full node in 5 minutes",
+        170_500,
+        "requests/5 min",
+        "110 pods x excess restarts x 5 requests",
+        lambda: PODS * _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
+        "Z7: follows from 310",
+    ),
+    _Row(
+        "one-second-requests-node-10s",
+        "KEP-5593",
+        "the same in 10 seconds",
+        568,
+        "requests/10 s",
+        "the KEP's own 170,500 in 300 s",
+        lambda: 170_500 * 10 / WINDOW_S,
+        "Z7: 568 is the number of requests a second, not of 10 seconds",
+    ),
+    _Row(
+        "default-first-10s-4603",
+        "KEP-4603",
+        "API requests of a full node today",
+        110,
+        "requests/10 s",
+        "110 pods x 1 restart by 10 s x 1 request",
+        lambda: PODS * advertised(DEFAULT_CURVE, FIRST_S) * REQUESTS_4603,
+    ),
+    _Row(
+        "reduced-first-10s",
+        "KEP-4603",
+        "API requests of a full node with an initial delay of 1 s, at its fastest",
+        330,
+        "requests/10 s",
+        "110 pods x 3 restarts by 10 s x 1 request",
+        lambda: PODS * advertised(REDUCED, FIRST_S) * REQUESTS_4603,
+    ),
+    _Row(
+        "requests-per-restart",
+        "KEP-4603",
+        "API requests of a restart",
+        1,
+        "requests",
+        "KEP-5593's 550 requests for 110 restarts",
+        lambda: float(REQUESTS_5593),
+        "Z6: the two KEPs reckon with 1 and with 5 requests per restart",
+    ),
+    _Row(
+        "reduced-extra",
+        "KEP-4603",
+        "excess restarts of a pod with an initial delay of 1 s",
+        3,
+        "restarts",
+        "restarts by 70 s, less 3 of today",
+        lambda: _extra(REDUCED, 70),
+    ),
+    _Row(
+        "reduced-extra-first-10s",
+        "KEP-4603",
+        "of these, in the first 10 seconds",
+        2,
+        "restarts",
+        "restarts by 10 s, less 1 of today",
+        lambda: _extra(REDUCED, FIRST_S),
+    ),
+    _Row(
+        "quarter-extra",
+        "KEP-4603",
+        "excess restarts of a pod with an initial delay of 250 ms (of 3 to 7 for 1 s to 25 ms)",
+        5,
+        "restarts",
+        "restarts by 70 s, less 3 of today",
+        lambda: _extra(QUARTER, 70),
+    ),
+    _Row(
+        "very-fast-extra",
+        "KEP-4603",
+        "excess restarts of a pod with an initial delay of 25 ms (of 3 to 7 for 1 s to 25 ms)",
+        7,
+        "restarts",
+        "restarts by 70 s, less 3 of today",
+        lambda: _extra(VERY_FAST, 70),
+        "Z9: eight restarts more fit into the 70 s",
+    ),
+    _Row(
+        "rapid-first-10s",
+        "KEP-4603",
+        "API requests of a full node of Rapid pods (250 ms to 60 s) in the first 10 seconds",
+        440,
+        "requests/10 s",
+        "110 pods x 5 restarts by 10 s x 1 request",
+        lambda: PODS * advertised(RAPID, FIRST_S) * REQUESTS_4603,
+        "Z9: restarts come at 0.25, 0.75, 1.75, 3.75 and 7.75 s, which are 5 and not 4",
+    ),
+    _Row(
+        "rapid-at-cap",
+        "KEP-4603",
+        "excess API requests of a full node of Rapid pods at their maximum in 5 minutes",
+        440,
+        "requests/5 min",
+        "110 pods x (5 restarts less 1 of today) x 1 request",
+        lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603,
+    ),
+    _Row(
+        "rapid-at-cap-rate",
+        "KEP-4603",
+        "the same a second",
+        1.4,
+        "requests/s",
+        "440 requests in 300 s, rounded down by the KEP",
+        lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603 / WINDOW_S,
+    ),
+    _Row(
+        "every-10s-5min",
+        "KEP-4603",
+        "restarts by 5 minutes of a container that crashes every 10 s today",
+        4,
+        "restarts",
+        "the free restart included, lives of 10 s",
+        lambda: running(DEFAULT_CURVE, WINDOW_S),
+        "Z5: the KEP does not count the free restart",
+    ),
+    _Row(
+        "every-10s-30min",
+        "KEP-4603",
+        "restarts by 30 minutes of a container that crashes every 10 s today, about",
+        10,
+        "restarts",
+        "the free restart included, lives of 10 s",
+        lambda: running(DEFAULT_CURVE, HALF_HOUR_S),
+    ),
+)

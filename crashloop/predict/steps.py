@@ -1,0 +1,35 @@
+"""A load beside today's curve, at rising numbers of pods: what a prediction is asked for."""
+
+import msgspec
+
+from crashloop.model.config import DEFAULT_CURVE
+from crashloop.predict.costs import Costs
+from crashloop.predict.kep import Claim, claims
+from crashloop.predict.load import Load, Prediction, predict
+
+PREDICTION_FORMAT = "crashloop.prediction/1"
+_STEPS = (1, 5, 10, 20, 40, 80, 110)
+
+
+class Predictions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `crashloop predict` says. A prediction, whose costs were measured and whose rest is arithmetic."""
+
+    format: str = PREDICTION_FORMAT
+    costs: Costs
+    predictions: tuple[Prediction, ...]
+    """At rising numbers of pods per node; the last is the one that was asked for."""
+    today: Prediction
+    """The one that was asked for, with the default curve."""
+    claims: tuple[Claim, ...]
+    """The KEPs' own arithmetic."""
+
+
+def predictions(load: Load, costs: Costs) -> Predictions:
+    """A load, the same with fewer pods, and the same with the default curve."""
+    steps = (*(step for step in _STEPS if step < load.pods), load.pods)
+    return Predictions(
+        costs=costs,
+        predictions=tuple(predict(msgspec.structs.replace(load, pods=step), costs) for step in steps),
+        today=predict(msgspec.structs.replace(load, curve=DEFAULT_CURVE), costs),
+        claims=claims(),
+    )
