@@ -18,6 +18,8 @@ from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
 ANSWER_S = 15.0
+PAGE = 500
+"""Objects in one answer to a list, as kubectl has it."""
 
 _STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
@@ -118,6 +120,11 @@ class KubeApi:
     def list_pods(self, namespace: str, *, label_selector: str) -> bytes:
         """The PodList as it came."""
         return self._read("list pods", "GET", _pods(namespace), query={"labelSelector": label_selector})
+
+    def list_pods_page(self, namespace: str, *, label_selector: str, begin_at: str) -> bytes:
+        """A part of the PodList: the first, or the one that `continue` of the part before names."""
+        query = {"labelSelector": label_selector, "limit": str(PAGE), "continue": begin_at}
+        return self._read("list pods", "GET", _pods(namespace), query=query)
 
     def watch_pods(
         self, namespace: str, *, label_selector: str, resource_version: str, at_most_s: int
@@ -225,6 +232,9 @@ def _spare_near_hosts_the_proxy(settings: Configuration) -> None:
 
 
 def _pods(namespace: str, name: str | None = None) -> str:
+    """Without a namespace: the pods of all."""
+    if not namespace:
+        return "/api/v1/pods"
     return f"/api/v1/namespaces/{namespace}/pods" + (f"/{quote(name)}" if name else "")
 
 

@@ -34,9 +34,10 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodObject(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod; its status is left as it was sent."""
+    """A pod; its spec and its status are left as they were sent."""
 
     metadata: Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
     status: msgspec.Raw = msgspec.Raw(b"{}")
 
 
@@ -67,6 +68,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
 
 class _ListMeta(msgspec.Struct, rename="camel"):
     resource_version: str
+    continue_: str = msgspec.field(default="", name="continue")
 
 
 class _PodList(msgspec.Struct):
@@ -84,9 +86,9 @@ class _Bookmark(msgspec.Struct):
 
 
 class PodWatch:
-    """Lists and watches the pods of a namespace that carry a label."""
+    """Lists and watches the pods of a namespace, or of all for an empty one, that carry a label."""
 
-    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str) -> None:
+    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str = "") -> None:
         self._api = api
         self._namespace = namespace
         self._selector = label_selector
@@ -122,11 +124,16 @@ class PodWatch:
                 self._stopped.wait(RECONNECT_S)
 
     def _listing(self) -> Iterator[Listed | Gap]:
-        raw = self._api.list_pods(self._namespace, label_selector=self._selector)
-        found = msgspec.json.decode(raw, type=_PodList)
+        pages = [self._page("")]
+        while pages[-1].metadata.continue_:
+            pages.append(self._page(pages[-1].metadata.continue_))
         yield from self._connected(time.time_ns(), lost=True)
-        self._version, self._complete_ns = found.metadata.resource_version, time.time_ns()
-        yield Listed(pods=found.items, received_ns=self._complete_ns)
+        self._version, self._complete_ns = pages[-1].metadata.resource_version, time.time_ns()
+        yield Listed(pods=tuple(pod for page in pages for pod in page.items), received_ns=self._complete_ns)
+
+    def _page(self, begin_at: str) -> _PodList:
+        raw = self._api.list_pods_page(self._namespace, label_selector=self._selector, begin_at=begin_at)
+        return msgspec.json.decode(raw, type=_PodList)
 
     def _streaming(self) -> Iterator[Changed | Gap]:
         assert self._version is not None

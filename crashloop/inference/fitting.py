@@ -1,0 +1,182 @@
+"""Which curves fit the waits of a node's crash loops, and how likely each is.
+
+Theory of operation. A candidate is an initial delay and a maximum. Along a chain of waits its counter steps through
+free, initial, 2 initial, ... maximum; where the counter stood when we began to look is not known, but for the first
+restart, which is free, and that restart n has come no further than step n. So all steps a chain may be at are carried
+along, with their probabilities, and each wait keeps those whose window it fits. A wait that fits none objects to the
+candidate, and the chain goes on from anywhere. All candidates are carried along at once, as rows of arrays.
+
+An objection is not yet a contradiction. A kubelet that restarts starts every waiting container at once and forgets all
+counters, so early waits rule a candidate out only if they end more than `ONE_RESTART_S` apart. A start can be held up
+by the node, an image or a device, so late waits do only if they are more than one in ten.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.inference.loops import Wait
+from crashloop.inference.windows import LONGEST_S, chances
+from crashloop.model.config import DEFAULT_CURVE, REDUCED_CURVE, Curve
+from crashloop.spec.version import KubernetesVersion
+
+STEPS = 11
+"""Free, and ten doublings: 1 s reaches 300 s with the tenth."""
+ONE_RESTART_S = 15
+LATE_SHARE = 0.1
+
+_SANE = 0.99
+_STRAY = (1 - _SANE) / LONGEST_S
+"""The chance of a wait that fits nothing: equally small everywhere."""
+_COMMON = 20.0
+"""How much more likely upstream's own curves are before anything was seen than one of the others."""
+
+Numbers = NDArray[np.float64]
+
+
+def grid() -> tuple[Curve, ...]:
+    """All curves that whole seconds of maxContainerRestartPeriod and the gates can select, each once."""
+    found = {
+        Curve(min(base.initial_s, float(maximum)), float(maximum)): None
+        for base in (DEFAULT_CURVE, REDUCED_CURVE)
+        for maximum in range(1, 301)
+    }
+    return tuple(found)
+
+
+_USUAL = frozenset({DEFAULT_CURVE, REDUCED_CURVE, Curve(1.0, 300.0)})
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """How one candidate fared."""
+
+    curve: Curve
+    fits: bool
+    probability: float
+    """Of all candidates, once all waits were seen; only those that fit have any."""
+    early: int
+    late: int
+    """Waits that were too short, or too long, for every step that they may have been at."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """One wait as a candidate explains it."""
+
+    wait: Wait
+    due_s: float
+    """At the most likely step."""
+    objection: str
+    """early, late, or empty."""
+    told: bool
+    """Whether it says anything: it was not disturbed, and nothing can have been forgotten."""
+
+
+class Fitter:
+    """Candidates, and the chains that were held against them."""
+
+    def __init__(self, candidates: Sequence[Curve], version: KubernetesVersion) -> None:
+        self.candidates = tuple(candidates)
+        self.used = 0
+        """Waits that told something, the free first restarts aside."""
+        ladder = [[0.0, *_doublings(curve)] for curve in self.candidates]
+        delays = sorted({due_s for row in ladder for due_s in row})
+        place = {due_s: number for number, due_s in enumerate(delays)}
+        self._due = np.array(ladder)
+        self._earliest = np.floor(self._due)
+        self._chances = np.array([chances(due_s, version) for due_s in delays])
+        self._place = np.array([[place[due_s] for due_s in row] for row in ladder])
+        count = len(self.candidates)
+        self._log = np.zeros(count)
+        self._early, self._late = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
+        self._first_early, self._last_early = np.full(count, np.inf), np.full(count, -np.inf)
+
+    def take(self, chain: Iterable[Wait]) -> list[Reading]:
+        """Hold a chain against every candidate; how the first of them reads it."""
+        readings, steps = [], None
+        for wait in chain:
+            if steps is None:
+                steps = self._beginning(wait.restart)
+            steps, reading = self._step(steps, wait)
+            readings.append(reading)
+        return readings
+
+    def fits(self) -> tuple[Fit, ...]:
+        """Every candidate, the most likely first."""
+        apart = self._last_early - self._first_early > ONE_RESTART_S
+        late = self._late > max(1.0, LATE_SHARE * self.used)
+        fitting = ~(((self._early > 1) & apart) | late)
+        weights = np.array([_COMMON if curve in _USUAL else 1.0 for curve in self.candidates])
+        log = np.where(fitting, self._log + np.log(weights), -np.inf)
+        likely = np.exp(log - log.max()) if fitting.any() else np.zeros(len(log))
+        probability = likely / likely.sum() if fitting.any() else likely
+        found = [
+            Fit(
+                curve=curve,
+                fits=bool(fitting[row]),
+                probability=float(probability[row]),
+                early=int(self._early[row]),
+                late=int(self._late[row]),
+            )
+            for row, curve in enumerate(self.candidates)
+        ]
+        return tuple(sorted(found, key=lambda fit: (-fit.probability, not fit.fits, fit.curve.maximum_s)))
+
+    def _beginning(self, restart: int) -> Numbers:
+        steps = np.zeros((len(self.candidates), STEPS))
+        if restart <= 1:
+            steps[:, 0] = 1.0
+        else:
+            reached = min(restart - 1, STEPS - 1)
+            steps[:, 1 : reached + 1] = 1.0 / reached
+        return steps
+
+    def _step(self, steps: Numbers, wait: Wait) -> tuple[Numbers, Reading]:
+        """Where the counter may stand after a wait, from where it may have stood before."""
+        if wait.may_forget:
+            return self._anywhere(free=wait.disturbed), self._reading(steps, wait, objection="", told=False)
+        self.used += wait.restart > 1
+        chance = _SANE * self._chances[self._place, min(wait.seconds, LONGEST_S - 1)]
+        # What we did not see from its beginning, a restart of the kubelet may have cut short.
+        shortened = (wait.seconds < self._earliest) & (steps > 0) & (not wait.seen_whole)
+        weighed = steps * (chance + shortened * _STRAY)
+        total = weighed.sum(axis=1)
+        stray = total <= 0
+        possible = steps > 0
+        early = stray & np.all(~possible | (wait.seconds < self._earliest), axis=1)
+        self._object(early, stray & ~early, wait)
+        self._log += np.log(np.where(stray, _STRAY, total))
+        objection = ("early" if early[0] else "late") if stray[0] else ""
+        reading = self._reading(steps if stray[0] else weighed, wait, objection=objection, told=True)
+        following = self._doubled(weighed / np.where(stray, 1.0, total)[:, None])
+        if not wait.seen_whole:
+            following[:, 1] += shortened.any(axis=1) * _STRAY
+        following[stray] = self._anywhere()[stray]
+        return following, reading
+
+    def _object(self, early: NDArray[np.bool_], late: NDArray[np.bool_], wait: Wait) -> None:
+        self._early += early
+        self._late += late
+        self._first_early = np.where(early, np.minimum(self._first_early, wait.started_s), self._first_early)
+        self._last_early = np.where(early, np.maximum(self._last_early, wait.started_s), self._last_early)
+
+    def _doubled(self, steps: Numbers) -> Numbers:
+        following = np.zeros_like(steps)
+        following[:, 1:] = steps[:, :-1]
+        following[:, -1] += steps[:, -1]
+        return following
+
+    def _anywhere(self, *, free: bool = False) -> Numbers:
+        """Any delay may come next; none at all only after a change of the container, which gives it a new counter."""
+        steps = np.full((len(self.candidates), STEPS), 1.0 / STEPS)
+        steps[:, 0] *= free
+        return steps
+
+    def _reading(self, steps: Numbers, wait: Wait, *, objection: str, told: bool) -> Reading:
+        due_s = float(self._due[0][int(np.argmax(steps[0]))])
+        return Reading(wait=wait, due_s=due_s, objection=objection, told=told)
+
+
+def _doublings(curve: Curve) -> list[float]:
+    return [min(curve.initial_s * 2.0**step, curve.maximum_s) for step in range(STEPS - 1)]

@@ -1,0 +1,156 @@
+"""What the crash loops of one node say about its curve, and about the curve that it is configured to follow."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from itertools import groupby
+
+import msgspec
+
+from crashloop.inference.fitting import Fit, Fitter, Reading, grid
+from crashloop.inference.loops import CrashLoop, waits_of
+from crashloop.inference.windows import window
+from crashloop.model.config import Curve
+from crashloop.spec.version import KubernetesVersion
+
+MIN_WAITS = 3
+"""Waits beside free first restarts without which nothing is said about a configuration."""
+MAX_OBJECTIONS = 5
+"""Objections that are told in words; more say nothing new."""
+
+
+class Agreement(StrEnum):
+    """Whether a node follows the curve it is configured for."""
+
+    AGREES = "agrees"
+    CONTRADICTS = "contradicts"
+    TOO_LITTLE = "too little evidence"
+    NOT_COMPARED = "not compared"
+    """Its configuration was neither read nor told."""
+
+
+class CurveRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Curves with one initial delay whose maxima lie side by side."""
+
+    initial_s: float
+    lowest_maximum_s: float
+    highest_maximum_s: float
+
+
+class NodeFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found about one node."""
+
+    node: str
+    kubelet_version: str
+    loops: int
+    """Crash loops of which at least one wait was seen."""
+    waits: int
+    used: int
+    """Waits that say something: without free first restarts, and without those that a change or a long run disturbed."""
+    likely: Curve | None
+    """The most likely curve; None if none fits."""
+    confidence: float
+    """Its probability among all curves that maxContainerRestartPeriod in whole seconds can select."""
+    fitting: tuple[CurveRange, ...]
+    """All curves that the waits do not rule out."""
+    configured: Curve | None
+    configured_by: str = ""
+    """configz, or the profile that was told."""
+    agreement: Agreement
+    objections: tuple[str, ...] = ()
+    """Waits that the configured curve does not allow, in words."""
+    note: str = ""
+    """Why waits of the node were not used."""
+
+
+def judge_node(
+    node: str,
+    loops: Sequence[CrashLoop],
+    version: KubernetesVersion,
+    *,
+    configured: Curve | None = None,
+    configured_by: str = "",
+    disturbed: str = "",
+) -> NodeFinding:
+    """Infer the node's curve and compare it with the configured one. `version` is the kubelet's.
+
+    `disturbed` says why the kubelet's counters were lost meanwhile; then nothing is held against it.
+    """
+    fitter = fitted(loops, grid(), version)
+    fits = fitter.fits()
+    fitting = tuple(fit.curve for fit in fits if fit.fits)
+    objections: tuple[str, ...] = ()
+    agreement = Agreement.NOT_COMPARED
+    if configured is not None:
+        (own,) = fitted(loops, (configured,), version).fits()
+        objections = tuple(_objections(loops, configured, version))[:MAX_OBJECTIONS]
+        agreement = _agreement(own, fitter.used, disturbed)
+    return NodeFinding(
+        node=node,
+        kubelet_version=str(version),
+        loops=len(loops),
+        waits=waits_of(loops),
+        used=fitter.used,
+        likely=fits[0].curve if fitting and fitter.used else None,
+        confidence=fits[0].probability if fitter.used else 0.0,
+        fitting=ranges(fitting),
+        configured=configured,
+        configured_by=configured_by,
+        agreement=agreement,
+        objections=objections if agreement is Agreement.CONTRADICTS else (),
+        note=disturbed,
+    )
+
+
+def fitted(loops: Iterable[CrashLoop], candidates: Sequence[Curve], version: KubernetesVersion) -> Fitter:
+    """The candidates with all chains held against them."""
+    fitter = Fitter(candidates, version)
+    for loop in loops:
+        for chain in loop.chains:
+            fitter.take(chain)
+    return fitter
+
+
+def readings(loop: CrashLoop, curve: Curve, version: KubernetesVersion) -> tuple[Reading, ...]:
+    """The waits of a loop as one curve explains them."""
+    fitter = Fitter((curve,), version)
+    return tuple(reading for chain in loop.chains for reading in fitter.take(chain))
+
+
+def ranges(curves: Iterable[Curve]) -> tuple[CurveRange, ...]:
+    """The same curves with neighbours drawn together; the initial delays rise."""
+    found = []
+    in_order = sorted(curves, key=lambda curve: (curve.initial_s, curve.maximum_s))
+    for initial_s, alike in groupby(in_order, key=lambda curve: curve.initial_s):
+        maxima = [curve.maximum_s for curve in alike]
+        first = last = maxima[0]
+        for maximum_s in maxima[1:]:
+            if maximum_s > last + 1:
+                found.append(CurveRange(initial_s=initial_s, lowest_maximum_s=first, highest_maximum_s=last))
+                first = maximum_s
+            last = maximum_s
+        found.append(CurveRange(initial_s=initial_s, lowest_maximum_s=first, highest_maximum_s=last))
+    return tuple(found)
+
+
+def _agreement(own: Fit, used: int, disturbed: str) -> Agreement:
+    if used < MIN_WAITS or disturbed:
+        return Agreement.TOO_LITTLE
+    return Agreement.AGREES if own.fits else Agreement.CONTRADICTS
+
+
+def _objections(loops: Iterable[CrashLoop], curve: Curve, version: KubernetesVersion) -> Iterable[str]:
+    for loop in loops:
+        for reading in readings(loop, curve, version):
+            wait = reading.wait
+            came = f"{loop.name}: restart {wait.restart} came {wait.seconds} s after the exit"
+            if reading.objection == "early":
+                yield f"{came}; {reading.due_s:g} s was due at least."
+            elif reading.objection == "late":
+                yield f"{came}; {reading.due_s:g} s was due, and {window(reading.due_s, version).latest} s at the latest."
+
+
+def worst(findings: Iterable[NodeFinding]) -> Agreement:
+    """What stands for all nodes that were compared; too little evidence for none."""
+    found = {finding.agreement for finding in findings}
+    order = (Agreement.CONTRADICTS, Agreement.TOO_LITTLE, Agreement.AGREES)
+    return next((each for each in order if each in found), Agreement.TOO_LITTLE)
