@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from crashloop.errors import UsageError
 from crashloop.stress.order import ORDER_VARIABLE, WORKER_VARIABLE
@@ -19,6 +20,14 @@ LOOPBACK = "127.0.0.1"
 
 _ASKED = (0, -signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM)
 """Exit codes of a generator that was asked to end, or is done."""
+
+
+class Death(NamedTuple):
+    """A process of the load generator that has ended before its time."""
+
+    sentence: str
+    worker: int | None
+    """The number of the worker; None if it was the process that leads."""
 
 
 class Generator:
@@ -52,14 +61,18 @@ class Generator:
         """Whether the process that leads has ended."""
         return self._processes["generator"].poll() is not None
 
-    def deaths(self) -> Iterator[str]:
-        """Processes that have ended otherwise than by being done, one sentence each, each once."""
+    def deaths(self) -> Iterator[Death]:
+        """Processes that have ended otherwise than by being done or asked to, each once."""
         for name, process in self._processes.items():
             code = process.poll()
             if code is not None and code not in _ASKED and name not in self._told:
                 self._told.add(name)
                 how = f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"exit code {code}"
-                yield f"The {name} of the load ended with {how}; see {self._log(name).name}."
+                number = name.removeprefix("worker ")
+                yield Death(
+                    f"The {name} of the load ended with {how}; see load/{self._log(name).name}.",
+                    int(number) if number.isdecimal() else None,
+                )
 
     def stop(self, *, within_s: float) -> None:
         """Let the load take away what it has made, and end. What has not ended in time is killed."""

@@ -1,6 +1,10 @@
-"""What happened to a run besides its load: interruptions, processes that ended, disturbances on purpose. Pure data."""
+"""What happened to a run besides its load: interruptions, processes that ended, disturbances on purpose."""
 
+import threading
+import time
+from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 
 import msgspec
 
@@ -26,3 +30,18 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     t_ns: int
     cause: Cause
     sentence: str
+
+
+class Incidents:
+    """Writes incidents down and tells them, from any thread."""
+
+    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+        self._path = path
+        self._say = say
+        self._lock = threading.Lock()
+
+    def note(self, cause: Cause, sentence: str) -> None:
+        incident = Incident(t_ns=time.time_ns(), cause=cause, sentence=sentence)
+        with self._lock, self._path.open("ab") as file:
+            file.write(msgspec.json.encode(incident) + b"\n")
+        self._say(f"{cause.value}: {sentence}")

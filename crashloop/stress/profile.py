@@ -45,6 +45,13 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     settle_s: float = 5.0
     """Time between the last user's coming and the begin of the measurement."""
     arm: Literal["", "baseline", "treatment"] = ""
+    mix: str = ""
+    """What tells stages of one name apart, such as `25 % succeeding`; arms are compared within it."""
+
+    @property
+    def label(self) -> str:
+        """For people: name and mix."""
+        return f"{self.name}, {self.mix}" if self.mix else self.name
 
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= 7200:

@@ -1,0 +1,78 @@
+"""All that is recorded of a stress run: histories of the pods by every channel, and metrics of every component."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from crashloop.cluster.provider import Capability, Node
+from crashloop.history.event import Event
+from crashloop.measure.measuring import Measuring
+from crashloop.observe.kubelet_log import KubeletProcess
+from crashloop.observe.lifeline import Lifeline
+from crashloop.observe.nodes import node_event, read_configz
+from crashloop.observe.rig import Rig
+from crashloop.slo.rows import SloRow, families_of
+from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.folder import StressDir
+from crashloop.stress.plan import StressPlan
+from crashloop.stress.session import StormSession
+from crashloop.stress.site import Site
+
+LAST_WORDS_S = 2.0
+"""How long after the load the runtime and the kubelets may still tell of it."""
+
+
+class Evidence:
+    """Records from `recording` to its end."""
+
+    def __init__(self, run: StressDir, plan: StressPlan, rows: tuple[SloRow, ...], site: Site) -> None:
+        """`rows` say which metrics are kept besides those that always are."""
+        self._site = site
+        nodes = {name: (node, plan.kubelet(name)) for name, node in site.nodes.items()}
+        self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
+        self._about: dict[str, Event] = {}
+        self.session = StormSession(
+            plan.profile.loads, nodes, site.info, run.history, lambda node: (self._about[node],)
+        )
+        self._rig = Rig(site.api, site.namespace, site.run, self.session, self._kubelet_restarted)
+        self._measuring = Measuring(
+            site.api,
+            msgspec.structs.replace(site.info, nodes=tuple(site.nodes.values())),
+            run.metrics_dir,
+            interval_s=plan.profile.scrape_every_s,
+            families=families_of(rows),
+        )
+
+    @contextmanager
+    def recording(self, lifeline: Lifeline) -> Iterator[None]:
+        """Record; afterwards every history is sealed."""
+        self._rig.start()
+        try:
+            self._rig.add_nodes(self._site.info)
+            self._about = {node.name: self._describe(node) for node in self._site.nodes.values()}
+            with self._measuring:
+                yield
+                lifeline.broken.wait(LAST_WORDS_S)
+        finally:
+            self._rig.stop()
+            reason = "interrupted" if lifeline.broken.is_set() else "deadline"
+            self.session.close(reason, "the run has ended")
+
+    def add_harness(self, pid: int) -> None:
+        """A process whose CPU is the harness's."""
+        self._measuring.add_harness(pid)
+
+    def scrape(self) -> None:
+        """Scrape everything at once, for the edge of what is measured."""
+        self._measuring.scrape_now()
+
+    def _describe(self, node: Node) -> Event:
+        can_tell = Capability.CONFIGZ in self._site.info.capabilities
+        configz = read_configz(self._site.api, node.name) if can_tell else None
+        return node_event(node.name, self._kubelets[node.name], configz, self._rig.process(node.name))
+
+    def _kubelet_restarted(self, name: str, process: KubeletProcess) -> None:
+        event = node_event(name, self._kubelets[name], None, process)
+        self._about[name] = event
+        self.session.node(name, event)

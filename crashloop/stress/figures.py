@@ -1,0 +1,74 @@
+"""The figures of one stage: what was put on the node, what that took, and how it was borne. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from crashloop.slo.estimates import percentile_of
+from crashloop.slo.events import SAMPLES, in_groups
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import Lifecycle, Phase
+from crashloop.stress.readings import highest, labelled, per_second, restart_times_ns, rounded, within
+
+COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
+HEALTHY = ("healthy",)
+CRASHING = ("crasher",)
+
+
+def figures(
+    phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], *, node: str | None = None
+) -> dict[str, float | None]:
+    """Figures of a stretch, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes."""
+    from_ns, to_ns = phase.from_ns, phase.to_ns
+    pods = [pod for pod in lifecycles if node in (None, pod.node)]
+    restarts = within(restart_times_ns(pods), from_ns, to_ns)
+    of_node = [each for each in scrapes if node in (None, each.source.node)]
+    requests = per_second(of_node, "kubelet", "rest_client_requests_total", from_ns, to_ns)
+    found: dict[str, float | None] = {
+        "restarts_per_s": restarts / phase.seconds,
+        "kubelet_requests_per_s": requests,
+        "apiserver_requests_per_s": per_second(scrapes, "apiserver", "apiserver_request_total", from_ns, to_ns),
+    }
+    for component in COMPONENTS:
+        wanted = {"component": component} | ({"node": node} if node and component in ("kubelet", "runtime") else {})
+        selects = labelled(**wanted)
+        cores = per_second(scrapes, "processes", "component_cpu_seconds_total", from_ns, to_ns, selects)
+        found[f"{component}_cpu_cores"] = cores
+        memory = highest(scrapes, "processes", "component_resident_memory_bytes", from_ns, to_ns, selects)
+        found[f"{component}_memory_mib"] = None if memory is None else memory / 2**20
+    found["host_busy_share"] = _busy(scrapes, from_ns, to_ns)
+    found["harness_share"] = _share(found)
+    found |= _percentiles("startup", "pod-startup", in_groups(pods, HEALTHY), phase)
+    found |= _percentiles("lateness", "restart-lateness", in_groups(pods, CRASHING), phase)
+    return rounded(found)
+
+
+def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> list[float]:
+    """The values of single events that began in a stretch and came to their end."""
+    return [
+        event.value
+        for pod in pods
+        for event in SAMPLES[kind].events(pod)
+        if event.value is not None and phase.from_ns <= event.t_ns < phase.to_ns
+    ]
+
+
+def _percentiles(name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase) -> dict[str, float | None]:
+    values = samples_of(kind, pods, phase)
+    return {
+        f"{name}_samples": float(len(values)),
+        f"{name}_p50_s": percentile_of(values, 50) if values else None,
+        f"{name}_p99_s": percentile_of(values, 99) if values else None,
+    }
+
+
+def _busy(scrapes: Sequence[Scrapes], from_ns: int, to_ns: int) -> float | None:
+    busy = per_second(scrapes, "processes", "host_cpu_seconds_total", from_ns, to_ns, labelled(mode="busy"))
+    idle = per_second(scrapes, "processes", "host_cpu_seconds_total", from_ns, to_ns, labelled(mode="idle"))
+    return None if busy is None or idle is None or busy + idle <= 0 else busy / (busy + idle)
+
+
+def _share(found: dict[str, float | None]) -> float | None:
+    """CPU of the harness, divided by that of kubelets and runtimes."""
+    harness, kubelet, runtime = (found[f"{each}_cpu_cores"] for each in ("harness", "kubelet", "runtime"))
+    if harness is None or kubelet is None or runtime is None or kubelet + runtime <= 0:
+        return None
+    return harness / (kubelet + runtime)

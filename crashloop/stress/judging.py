@@ -1,0 +1,193 @@
+"""Judging a stress run from its directory alone, right after the run or years later: slo.json and its views."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from crashloop.analysis import curve_in_words
+from crashloop.errors import UsageError
+from crashloop.measure.files import load_rows, load_scrapes, write_lifecycles
+from crashloop.report.stress_results import (
+    NodeResult,
+    RowText,
+    StageResult,
+    StressResults,
+    exit_code_of,
+    outcome_of,
+)
+from crashloop.slo.judge import judge
+from crashloop.slo.rows import ConservationSli, SloRow
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.arrivals import open_models
+from crashloop.stress.checks import checks
+from crashloop.stress.comparing import Seen, comparisons
+from crashloop.stress.curves import load_curves
+from crashloop.stress.figures import figures
+from crashloop.stress.folder import StressDir
+from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.order import Order
+from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
+from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import Slos
+from crashloop.stress.recorded import read_recorded
+from crashloop.stress.timeline import dots, timeline
+
+WHOLE = "whole run"
+
+
+def rows_of(slos: Slos) -> tuple[SloRow, ...]:
+    """The rows that a profile asks for. Raises UsageError for a file or an id that there is not."""
+    rows = load_rows(*slos.files)
+    known = {row.id for row in rows}
+    for name in (*slos.without, *slos.report):
+        if name != "*" and name not in known:
+            raise UsageError(f"SLO {name!r}: no row of {', '.join(slos.files)} has that id.")
+    shown = known if "*" in slos.report else set(slos.report)
+    return tuple(
+        msgspec.structs.replace(row, mode="report") if row.id in shown else row
+        for row in rows
+        if row.id not in slos.without
+    )
+
+
+def judge_run(run: StressDir) -> StressResults:
+    """Judge the whole run anew. Raises UsageError if its plan cannot be read, OSError if its evidence cannot."""
+    plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
+    rows = rows_of(plan.profile.slos)
+    recorded = read_recorded(run, plan)
+    if run.metrics_dir.exists():
+        write_lifecycles(run.metrics_dir, recorded.lifecycles)
+    scrapes = load_scrapes(run.metrics_dir)
+    began = began_ns(marks) or round(info.started.timestamp() * 1e9)
+    ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
+    measured = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
+    hosts = _hosts(run)
+    verdicts = (
+        *checks(plan, measured, recorded, incidents),
+        *_judged(rows, measured, scrapes, recorded.lifecycles, whole=(began, ended)),
+    )
+    outcome = outcome_of(verdicts)
+    interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
+    seen = Seen(plan, hosts, scrapes, recorded.lifecycles)
+    return StressResults(
+        profile=plan.profile.name,
+        description=plan.profile.description,
+        provider=plan.provider,
+        kubernetes_version=plan.kubernetes_version,
+        crashloop_version=info.crashloop_version,
+        run=run.root.name,
+        started=info.started,
+        finished=max(info.started, datetime.fromtimestamp(ended / 1e9, UTC)),
+        outcome=outcome,
+        exit_code=exit_code_of(outcome, interrupted=interrupted),
+        verdicts=verdicts,
+        rows=tuple(_text(row) for row in rows),
+        nodes=tuple(_nodes(plan, hosts)),
+        stages=tuple(_stage(each, scrapes, recorded.lifecycles, began) for each in measured),
+        series=timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
+        dots=dots(recorded.lifecycles, began_ns=began),
+        curves=load_curves(recorded.lifecycles, _profiles(plan, hosts).__getitem__),
+        comparisons=comparisons(seen, measured),
+        arrivals=open_models(plan.profile.loads, run.operations()),
+        incidents=tuple(
+            f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
+        ),
+        totals=_totals(recorded.lifecycles, recorded.events),
+        environment=_environment(run),
+    )
+
+
+def _judged(
+    rows: Iterable[SloRow],
+    measured: Sequence[Measurement],
+    scrapes: Sequence[Scrapes],
+    lifecycles: Sequence[Lifecycle],
+    *,
+    whole: tuple[int, int],
+) -> Iterable[SloVerdict]:
+    """What is conserved is conserved over the whole run; everything else is judged on what was measured."""
+    of_stages = Measured(
+        phases=tuple(each.phase for each in measured), scrapes=tuple(scrapes), lifecycles=tuple(lifecycles)
+    )
+    everything = Phase(name=WHOLE, from_ns=whole[0], to_ns=whole[1])
+    of_run = msgspec.structs.replace(of_stages, phases=(everything,))
+    return (judge(row, of_run if isinstance(row.sli, ConservationSli) else of_stages) for row in rows)
+
+
+def _stage(
+    measured: Measurement, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], began: int
+) -> StageResult:
+    stage, phase = measured.stage, measured.phase
+    return StageResult(
+        name=stage.name,
+        mix=stage.mix,
+        arm=stage.arm,
+        from_s=round((phase.from_ns - began) / 1e9, 2),
+        to_s=round((phase.to_ns - began) / 1e9, 2),
+        users={name: int(count) for name, count in stage.users.items()},
+        figures=figures(phase, scrapes, lifecycles),
+    )
+
+
+def _text(row: SloRow) -> RowText:
+    percentile = f"p{row.percentile:g} " if row.percentile is not None else ""
+    promise = f"{percentile}{row.target.word} {row.target.bound:g} {row.target.unit}"
+    return RowText(id=row.id, definition=row.definition, source=row.source, promise=promise)
+
+
+def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
+    version = KubernetesVersion.parse(plan.kubernetes_version)
+    for node, kubelet in zip(plan.profile.nodes, plan.kubelets, strict=True):
+        yield NodeResult(
+            name=hosts.get(node.name, node.name),
+            profile=kubelet.name,
+            arm=node.arm,
+            config=kubelet.config,
+            curve=curve_in_words(kubelet, version),
+        )
+
+
+def _profiles(plan: StressPlan, hosts: dict[str, str]) -> dict[str, str]:
+    """Kubelet profile by the name of the Node object."""
+    return {host: plan.kubelet(node).name for node, host in hosts.items()}
+
+
+def _hosts(run: StressDir) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(run.order_json.read_bytes(), type=Order).hosts
+    except FileNotFoundError:
+        return {}
+
+
+def _cut_ns(incidents: Iterable[Incident]) -> int | None:
+    """When the load was cut short; None if it was not."""
+    cut = (Cause.LOAD, Cause.INTERRUPTED, Cause.CLUSTER)
+    return min((each.t_ns for each in incidents if each.cause in cut), default=None)
+
+
+def _last_ns(lifecycles: Iterable[Lifecycle], scrapes: Iterable[Scrapes]) -> int:
+    seen = (pod.deleted_ns or pod.seen_until_ns or 0 for pod in lifecycles)
+    return max([*seen, *(each.t_ns[-1] for each in scrapes if each.t_ns)], default=0)
+
+
+def _totals(lifecycles: Sequence[Lifecycle], events: int) -> dict[str, float]:
+    starts = sum(len(moments) for pod in lifecycles for moments in pod.starts_ns.values())
+    containers = sum(1 for pod in lifecycles for moments in pod.starts_ns.values() if moments)
+    return {
+        "pods": len(lifecycles),
+        "container_starts": starts,
+        "restarts": starts - containers,
+        "history_events": events,
+    }
+
+
+def _environment(run: StressDir) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(run.environment_json.read_bytes())
+    except FileNotFoundError:
+        return {}
+    return found

@@ -1,0 +1,80 @@
+"""What metrics came to, over a stretch of a run and along it. Pure: numbers from scrapes and lifecycles."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.slo.increase import growths, values_at, window_of
+from crashloop.slo.scrapes import Labels, Scrapes
+from crashloop.slo.types import Lifecycle
+
+Selector = Callable[[Labels], bool]
+
+
+def per_second(
+    scrapes: Iterable[Scrapes], source: str, metric: str, from_ns: int, to_ns: int, selects: Selector = lambda _: True
+) -> float | None:
+    """Growth a second of a counter, over all nodes; None where nothing was scraped that could tell."""
+    rates = []
+    for each in scrapes:
+        window = window_of(each, from_ns, to_ns) if each.source.source == source else None
+        if window is not None and window.seconds > 0:
+            rates.append(sum(growth.total for growth in growths(each, metric, window, selects)) / window.seconds)
+    return sum(rates) if rates else None
+
+
+def highest(
+    scrapes: Iterable[Scrapes], source: str, metric: str, from_ns: int, to_ns: int, selects: Selector = lambda _: True
+) -> float | None:
+    """The highest value of a gauge in a stretch; None where it has none."""
+    found = []
+    for each in scrapes:
+        window = window_of(each, from_ns, to_ns) if each.source.source == source else None
+        if window is not None:
+            found += [
+                float(series.values.max()) for series in values_at(each, metric, window, selects) if len(series.values)
+            ]
+    return max(found, default=None)
+
+
+def along(
+    scrapes: Scrapes, metric: str, selects: Selector = lambda _: True
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Growth a second of a counter from scrape to scrape: when each step ended (UTC ns), and its rate."""
+    times = np.asarray(scrapes.t_ns, dtype=np.int64)
+    window = window_of(scrapes, int(times[0]), int(times[-1])) if len(times) > 1 else None
+    if window is None:
+        return times[:0], np.zeros(0)
+    steps = np.zeros(len(times) - 1)
+    for growth in growths(scrapes, metric, window, selects):
+        steps += growth.steps
+    spans_s = np.maximum(np.diff(times) / 1e9, 1e-3)
+    return times[1:], steps / spans_s
+
+
+def labelled(**wanted: str) -> Selector:
+    """Series with these labels."""
+    return lambda labels: all(labels.get(name) == value for name, value in wanted.items())
+
+
+def restart_times_ns(lifecycles: Iterable[Lifecycle], node: str | None = None) -> NDArray[np.int64]:
+    """When containers restarted, by ground truth, in order; of all nodes, or of one."""
+    times = [
+        came_ns
+        for pod in lifecycles
+        if node in (None, pod.node)
+        for each in pod.restarts
+        if (came_ns := each.created_ns if each.started_ns is None else each.started_ns) is not None
+    ]
+    return np.sort(np.asarray(times, dtype=np.int64))
+
+
+def within(times: NDArray[np.int64], from_ns: int, to_ns: int) -> int:
+    """How many of the times lie in a stretch."""
+    return int(np.searchsorted(times, to_ns) - np.searchsorted(times, from_ns))
+
+
+def rounded(values: Mapping[str, float | None], digits: int = 4) -> dict[str, float | None]:
+    """Numbers without digits that nobody reads."""
+    return {name: None if value is None else round(value, digits) for name, value in values.items()}

@@ -1,0 +1,117 @@
+"""What a stress run has recorded, read from its directory: every pod as a lifecycle, and what its history lacks."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from crashloop.history.event import Channel
+from crashloop.history.recording import Recording
+from crashloop.history.reduction import read_recording
+from crashloop.model.config import Curve, effective_curve
+from crashloop.model.gates import effective_gates, kubelet_version
+from crashloop.model.restart import Decision, decide
+from crashloop.slo.lifecycles import Promise, lifecycles
+from crashloop.slo.types import Lifecycle
+from crashloop.spec.policy import Action
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import PodScenario
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.folder import StressDir
+from crashloop.stress.loads import AnyLoad, Crash, group, load_of
+from crashloop.stress.plan import StressPlan
+
+
+class Recorded(msgspec.Struct, kw_only=True):
+    """All pods of a run."""
+
+    lifecycles: tuple[Lifecycle, ...]
+    lacking: tuple[str, ...]
+    """What histories lack, one sentence each."""
+    events: int
+    """Lines of all histories."""
+
+
+def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
+    """Read every history of the run. Raises OSError if one cannot be read."""
+    deletions_ns = {each.pod: each.sent_ns for each in run.operations() if each.what == "delete"}
+    found: list[Lifecycle] = []
+    lacking: list[str] = []
+    events = 0
+    for path in sorted(run.history_dir.glob("*.jsonl")):
+        with path.open("rb") as lines:
+            recording = read_recording(lines)
+        load = plan.profile.loads[load_of(path.stem, tuple(plan.profile.loads)) or ""]
+        found.extend(_seen_until(each, deletions_ns) for each in lifecycles_of(recording, load, plan))
+        lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
+        events += recording.events
+    return Recorded(lifecycles=tuple(found), lacking=tuple(lacking), events=events)
+
+
+def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tuple[Lifecycle, ...]:
+    """The pods of a history, with what was due and what was expected by the model."""
+    kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
+    scenario = recording.begin.scenario if recording.begin else None
+    decided = _Decided(scenario, kubelet, version) if isinstance(scenario, PodScenario) else None
+    return lifecycles(
+        recording,
+        group=group(load),
+        promise=_promise(recording, load, kubelet, version),
+        expects=decided.restarts if decided else None,
+        triggers=decided.restarts_all if decided else None,
+    )
+
+
+def _seen_until(pod: Lifecycle, deletions_ns: Mapping[str, int]) -> Lifecycle:
+    """Nothing is due any more once a pod's deletion was asked for."""
+    asked_ns = deletions_ns.get(pod.pod)
+    if asked_ns is None:
+        return pod
+    until_ns = asked_ns if pod.seen_until_ns is None else min(asked_ns, pod.seen_until_ns)
+    return msgspec.structs.replace(pod, seen_until_ns=until_ns)
+
+
+def shortcomings(recording: Recording) -> Iterator[str]:
+    """Why a history may not tell of every restart."""
+    yield from (f"line {damage.line}: {damage.problem}" for damage in recording.broken)
+    for lost in (gap for gap in recording.gaps if gap.lost and gap.channel == Channel.RUNTIME):
+        yield f"the runtime was not heard for {(lost.to_ns - lost.from_ns) / 1e9:.1f} s ({lost.reason})"
+    for pod in recording.pods:
+        for container, instances in pod.containers.items():
+            unseen = sum(1 for each in instances[:-1] if each.start is None or each.exit is None)
+            if unseen:
+                yield f"start or exit of {unseen} instances of {container!r} was not seen"
+
+
+class _Decided:
+    """The model's decision about each exit."""
+
+    def __init__(self, scenario: PodScenario, kubelet: KubeletProfile, version: KubernetesVersion) -> None:
+        self._pod = scenario.pod
+        self._gates = effective_gates(kubelet, version)
+        self._version = kubelet_version(kubelet, version)
+
+    def restarts(self, container: str, exit_code: int | None) -> bool:
+        return exit_code is not None and self._decide(container, exit_code) is not Decision.STOP
+
+    def restarts_all(self, container: str, exit_code: int | None) -> bool:
+        return exit_code is not None and self._decide(container, exit_code) is Decision.RESTART_ALL
+
+    def _decide(self, container: str, exit_code: int) -> Decision:
+        found = self._pod.container(container)
+        return decide(self._pod, found, exit_code, gates=self._gates, version=self._version).decision
+
+
+def _promise(
+    recording: Recording, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion
+) -> Promise | None:
+    """What is due after each exit; nothing is said of pods in which kills or RestartAllContainers end lives."""
+    kills = not isinstance(load, Crash) or (load.rule is not None and load.rule.action is Action.RESTART_ALL_CONTAINERS)
+    curve = effective_curve(kubelet, version)
+    if kills or not isinstance(curve, Curve):
+        return None
+    restarts = (node.data.kubelet_started_ns for node in recording.nodes[1:])
+    return Promise(
+        curve=curve,
+        version=kubelet_version(kubelet, version),
+        counter_lost_ns=tuple(started_ns for started_ns in restarts if started_ns is not None),
+    )

@@ -1,0 +1,116 @@
+"""The load along time: lines and dots of the report. Pure. Times are seconds since the load began."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.report.stress_results import Dots, Point, Series
+from crashloop.slo.events import SAMPLES
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import Lifecycle
+from crashloop.stress.readings import along, labelled, restart_times_ns
+
+BIN_S = 5.0
+MAX_POINTS = 400
+"""Points of a line, and dots of a kind; beyond it bins are widened, and dots thinned out evenly."""
+STARTUP_TARGET_S = 5.0
+"""kubernetes/community sig-scalability/slos/pod_startup_latency.md."""
+
+
+def timeline(
+    scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], *, began_ns: int, ended_ns: int
+) -> tuple[Series, ...]:
+    """Every line."""
+    return tuple(each for each in (*_events(lifecycles, began_ns, ended_ns), *_rates(scrapes, began_ns)) if each.points)
+
+
+def dots(lifecycles: Sequence[Lifecycle], *, began_ns: int) -> tuple[Dots, ...]:
+    """Start-up of each healthy pod, and lateness of each restart, by node."""
+    found = []
+    for name, kind, groups, target in (
+        ("start-up of healthy pods", "pod-startup", ("healthy",), STARTUP_TARGET_S),
+        ("restart lateness", "restart-lateness", ("crasher",), None),
+    ):
+        for node in _nodes(lifecycles):
+            pods = [pod for pod in lifecycles if pod.node == node and pod.group in groups]
+            points = sorted(
+                ((event.t_ns - began_ns) / 1e9, event.value)
+                for pod in pods
+                for event in SAMPLES[kind].events(pod)
+                if event.value is not None
+            )
+            if points:
+                found.append(Dots(name=name, node=node, unit="s", target=target, points=_thinned(points)))
+    return tuple(found)
+
+
+def _events(lifecycles: Sequence[Lifecycle], began_ns: int, ended_ns: int) -> Iterator[Series]:
+    width_s = max(BIN_S, (ended_ns - began_ns) / 1e9 / MAX_POINTS)
+    edges = np.arange(0.0, (ended_ns - began_ns) / 1e9 + width_s, width_s)
+    for node in _nodes(lifecycles):
+        times_s = (restart_times_ns(lifecycles, node) - began_ns) / 1e9
+        counts, _ = np.histogram(times_s, bins=edges)
+        yield Series(
+            name="restarts", node=node, unit="restarts/s", points=_points(edges[:-1] + width_s / 2, counts / width_s)
+        )
+        yield Series(
+            name="pods", node=node, unit="pods", points=_points(edges, _present(lifecycles, node, began_ns, edges))
+        )
+
+
+def _present(
+    lifecycles: Sequence[Lifecycle], node: str, began_ns: int, at_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How many pods there are at each moment."""
+    pods = [pod for pod in lifecycles if pod.node == node and pod.asked_ns is not None]
+    came = np.sort(np.asarray([((pod.asked_ns or 0) - began_ns) / 1e9 for pod in pods]))
+    went = np.sort(np.asarray([(pod.deleted_ns - began_ns) / 1e9 for pod in pods if pod.deleted_ns is not None]))
+    return (np.searchsorted(came, at_s, "right") - np.searchsorted(went, at_s, "right")).astype(np.float64)
+
+
+def _rates(scrapes: Sequence[Scrapes], began_ns: int) -> Iterator[Series]:
+    for each in scrapes:
+        if not each.t_ns:
+            continue
+        if each.source.source == "processes":
+            for component, node in _components(each):
+                line = along(each, "component_cpu_seconds_total", labelled(component=component, node=node))
+                yield _rate(f"CPU: {component}", node, "cores", line, began_ns)
+        elif each.source.source == "apiserver":
+            yield _rate(
+                "requests to the API server", "", "requests/s", along(each, "apiserver_request_total"), began_ns
+            )
+        elif each.source.source == "kubelet":
+            line = along(each, "rest_client_requests_total")
+            yield _rate("requests of the kubelet", each.source.node, "requests/s", line, began_ns)
+
+
+def _components(scrapes: Scrapes) -> list[tuple[str, str]]:
+    labels = (each.labels for each in scrapes.series if each.name == "component_cpu_seconds_total")
+    return sorted({(each.get("component", ""), each.get("node", "")) for each in labels})
+
+
+def _rate(
+    name: str, node: str, unit: str, line: tuple[NDArray[np.int64], NDArray[np.float64]], began_ns: int
+) -> Series:
+    times, rates = line
+    return Series(name=name, node=node, unit=unit, points=_points((times - began_ns) / 1e9, rates))
+
+
+def _points(times_s: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[Point, ...]:
+    pairs = zip(times_s.tolist(), values.tolist(), strict=True)
+    return _thinned([(round(t_s, 2), round(value, 4)) for t_s, value in pairs])
+
+
+def _thinned(points: Sequence[Point]) -> tuple[Point, ...]:
+    """At most MAX_POINTS of them, the largest of each bunch: what is worst is never left out."""
+    if len(points) <= MAX_POINTS:
+        return tuple((round(t_s, 2), round(value, 4)) for t_s, value in points)
+    bunches = np.array_split(np.arange(len(points)), MAX_POINTS)
+    kept = (max((points[index] for index in bunch), key=lambda point: point[1]) for bunch in bunches)
+    return tuple((round(t_s, 2), round(value, 4)) for t_s, value in kept)
+
+
+def _nodes(lifecycles: Sequence[Lifecycle]) -> list[str]:
+    return sorted({pod.node for pod in lifecycles})
