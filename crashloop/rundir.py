@@ -121,6 +121,14 @@ def new_run_path(runs: Path, suite: str, now: datetime) -> Path:
     return path
 
 
+def point_latest_at(path: Path) -> None:
+    """Make `latest` beside a run directory lead to it."""
+    latest = path.parent / "latest"
+    partial = path.parent / f".latest.{path.name}"
+    partial.symlink_to(path.name)
+    partial.replace(latest)
+
+
 def read_document(path: Path, kind: type[T], supported: str) -> T:
     """A JSON file of a run directory. Raises UsageError if it is missing, damaged or of another format."""
     try:
