@@ -106,7 +106,7 @@ def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     try:
         return _Part(facts, obstacles, tuple(results(row, measured, window)))
     except ObservationError as missing:
-        return _Part(facts, (*obstacles, f"In phase {window.name} {missing}"), ())
+        return _Part(facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:

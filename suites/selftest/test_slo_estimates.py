@@ -1,0 +1,113 @@
+"""Percentiles are samples that were seen; intervals hold them, and the same samples give the same interval."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crashloop.slo.estimates import (
+    least_samples,
+    percentile_interval,
+    percentile_of,
+    rank,
+    ratio_interval,
+    wilson,
+)
+
+SAMPLES = st.lists(st.floats(min_value=0, max_value=1e6), min_size=1, max_size=200)
+PERCENTILES = st.sampled_from([1, 25, 50, 90, 99, 99.9])
+
+
+@pytest.mark.parametrize(
+    ("percentile", "samples", "expected"),
+    [(50, 1, 1), (50, 4, 2), (99, 100, 99), (99, 101, 100), (99, 25, 25), (99.9, 1000, 999), (90, 10, 9)],
+)
+def test_the_percentile_is_the_nearest_rank(percentile: float, samples: int, expected: int) -> None:
+    assert rank(percentile, samples) == expected
+
+
+@pytest.mark.parametrize(("percentile", "samples"), [(0, 5), (100, 5), (50, 0), (-1, 5)])
+def test_there_is_no_such_rank(percentile: float, samples: int) -> None:
+    with pytest.raises(ValueError, match="expected 0 < percentile < 100 and a sample"):
+        rank(percentile, samples)
+
+
+def test_below_the_least_samples_a_percentile_is_simply_the_largest() -> None:
+    assert [least_samples(each) for each in (50, 90, 99, 99.9)] == [2, 10, 100, 1000]
+
+
+def test_a_percentile_of_literal_samples() -> None:
+    assert percentile_of([5, 1, 4, 2, 3], 50) == 3
+    assert percentile_of(range(1, 101), 99) == 99
+
+
+def test_the_interval_of_the_median_is_that_of_its_ranks() -> None:
+    # Of 100 samples the median's ranks are binomial with deviation 5: 95 % lie within about 10 of rank 50.
+    interval = percentile_interval(range(1, 101), 50)
+    assert interval.lower == pytest.approx(40, abs=2)
+    assert interval.upper == pytest.approx(60, abs=2)
+
+
+def test_the_bootstrap_agrees_with_drawing_samples_again() -> None:
+    samples = np.random.default_rng(7).exponential(size=400)
+    drawn = samples[np.random.default_rng(8).integers(0, 400, (4000, 400))]
+    plain = np.percentile(np.sort(drawn, axis=1)[:, rank(99, 400) - 1], [2.5, 97.5])
+    ours = percentile_interval(samples, 99)
+    assert (ours.lower, ours.upper) == pytest.approx(tuple(plain), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("hits", "samples", "lower", "upper"),
+    # Wilson (1927), as tabulated by Brown, Cai and DasGupta (2001).
+    [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1.0), (990, 1000, 0.9817, 0.9946)],
+)
+def test_the_interval_of_a_share(hits: int, samples: int, lower: float, upper: float) -> None:
+    interval = wilson(hits, samples)
+    assert (interval.lower, interval.upper) == pytest.approx((lower, upper), abs=1e-4)
+
+
+def test_nothing_is_known_of_a_share_of_nothing() -> None:
+    interval = wilson(0, 0)
+    assert (interval.lower, interval.upper) == (0.0, 1.0)
+
+
+def test_a_ratio_that_never_varies_has_no_spread() -> None:
+    interval = ratio_interval([10, 20, 30], [2, 4, 6])
+    assert (interval.lower, interval.upper) == (5.0, 5.0)
+
+
+def test_one_block_says_nothing_about_the_spread() -> None:
+    interval = ratio_interval([10], [2])
+    assert (interval.lower, interval.upper) == (None, None)
+
+
+@given(SAMPLES, PERCENTILES)
+def test_an_interval_holds_its_percentile_and_lies_within_the_samples(samples: list[float], percentile: float) -> None:
+    value, interval = percentile_of(samples, percentile), percentile_interval(samples, percentile)
+    assert value in samples
+    assert interval.lower is not None
+    assert interval.upper is not None
+    assert min(samples) <= interval.lower <= interval.upper <= max(samples)
+
+
+@given(SAMPLES)
+def test_percentiles_do_not_fall(samples: list[float]) -> None:
+    values = [percentile_of(samples, each) for each in (1, 50, 90, 99)]
+    assert values == sorted(values)
+
+
+@given(SAMPLES, PERCENTILES, st.sampled_from([0.5, 2.0, 1024.0]))
+def test_a_percentile_scales_with_its_unit(samples: list[float], percentile: float, factor: float) -> None:
+    scaled = [factor * sample for sample in samples]
+    assert percentile_of(scaled, percentile) == factor * percentile_of(samples, percentile)
+    one, other = percentile_interval(samples, percentile), percentile_interval(scaled, percentile)
+    assert (other.lower, other.upper) == pytest.approx((factor * (one.lower or 0), factor * (one.upper or 0)))
+
+
+@given(st.integers(0, 500), st.integers(1, 500))
+def test_an_interval_of_a_share_holds_it(hits: int, samples: int) -> None:
+    hits = min(hits, samples)
+    interval = wilson(hits, samples)
+    assert interval.lower is not None
+    assert interval.upper is not None
+    assert 0 <= interval.lower <= hits / samples <= interval.upper <= 1

@@ -1,0 +1,183 @@
+"""SLO rows say what is wrong with them: file, row, field, value and what was expected."""
+
+import re
+
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.measure.files import MANIFESTS, load_rows
+from crashloop.slo.families import SOURCES
+from crashloop.slo.row_faults import read_rows
+from crashloop.slo.rows import HistogramSli, SampleSli, families_of
+
+GOOD = """
+description: made up
+slos:
+  - id: relist
+    sli: {kind: histogram, source: kubelet, metric: kubelet_pleg_relist_duration_seconds, of: relists}
+    percentile: 99
+    target: {at_most: 1, unit: s}
+    min_samples: 100
+    preconditions:
+      - {fact: pods_per_node, at_most: 110, at_most_per_core: 10}
+    definition: how long a relist takes
+    source: made up
+"""
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(UsageError) as raised:
+        read_rows(text, name="own.yaml")
+    return str(raised.value)
+
+
+def changed(old: str, new: str) -> str:
+    assert old in GOOD
+    return refusal(GOOD.replace(old, new))
+
+
+def test_a_good_row_is_read() -> None:
+    (row,) = read_rows(GOOD, name="own.yaml").slos
+    assert isinstance(row.sli, HistogramSli)
+    assert (row.id, row.target.bound, row.mode, row.decided_by, row.phase) == ("relist", 1.0, "report", "value", None)
+    assert row.budget == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("percentile: 99", "percentile: 100", "percentile is 100; expected more than 0 and less than 100."),
+        ("percentile: 99\n", "\n", "percentile is missing; an SLI of kind histogram needs one."),
+        ("min_samples: 100", "min_samples: 25", "min_samples is 25; p99 of fewer than 100 is simply the largest."),
+        ("at_most: 1, unit", "at_most: -1, unit", "target is -1 s; expected a number that is not negative."),
+        ("at_most: 1, unit", "at_most: .inf, unit", "target is inf s; expected a number that is not negative."),
+        ("at_most: 1, unit", "at_most: .nan, unit", "target is nan s; expected a number that is not negative."),
+        ("{at_most: 1, unit", "{unit", "target has 0 bounds; expected one of at_most, below, at_least."),
+        ("at_most: 1, unit", "at_most: 1, below: 2, unit", "target has 2 bounds; expected one of"),
+        ("at_most: 1, unit", "at_least: 1, unit", "target is at_least; an SLI of kind histogram is a duration, which"),
+        ("unit: s", "unit: ms", "target has the unit 'ms'; an SLI of kind histogram is in s."),
+        ("source: kubelet", "source: kubelets", "source 'kubelets' is not known; expected kubelet."),
+        ("fact: pods_per_node", "fact: pods", "precondition 'pods' is not known; expected"),
+        (", at_most: 110, at_most_per_core: 10", "", "precondition pods_per_node has no bound; expected at_most"),
+        (
+            "at_most: 110",
+            "at_most: -3",
+            "precondition pods_per_node: bound -3; expected a number that is not negative.",
+        ),
+        ("min_samples: 100", "min_sample: 100", "Object contains unknown field `min_sample`."),
+        ("kind: histogram", "kind: histgram", "Invalid value 'histgram' - at `$.sli.kind`."),
+        ("min_samples: 100", "min_samples: 100\n    slice_s: 0", "slice_s is 0; expected seconds above zero."),
+        ("min_samples: 100", "min_samples: 100\n    mode: fail", "Invalid enum value 'fail' - at `$.mode`."),
+        ("definition: how long a relist takes", "definition: ' '", "definition and source cannot be empty."),
+        ("id: relist", "id: PLEG relist", "id 'PLEG relist': expected words in small letters, joined by dashes."),
+    ],
+)
+def test_a_wrong_row_is_refused_by_name(old: str, new: str, message: str) -> None:
+    name = "PLEG relist" if "PLEG" in new else "relist"
+    assert changed(old, new).startswith(f"own.yaml: {name}: {message}")
+
+
+SLI = "sli: {kind: histogram, source: kubelet, metric: kubelet_pleg_relist_duration_seconds, of: relists}"
+TIMES = "    percentile: 99\n    target: {at_most: 1, unit: s}"
+
+
+@pytest.mark.parametrize(
+    ("sli", "rest", "message"),
+    [
+        (
+            "{kind: samples, of: restart-latenes}",
+            TIMES,
+            "of 'restart-latenes' is not known; expected restart-lateness.",
+        ),
+        (
+            "{kind: share, of: unexpected-restarts}",
+            "    target: {below: 101, unit: '%'}",
+            "target is 101 %; expected a share of 0 to 100 %.",
+        ),
+        (
+            "{kind: rate, of: restarts}",
+            "    percentile: 99\n    target: {at_least: 5, unit: restarts/s}",
+            "percentile is 99; an SLI of kind rate has none.",
+        ),
+        (
+            "{kind: ratio, metric: rest_client_requests_total, per: restart}",
+            "    target: {at_most: 5, unit: requests}",
+            "per 'restart' is not known; expected restarts.",
+        ),
+        ("{kind: conservation}", "    target: {at_most: 2, unit: starts}", "target of a conservation is at_most: 0;"),
+        ("{kind: conservation}", "    target: {at_most: 0, unit: starts}", "a conservation is decided_by: interval,"),
+    ],
+    ids=["samples", "share", "rate", "ratio", "conservation-target", "conservation-decided"],
+)
+def test_each_kind_of_sli_has_its_own_faults(sli: str, rest: str, message: str) -> None:
+    assert TIMES in GOOD
+    assert refusal(GOOD.replace(SLI, f"sli: {sli}").replace(TIMES, rest)).startswith(f"own.yaml: relist: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("slos: [", "own.yaml: not YAML: while parsing a flow node"),
+        ("[]", "own.yaml: expected a description and a list of slos with at least one row."),
+        ("description: x\nslos: []", "own.yaml: expected a description and a list of slos with at least one row."),
+        ("slos: [3]", "own.yaml: row 1: Expected `object`, got `int`."),
+        ("slos: [{id: x}]", "own.yaml: x: Object missing required field `sli`."),
+    ],
+)
+def test_a_file_of_another_form_is_refused(text: str, message: str) -> None:
+    assert refusal(text).startswith(message)
+
+
+def test_an_id_is_given_once() -> None:
+    row = GOOD[GOOD.index("  - id") :]
+    assert refusal(GOOD + row) == "own.yaml: relist stands there more than once; an id is given once."
+
+
+def test_a_file_that_is_missing_is_told_with_what_there_is() -> None:
+    with pytest.raises(UsageError) as raised:
+        load_rows("offical")
+    assert str(raised.value) == (
+        'SLOs "offical": there are none of that name; expected one of node, official, restarts.\n'
+        "Give the path of a file to use rows of your own."
+    )
+
+
+def test_the_shipped_rows_are_good_and_have_ids_of_their_own() -> None:
+    rows = load_rows()
+    assert len({row.id for row in rows}) == len(rows) >= 13
+
+
+def test_official_rows_keep_the_official_targets_and_preconditions() -> None:
+    gates = {row.id: row for row in load_rows("official") if row.mode == "gate"}
+    assert {name: (row.percentile, row.target.bound) for name, row in gates.items()} == {
+        "api-call-latency-mutating": (99, 1),
+        "api-call-latency-read-resource": (99, 1),
+        "api-call-latency-read-many": (99, 30),
+        "pod-startup-latency": (99, 5),
+    }
+    for row in gates.values():
+        assert row.slice_s == 300
+        assert [condition.most(2) for condition in row.preconditions] == [20, 20]
+        assert [condition.most(64) for condition in row.preconditions] == [20, 110]
+
+
+def test_rows_that_are_ours_say_so() -> None:
+    official = re.compile(r"kubernetes/community|KEP-|pkg/kubelet/")
+    ours = [row for row in load_rows("restarts", "node") if not official.match(row.source)]
+    assert ours
+    assert all(row.source.startswith("this suite") for row in ours)
+
+
+def test_every_shipped_metric_is_known_and_scraped() -> None:
+    for source, metrics in families_of(load_rows()).items():
+        assert metrics <= SOURCES[source]
+
+
+def test_every_shipped_file_says_what_it_is() -> None:
+    for path in MANIFESTS.glob("*.yaml"):
+        assert read_rows(path.read_text(encoding="utf-8"), name=path.name).description
+
+
+def test_the_official_startup_row_is_about_lifecycles() -> None:
+    (row,) = (row for row in load_rows("official") if row.id == "pod-startup-latency")
+    assert row.sli == SampleSli(of="pod-startup")
