@@ -1,0 +1,60 @@
+"""`crashloop predict` prints tables for people and JSON for programs."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from crashloop.cli import app
+from crashloop.errors import UsageError
+from crashloop.predict.measured import MEASURED
+
+RUNNER = CliRunner(env={"COLUMNS": "220"})
+
+
+def said(*arguments: str) -> str:
+    result = RUNNER.invoke(app, ["predict", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_the_table_names_the_knee_and_where_the_costs_are_from() -> None:
+    text = said("--nodes", "10", "--pods", "40")
+    assert "40 (default curve)" in text
+    assert "Knee: " in text
+    assert MEASURED.source in text
+
+
+def test_the_keps_numbers_stand_beside_what_they_come_to() -> None:
+    text = said("--kep")
+    assert "170,500  164,450" in text.replace("   ", "  ")
+    assert "Z7" in text
+
+
+def test_json_holds_everything() -> None:
+    found = json.loads(said("--json", "--pods", "5", "--profile", "max-2s"))
+    assert found["format"] == "crashloop.prediction/1"
+    assert [each["load"]["pods"] for each in found["predictions"]] == [1, 5]
+    assert found["predictions"][0]["load"]["curve"] == {"initial_s": 2.0, "maximum_s": 2.0}
+
+
+def test_costs_of_a_stress_run_are_used(tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(MEASURED, source="my own run", api_requests=9.0)))
+    assert "Costs of one restart: 9 API requests" in said("--costs", str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pods", "0"], "pods is 0; expected 1 or more."),
+        (["--profile", "max-500ms"], 'kubelet profile "max-500ms": a kubelet v1.37.1 refuses to start with it'),
+        (["--costs", "/nowhere/costs.json"], "costs /nowhere/costs.json: cannot be read (No such file or directory)."),
+    ],
+)
+def test_wrong_usage_is_told(arguments: list[str], message: str) -> None:
+    result = RUNNER.invoke(app, ["predict", *arguments])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(message)
