@@ -115,25 +115,31 @@ class _Server(ThreadingHTTPServer):
         """Clients that go away are part of the script."""
 
 
-@contextmanager
-def serving(peer: Peer, tmp_path: Path) -> Iterator[str]:
-    """The path of a kubeconfig for the peer, while it serves."""
-    server = _Server(("127.0.0.1", 0), _handler(peer))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    kubeconfig = tmp_path / "kubeconfig"
+def write_kubeconfig(folder: Path, port: int) -> Path:
+    """A kubeconfig for a server on this host."""
+    kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(
         yaml.safe_dump(
             {
                 "apiVersion": "v1",
                 "kind": "Config",
-                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
                 "users": [{"name": "u", "user": {"token": "secret"}}],
                 "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
                 "current-context": "x",
             }
         )
     )
+    return kubeconfig
+
+
+@contextmanager
+def serving(peer: Peer, tmp_path: Path) -> Iterator[str]:
+    """The path of a kubeconfig for the peer, while it serves."""
+    server = _Server(("127.0.0.1", 0), _handler(peer))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    kubeconfig = write_kubeconfig(tmp_path, server.server_port)
     try:
         yield str(kubeconfig)
     finally:
