@@ -22,10 +22,10 @@ def to_html(results: Results) -> str:
     return page("report.html.j2", view=view_of(results), results=results)
 
 
-def page(template: str, **shown: Any) -> str:
+def page(template: str, *, sheets: tuple[str, ...] = ("style.css.j2",), **shown: Any) -> str:
     """A page of this package's templates, with style and script in it and nothing else allowed to run."""
     environment = _environment()
-    style = environment.get_template("style.css.j2").render()
+    style = "\n".join(environment.get_template(sheet).render() for sheet in sheets)
     script = environment.get_template("script.js.j2").render()
     return environment.get_template(template).render(
         **shown,

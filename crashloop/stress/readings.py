@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.increase import growths, values_at, window_of
+from crashloop.slo.increase import growths, window_of
 from crashloop.slo.scrapes import Labels, Scrapes
 from crashloop.slo.types import Lifecycle
 
@@ -28,13 +28,14 @@ def highest(
     scrapes: Iterable[Scrapes], source: str, metric: str, from_ns: int, to_ns: int, selects: Selector = lambda _: True
 ) -> float | None:
     """The highest value of a gauge in a stretch; None where it has none."""
-    found = []
-    for each in scrapes:
-        window = window_of(each, from_ns, to_ns) if each.source.source == source else None
-        if window is not None:
-            found += [
-                float(series.values.max()) for series in values_at(each, metric, window, selects) if len(series.values)
-            ]
+    found = [
+        float(value)
+        for each in scrapes
+        if each.source.source == source
+        for series in each.series
+        if series.name == metric and selects(series.labels)
+        for value in series.values[(series.t_ns >= from_ns) & (series.t_ns <= to_ns)]
+    ]
     return max(found, default=None)
 
 

@@ -1,0 +1,49 @@
+"""Commands about stress runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
+
+DEFAULT_WEB_PORT = 8089
+
+
+def stress(
+    profile: Annotated[str, typer.Argument(help="A name of manifests/stress, or the path of a file.")] = "quick",
+    provider: ProviderOption = "local",
+    kubernetes_version: KubernetesVersionOption = None,
+    run_dir: Annotated[Path | None, typer.Option(help="Where to write (default: runs/<UTC time>-stress).")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Run on this cluster (`crashloop up`).")] = None,
+    keep: Annotated[bool, typer.Option(help="Leave the cluster up; `crashloop down` removes it.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Workers of the load generator (default: the profile's).")] = None,
+    web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine meanwhile.")] = False,
+    web_port: Annotated[int, typer.Option(help="Port of the web UI.")] = DEFAULT_WEB_PORT,
+) -> None:
+    """Put a load of crashing pods on nodes, measure what it does, and judge it by SLOs."""
+    from crashloop.progress import default_progress
+    from crashloop.report.stress_terminal import render_stress
+    from crashloop.stress.launch import StressOptions, run_stress
+
+    progress = default_progress()
+    options = StressOptions(
+        profile=profile,
+        provider=provider,
+        kubernetes_version=kubernetes_version,
+        run_dir=None if run_dir is None else str(run_dir),
+        cluster=cluster,
+        keep=keep,
+        workers=workers,
+        web_port=web_port if web else None,
+    )
+    if web:
+        progress.console.print(f"Locust's web UI: http://127.0.0.1:{web_port}", soft_wrap=True)
+    run, results = run_stress(
+        options, progress, lambda line: progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+    )
+    render_stress(results, out, report=str(run.report_html))
+    raise typer.Exit(results.exit_code)
+
+
+COMMANDS = (Command(stress),)

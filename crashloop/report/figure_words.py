@@ -1,0 +1,32 @@
+"""What the figures of a stage are called, and how they are written."""
+
+FIGURES = {
+    "restarts_per_s": "restarts/s",
+    "lateness_p50_s": "restart lateness p50 (s)",
+    "lateness_p99_s": "restart lateness p99 (s)",
+    "lateness_samples": "restarts with a known delay",
+    "startup_p50_s": "start-up of healthy pods p50 (s)",
+    "startup_p99_s": "start-up of healthy pods p99 (s)",
+    "startup_samples": "healthy pods started",
+    "kubelet_requests_per_s": "API requests/s of the kubelets",
+    "apiserver_requests_per_s": "API requests/s of everybody",
+    "kubelet_cpu_cores": "CPU of the kubelets (cores)",
+    "runtime_cpu_cores": "CPU of the runtimes (cores)",
+    "apiserver_cpu_cores": "CPU of the API server (cores)",
+    "etcd_cpu_cores": "CPU of etcd (cores)",
+    "harness_cpu_cores": "CPU of this harness (cores)",
+    "harness_share": "harness / (kubelets + runtimes)",
+    "host_busy_share": "host CPU busy",
+    "kubelet_memory_mib": "memory of the kubelets, highest (MiB)",
+    "runtime_memory_mib": "memory of the runtimes, highest (MiB)",
+}
+"""In the order in which they are shown."""
+
+
+def figure_text(value: float | None) -> str:
+    """A number with the digits that matter; a dash where nothing tells."""
+    if value is None:
+        return "–"
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"

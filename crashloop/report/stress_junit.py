@@ -1,0 +1,43 @@
+"""junit.xml of a stress run: one test case a verdict; what is only reported never fails."""
+
+from xml.etree import ElementTree as ET
+
+from crashloop.report.stress_results import StressResults
+from crashloop.report.text import printable
+from crashloop.slo.types import SloVerdict
+from crashloop.verdict import Outcome
+
+_ELEMENTS = {Outcome.FAIL: "failure", Outcome.ERROR: "error", Outcome.INCONCLUSIVE: "error"}
+
+
+def to_stress_junit(results: StressResults) -> str:
+    """The file's text."""
+    gates = [each for each in results.verdicts if each.mode == "gate"]
+    totals = {
+        "tests": str(len(results.verdicts)),
+        "failures": str(sum(1 for each in gates if each.outcome is Outcome.FAIL)),
+        "errors": str(sum(1 for each in gates if each.outcome in (Outcome.ERROR, Outcome.INCONCLUSIVE))),
+        "skipped": "0",
+        "time": f"{(results.finished - results.started).total_seconds():.3f}",
+    }
+    root = ET.Element("testsuites", {"name": "crashloop", **totals})
+    name = f"crashloop.stress.{results.profile}"
+    suite = ET.SubElement(root, "testsuite", {"name": name, **totals, "timestamp": results.started.isoformat()})
+    properties = ET.SubElement(suite, "properties")
+    for key in ("run", "provider", "kubernetes_version", "profile", "outcome", "exit_code", "crashloop_version"):
+        ET.SubElement(properties, "property", {"name": key, "value": printable(str(getattr(results, key)))})
+    for verdict in results.verdicts:
+        _add_case(suite, name, verdict)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _add_case(suite: ET.Element, suite_name: str, verdict: SloVerdict) -> None:
+    case = ET.SubElement(suite, "testcase", {"classname": printable(suite_name), "name": printable(verdict.slo)})
+    told = printable("\n".join((verdict.sentence, *verdict.notes)))
+    element = _ELEMENTS.get(verdict.outcome)
+    if verdict.mode == "gate" and element is not None:
+        message = printable(verdict.sentence).replace("\n", " ")
+        ET.SubElement(case, element, {"type": verdict.outcome.value, "message": message}).text = told
+    else:
+        ET.SubElement(case, "system-out").text = f"{verdict.outcome.value} ({verdict.mode})\n{told}"

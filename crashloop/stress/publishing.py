@@ -1,0 +1,21 @@
+"""Writes what a stress run came to, and its views, into the run directory; reads it back."""
+
+from crashloop.report.stress_html import to_stress_html
+from crashloop.report.stress_junit import to_stress_junit
+from crashloop.report.stress_markdown import to_stress_markdown
+from crashloop.report.stress_results import STRESS_RESULTS_FORMAT, StressResults
+from crashloop.rundir import read_document
+from crashloop.stress.folder import StressDir
+
+
+def publish_stress(run: StressDir, results: StressResults) -> None:
+    """Write slo.json first, then report.html, junit.xml and summary.md; views of an earlier judgement are replaced."""
+    run.write(run.slo_json, results)
+    run.write_text(run.report_html, to_stress_html(results))
+    run.write_text(run.junit_xml, to_stress_junit(results))
+    run.write_text(run.summary_md, to_stress_markdown(results))
+
+
+def published_stress(run: StressDir) -> StressResults:
+    """What a run that was judged came to. Raises UsageError if there is nothing, or of another format."""
+    return read_document(run.slo_json, StressResults, STRESS_RESULTS_FORMAT)
