@@ -50,7 +50,7 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
                 notes=(
                     f"{node}: {inside} starts seen, kubelet_started_containers_total rose by {counted}.",
                     *(
-                        [f"{node}: {near} starts within {EDGE_S:g} s of a scrape may count on either side."]
+                        [f"{node}: starts within {EDGE_S:g} s of a scrape, which may count on either side: {near}."]
                         if near
                         else []
                     ),

@@ -75,14 +75,6 @@ def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lam
             yield Growth(labels=series.labels, steps=_steps(_aligned(series, times), anew))
 
 
-def values_at(scrapes: Scrapes, name: str, window: Window, selects: Selector = lambda _: True) -> Iterator[Series]:
-    """The values of a gauge within the window."""
-    for series in scrapes.series:
-        if series.name == name and selects(series.labels):
-            inside = (series.t_ns >= window.from_ns) & (series.t_ns <= window.to_ns)
-            yield Series(name=name, labels=series.labels, t_ns=series.t_ns[inside], values=series.values[inside])
-
-
 def _aligned(series: Series, times: NDArray[np.int64]) -> NDArray[np.float64]:
     """The values at each scrape, nan where it lacks the series."""
     found = np.full(len(times), np.nan)
@@ -116,13 +108,11 @@ def _shortcomings(scrapes: Scrapes, begin: int, end: int, from_ns: int, to_ns: i
     missed = [gap for gap in scrapes.gaps if gap.from_ns < end and gap.to_ns > begin]
     if missed:
         longest = max(gap.to_ns - gap.from_ns for gap in missed) / 1e9
-        yield f"{who} missed {len(missed)} scrapes, the longest for {longest:.1f} s: {missed[-1].reason}"
+        yield f"{who}: scrapes missed: {len(missed)}, the longest for {longest:.1f} s ({missed[-1].reason.rstrip('.')})."
     times = np.asarray(scrapes.t_ns, dtype=np.int64)
     inside = times[(times >= begin) & (times <= end)]
-    for before, after in zip(
-        inside[:-1][_started_anew(scrapes, inside)], inside[1:][_started_anew(scrapes, inside)], strict=True
-    ):
+    for apart_ns in np.diff(inside)[_started_anew(scrapes, inside)]:
         yield (
-            f"{who} was started anew between two scrapes {(after - before) / 1e9:.1f} s apart: "
+            f"{who} was started anew between two scrapes {apart_ns / 1e9:.1f} s apart: "
             "what it had counted after the first of them is lost."
         )

@@ -80,9 +80,9 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
                 pending += 1
     lacks = []
     if overdue:
-        lacks.append(f"{overdue} of the {kind.of} had not come to an end and count as long as they had taken by then.")
+        lacks.append(f"Not come to an end, counted as long as they had taken by then: {overdue} of the {kind.of}.")
     if pending:
-        lacks.append(f"{pending} of the {kind.of} were still open within the target and are left out.")
+        lacks.append(f"Left out, as still open within the target: {pending} of the {kind.of}.")
     if not values:
         return [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=tuple(lacks))]
     return [

@@ -12,8 +12,6 @@ import msgspec
 
 from crashloop.slo.scrapes import Labels
 
-MUTATING = ("POST", "PUT", "PATCH", "DELETE")
-
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A misspelt field is an error, not a wish that is ignored."""

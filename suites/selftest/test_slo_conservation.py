@@ -39,7 +39,7 @@ def test_a_counter_that_says_otherwise_fails(counted: int, differ: int) -> None:
 def test_a_start_beside_a_scrape_may_count_on_either_side() -> None:
     verdict = judged(3, pod(*STARTS, 99.5))
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.notes[1] == "node-1: 1 starts within 2 s of a scrape may count on either side."
+    assert verdict.notes[1] == "node-1: starts within 2 s of a scrape, which may count on either side: 1."
     assert judged(4, pod(*STARTS, 99.5)).outcome is Outcome.PASS
     assert judged(2, pod(*STARTS, 99.5)).outcome is Outcome.FAIL
 

@@ -55,7 +55,7 @@ def test_a_start_time_that_is_read_differently_is_no_new_start() -> None:
 
 def test_missed_scrapes_lose_nothing_and_are_told() -> None:
     source = scrapes((0, 20), counter(1, 9), gaps=((5, 6, "timed out"), (10, 12.5, "timed out")))
-    assert grown(source, 0, 20) == (8, ("kubelet of node-1 missed 2 scrapes, the longest for 2.5 s: timed out",))
+    assert grown(source, 0, 20) == (8, ("kubelet of node-1: scrapes missed: 2, the longest for 2.5 s (timed out).",))
 
 
 def test_a_window_that_no_scrape_is_near_to_says_how_far_off_it_is() -> None:

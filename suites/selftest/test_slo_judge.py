@@ -87,13 +87,13 @@ def test_raw_samples_are_judged_one_by_one() -> None:
 def test_a_pod_that_never_started_is_as_slow_as_it_was_watched() -> None:
     verdict = startups(1, None, None)
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.notes == ("2 of the pods had not come to an end and count as long as they had taken by then.",)
+    assert verdict.notes == ("Not come to an end, counted as long as they had taken by then: 2 of the pods.",)
 
 
 def test_a_pod_that_still_had_time_is_left_out_and_told() -> None:
     verdict = startups(1, 2, None, seen_until_s=3)
     assert (verdict.outcome, verdict.samples) == (Outcome.PASS, 2)
-    assert verdict.notes == ("1 of the pods were still open within the target and are left out.",)
+    assert verdict.notes == ("Left out, as still open within the target: 1 of the pods.",)
 
 
 def test_pods_of_other_groups_and_with_init_containers_do_not_count() -> None:
