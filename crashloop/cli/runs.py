@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from crashloop.cli import stress
 from crashloop.cli.command import Command, RunArgument, out
 from crashloop.errors import UsageError
 from crashloop.verdict import ExitCode
@@ -30,6 +31,8 @@ def analyze(run_dir: RunArgument) -> None:
     from crashloop.rundir import RunDir
 
     run_ = RunDir.open(run_dir)
+    if run_.info().suite == stress.SUITE:
+        raise typer.Exit(stress.judge_again(run_dir))
     results = judge_run(run_)
     publish(run_, results)
     render(results, out, report=str(run_.report_html))
@@ -43,6 +46,9 @@ def report(run_dir: RunArgument) -> None:
     from crashloop.rundir import RunDir
 
     run_ = RunDir.open(run_dir)
+    if run_.info().suite == stress.SUITE:
+        stress.show(run_dir)
+        return
     render(published(run_), out, report=str(run_.report_html))
 
 

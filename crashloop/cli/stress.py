@@ -7,6 +7,8 @@ import typer
 
 from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
 
+SUITE = "stress"
+"""`suite` in the run.json of a stress run."""
 DEFAULT_WEB_PORT = 8089
 
 
@@ -44,6 +46,30 @@ def stress(
     )
     render_stress(results, out, report=str(run.report_html))
     raise typer.Exit(results.exit_code)
+
+
+def judge_again(run_dir: Path) -> int:
+    """Judge an earlier stress run again, and write its results and views anew; the exit code."""
+    from crashloop.report.stress_terminal import render_stress
+    from crashloop.stress.folder import StressDir
+    from crashloop.stress.judging import judge_run
+    from crashloop.stress.publishing import publish_stress
+
+    run = StressDir.open(run_dir)
+    results = judge_run(run)
+    publish_stress(run, results)
+    render_stress(results, out, report=str(run.report_html))
+    return results.exit_code
+
+
+def show(run_dir: Path) -> None:
+    """Show the verdicts of a stress run as they were judged."""
+    from crashloop.report.stress_terminal import render_stress
+    from crashloop.stress.folder import StressDir
+    from crashloop.stress.publishing import published_stress
+
+    run = StressDir.open(run_dir)
+    render_stress(published_stress(run), out, report=str(run.report_html))
 
 
 COMMANDS = (Command(stress),)
