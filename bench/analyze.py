@@ -8,6 +8,7 @@ kubelet's log, and a heartbeat each second. Quick conformance runs hold more hea
 
 import argparse
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -158,14 +159,19 @@ def write_run(root: Path, events: int, histories: int) -> int:
 
 
 def analyze_here(root: Path) -> None:
-    """Judge, and print seconds (wall and CPU), peak megabytes and outcomes; run in a process of its own."""
+    """Judge, and print seconds (wall and CPU), peak megabytes and outcomes; run in a process of its own.
+
+    The peak counts every further process as large as the largest of them.
+    """
     from crashloop.analysis import analyze
 
     began = time.monotonic()
     results = analyze(RunDir.open(root))
     took_s = time.monotonic() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{took_s} {time.process_time()} {peak_mb} {','.join(sorted({each.outcome for each in results.verdicts}))}")
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu_s = sum(each.ru_utime + each.ru_stime for each in (own, others))
+    peak_mb = (own.ru_maxrss + others.ru_maxrss * (os.cpu_count() or 1)) / 1024
+    print(f"{took_s} {cpu_s} {peak_mb} {','.join(sorted({each.outcome for each in results.verdicts}))}")
 
 
 def main() -> None:

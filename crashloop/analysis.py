@@ -1,8 +1,11 @@
 """Judging a run from its directory alone: during the run, one scenario at a time, and afterwards as a whole."""
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from itertools import takewhile
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,9 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
 
 NOTHING = read_recording(())
+
+WORTH_SHARING_BYTES = 32_000_000
+"""Histories of which size are judged by all processors: a further process costs a second to start."""
 
 
 def judge_scenario(run: RunDir, plan: Plan, judgement: Judgement) -> Verdict:
@@ -72,12 +78,15 @@ def read_history(run: RunDir, scenario: str) -> Recording | None:
 
 def _judged(run: RunDir, plan: Plan) -> Iterator[tuple[Verdict, datetime | None]]:
     """Every verdict, and when the history that it stands on ended."""
-    for scenario in dict.fromkeys(each.scenario for each in plan.judgements):
-        recorded, memo = _recorded(run, scenario), Memo()
-        ended = _ended(recorded)
-        for judgement in plan.judgements:
-            if judgement.scenario == scenario:
-                yield _verdict(plan, judgement, recorded, memo), ended
+    scenarios = tuple(dict.fromkeys(each.scenario for each in plan.judgements))
+    judged = partial(_judged_on, run.root, plan)
+    if len(scenarios) > 1 and sum(map(_size, map(run.history, scenarios))) >= WORTH_SHARING_BYTES:
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
+            for verdicts_ in processes.map(judged, scenarios):
+                yield from verdicts_
+    else:
+        for scenario in scenarios:
+            yield from judged(scenario)
     for skip in plan.skipped:
         skipped = Verdict(
             requirement=skip.requirement,
@@ -87,6 +96,21 @@ def _judged(run: RunDir, plan: Plan) -> Iterator[tuple[Verdict, datetime | None]
             findings=(skip.reason,),
         )
         yield skipped, None
+
+
+def _judged_on(root: Path, plan: Plan, scenario: str) -> list[tuple[Verdict, datetime | None]]:
+    """The verdicts on one scenario, whose history is read once."""
+    recorded, memo = _recorded(RunDir(root), scenario), Memo()
+    ended = _ended(recorded)
+    return [
+        (_verdict(plan, judgement, recorded, memo), ended)
+        for judgement in plan.judgements
+        if judgement.scenario == scenario
+    ]
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _ended(recorded: Recording | Finding) -> datetime | None:
