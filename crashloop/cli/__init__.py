@@ -5,7 +5,7 @@ import sys
 import typer
 from rich.console import Console
 
-from crashloop.cli import clusters, compare, host, predict, runs
+from crashloop.cli import clusters, compare, host, observe, predict, runs, stress
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.verdict import ExitCode
 
@@ -15,7 +15,15 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (*runs.COMMANDS, *compare.COMMANDS, *predict.COMMANDS, *clusters.COMMANDS, *host.COMMANDS):
+for command in (
+    *runs.COMMANDS,
+    *stress.COMMANDS,
+    *compare.COMMANDS,
+    *predict.COMMANDS,
+    *observe.COMMANDS,
+    *clusters.COMMANDS,
+    *host.COMMANDS,
+):
     command.add_to(app)
 
 

@@ -6,8 +6,8 @@ from itertools import groupby
 
 import msgspec
 
-from crashloop.inference.fitting import Fit, Fitter, Reading, grid
-from crashloop.inference.loops import CrashLoop, waits_of
+from crashloop.inference.fitting import ONE_RESTART_S, Fit, Fitter, Reading, grid
+from crashloop.inference.loops import CrashLoop
 from crashloop.inference.windows import window
 from crashloop.model.config import Curve
 from crashloop.spec.version import KubernetesVersion
@@ -84,11 +84,16 @@ def judge_node(
         (own,) = fitted(loops, (configured,), version).fits()
         objections = tuple(_objections(loops, configured, version))[:MAX_OBJECTIONS]
         agreement = _agreement(own, fitter.used, disturbed)
+        if own.fits and own.early and not disturbed:
+            disturbed = (
+                f"waits shorter than due: {own.early}, all within {ONE_RESTART_S} s as after a restart of the kubelet; "
+                "look for longer"
+            )
     return NodeFinding(
         node=node,
         kubelet_version=str(version),
         loops=len(loops),
-        waits=waits_of(loops),
+        waits=sum(len(loop.waits) for loop in loops),
         used=fitter.used,
         likely=fits[0].curve if fitting and fitter.used else None,
         confidence=fits[0].probability if fitter.used else 0.0,
@@ -98,6 +103,23 @@ def judge_node(
         agreement=agreement,
         objections=objections if agreement is Agreement.CONTRADICTS else (),
         note=disturbed,
+    )
+
+
+def unjudged(node: str, loops: Sequence[CrashLoop], *, kubelet_version: str, note: str) -> NodeFinding:
+    """A node whose crash loops were seen and cannot be judged; `note` says why."""
+    return NodeFinding(
+        node=node,
+        kubelet_version=kubelet_version,
+        loops=len(loops),
+        waits=sum(len(loop.waits) for loop in loops),
+        used=0,
+        likely=None,
+        confidence=0.0,
+        fitting=(),
+        configured=None,
+        agreement=Agreement.NOT_COMPARED,
+        note=note,
     )
 
 
@@ -135,7 +157,9 @@ def ranges(curves: Iterable[Curve]) -> tuple[CurveRange, ...]:
 def _agreement(own: Fit, used: int, disturbed: str) -> Agreement:
     if used < MIN_WAITS or disturbed:
         return Agreement.TOO_LITTLE
-    return Agreement.AGREES if own.fits else Agreement.CONTRADICTS
+    if not own.fits:
+        return Agreement.CONTRADICTS
+    return Agreement.TOO_LITTLE if own.early else Agreement.AGREES
 
 
 def _objections(loops: Iterable[CrashLoop], curve: Curve, version: KubernetesVersion) -> Iterable[str]:

@@ -6,7 +6,7 @@ difference, and at least a whole due delay if the difference is. Waits of one co
 waits that follow each other without a hole form a chain, along which the counter doubles.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -38,24 +38,20 @@ class Wait(msgspec.Struct, frozen=True):
         return self.disturbed or self.ran_s + self.seconds >= FORGETS_S
 
 
-class CrashLoop:
+class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of one container that restarts."""
 
-    def __init__(self, pod: PodStatement, container: str) -> None:
-        self.namespace, self.pod, self.container, self.node = pod.namespace, pod.name, container, pod.node
-        self._waits: dict[int, Wait] = {}
-        self._key: str | None = None
-        self._disturbed = False
+    namespace: str
+    pod: str
+    container: str
+    node: str
+    waits: tuple[Wait, ...]
+    """In the order of the restarts."""
 
     @property
     def name(self) -> str:
         """As findings call it."""
         return f"{self.namespace}/{self.pod} {self.container}"
-
-    @property
-    def waits(self) -> tuple[Wait, ...]:
-        """In the order of the restarts."""
-        return tuple(self._waits[restart] for restart in sorted(self._waits))
 
     @property
     def chains(self) -> Iterator[tuple[Wait, ...]]:
@@ -69,8 +65,60 @@ class CrashLoop:
         if chain:
             yield tuple(chain)
 
+
+class CrashLoops:
+    """All crash loops of a cluster, from the statements about its pods."""
+
+    def __init__(self, *, since_s: float) -> None:
+        """`since_s`: we look since then, in seconds since the epoch."""
+        self._since_s = since_s
+        self._containers: dict[tuple[str, str], _Container] = {}
+        self._left_out: dict[str, int] = {}
+
+    @property
+    def left_out(self) -> int:
+        """Restarted containers that were not used."""
+        return sum(self._left_out.values())
+
+    def take(self, pod: PodStatement) -> None:
+        """Take a statement about a pod; one that repeats an earlier one adds nothing."""
+        if pod.left_out:
+            self._left_out[pod.uid] = pod.left_out
+        for said in pod.containers if pod.node else ():
+            if said.restart_count > 0:
+                key = (pod.uid, said.name)
+                container = self._containers.get(key)
+                if container is None:
+                    container = self._containers[key] = _Container(pod)
+                container.take(said, since_s=self._since_s)
+
+    def by_node(self) -> dict[str, tuple[CrashLoop, ...]]:
+        """The loops of which a wait was seen, by node, in alphabetical order."""
+        seen = [each.seen(name) for (_, name), each in self._containers.items() if each.has_waits]
+        found: dict[str, list[CrashLoop]] = {}
+        for loop in sorted(seen, key=lambda each: (each.node, each.name)):
+            found.setdefault(loop.node, []).append(loop)
+        return {node: tuple(loops) for node, loops in found.items()}
+
+
+class _Container:
+    """What the statements have told of one container so far."""
+
+    def __init__(self, pod: PodStatement) -> None:
+        self._namespace, self._pod, self._node = pod.namespace, pod.name, pod.node
+        self._waits: dict[int, Wait] = {}
+        self._key: str | None = None
+        self._disturbed = False
+
+    @property
+    def has_waits(self) -> bool:
+        return bool(self._waits)
+
+    def seen(self, name: str) -> CrashLoop:
+        waits = tuple(self._waits[restart] for restart in sorted(self._waits))
+        return CrashLoop(namespace=self._namespace, pod=self._pod, container=name, node=self._node, waits=waits)
+
     def take(self, said: ContainerStatement, *, since_s: float) -> None:
-        """Take a statement. `since_s`: we look since then, in seconds since the epoch."""
         if said.start_failed or (self._key is not None and said.key != self._key):
             self._disturbed = True
         self._key = said.key
@@ -89,39 +137,3 @@ class CrashLoop:
             disturbed=self._disturbed,
         )
         self._disturbed = False
-
-
-class CrashLoops:
-    """All crash loops of a cluster, from the statements about its pods."""
-
-    def __init__(self, *, since_s: float) -> None:
-        self._since_s = since_s
-        self._loops: dict[tuple[str, str], CrashLoop] = {}
-        self.left_out = 0
-        """Restarted containers that were not used."""
-        self._left_out_pods: set[str] = set()
-
-    def take(self, pod: PodStatement) -> None:
-        if pod.left_out and pod.uid not in self._left_out_pods:
-            self._left_out_pods.add(pod.uid)
-            self.left_out += pod.left_out
-        for said in pod.containers if pod.node else ():
-            if said.restart_count == 0:
-                continue
-            key = (pod.uid, said.name)
-            if key not in self._loops:
-                self._loops[key] = CrashLoop(pod, said.name)
-            self._loops[key].take(said, since_s=self._since_s)
-
-    def by_node(self) -> dict[str, tuple[CrashLoop, ...]]:
-        """The loops of which a wait was seen, by node, in alphabetical order."""
-        found: dict[str, list[CrashLoop]] = {}
-        for loop in sorted(self._loops.values(), key=lambda each: (each.node, each.name)):
-            if loop.waits:
-                found.setdefault(loop.node, []).append(loop)
-        return {node: tuple(loops) for node, loops in found.items()}
-
-
-def waits_of(loops: Iterable[CrashLoop]) -> int:
-    """How many waits were seen."""
-    return sum(len(loop.waits) for loop in loops)

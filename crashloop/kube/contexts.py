@@ -1,5 +1,9 @@
 """What is wrong with a kubeconfig, in words that a person can act on."""
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
 import yaml
 from kubernetes import config
 
@@ -20,3 +24,9 @@ def unusable_kubeconfig(kubeconfig: str, context: str | None, error: Exception) 
         return UsageError(f"kubeconfig {kubeconfig}: it has no context {context!r}; its contexts: {known}.")
     chosen = context or (current or {}).get("name")
     return UsageError(f"kubeconfig {kubeconfig}, context {chosen!r}: cannot be used ({error}).")
+
+
+def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
+    """Where kubectl would look: the option, KUBECONFIG, ~/.kube/config. A list of files is left to the client."""
+    named = option or environ.get("KUBECONFIG") or "~/.kube/config"
+    return named if os.pathsep in named else str(Path(named).expanduser().absolute())

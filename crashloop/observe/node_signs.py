@@ -28,13 +28,19 @@ class NodeSign(msgspec.Struct, frozen=True, kw_only=True):
 def read_sign(api: KubeApi, node: str) -> NodeSign | None:
     """What is to be seen of a node now; None if its Node object cannot be read."""
     try:
-        status = api.node(node)["status"]
+        found = api.node(node)
     except KubeError as error:
         log.warning("node %s: its state cannot be read: %s", node, error)
         return None
+    return sign_of(found, kubelet_started_ns=_started_ns(api, node))
+
+
+def sign_of(node: Json, *, kubelet_started_ns: int | None) -> NodeSign:
+    """What a Node object says."""
+    status = node["status"]
     ready: dict[str, Any] = next((each for each in status.get("conditions", ()) if each["type"] == "Ready"), {})
     since = ready.get("lastTransitionTime") if ready.get("status") == "True" else None
-    return NodeSign(boot_id=status["nodeInfo"]["bootID"], ready_since=since, kubelet_started_ns=_started_ns(api, node))
+    return NodeSign(boot_id=status["nodeInfo"]["bootID"], ready_since=since, kubelet_started_ns=kubelet_started_ns)
 
 
 def _started_ns(api: KubeApi, node: str) -> int | None:

@@ -1,20 +1,22 @@
 """A connection to an existing cluster, or why there is none, in words for whoever has the kubeconfig."""
 
+from collections.abc import Iterable
+
 from crashloop.cluster.existing.permissions import MANIFESTS, needed
 from crashloop.cluster.provider import ExistingOptions
 from crashloop.errors import PrerequisiteError, UsageError
-from crashloop.kube.access import missing_permissions
+from crashloop.kube.access import Permission, missing_permissions
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal, ApiUnreachable
 
 
-def connect(options: ExistingOptions) -> tuple[KubeApi, str]:
+def connect(kubeconfig: str, context: str | None) -> tuple[KubeApi, str]:
     """A connection, and the API server's version.
 
     Raises UsageError for a kubeconfig or credentials that are no good, PrerequisiteError if nobody answers.
     """
-    api = KubeApi(options.kubeconfig, context=options.context)
-    where = f"kubeconfig {options.kubeconfig}" + (f", context {options.context}" if options.context else "")
+    api = KubeApi(kubeconfig, context=context)
+    where = f"kubeconfig {kubeconfig}" + (f", context {context}" if context else "")
     try:
         return api, api.version()
     except ApiUnreachable as error:
@@ -32,12 +34,22 @@ def connect(options: ExistingOptions) -> tuple[KubeApi, str]:
 
 
 def require_permissions(api: KubeApi, options: ExistingOptions) -> None:
-    """Raise UsageError naming every verb and resource that the credentials lack, and the manifest that grants them."""
-    missing = missing_permissions(api, needed(options.namespace), options.namespace)
+    """Raise UsageError naming every verb and resource that a run needs and the credentials lack."""
+    where = f"in namespace {options.namespace}" if options.namespace else "in a namespace of its own"
+    require(
+        api,
+        needed(options.namespace),
+        options.namespace,
+        subject=f"kubeconfig {options.kubeconfig}: its user may not do what a run {where} needs.",
+        manifest=MANIFESTS[options.namespace is not None],
+    )
+
+
+def require(
+    api: KubeApi, permissions: Iterable[Permission], namespace: str | None, *, subject: str, manifest: str
+) -> None:
+    """Raise UsageError naming every permission that the credentials lack, and the manifest that grants them."""
+    missing = missing_permissions(api, permissions, namespace)
     if missing:
-        where = f"in namespace {options.namespace}" if options.namespace else "in a namespace of its own"
-        raise UsageError(
-            f"kubeconfig {options.kubeconfig}: its user may not do what a run {where} needs.\n"
-            f"Forbidden: {', '.join(str(each) for each in missing)}.\n"
-            f"Apply {MANIFESTS[options.namespace is not None]} as somebody who may."
-        )
+        forbidden = ", ".join(str(each) for each in missing)
+        raise UsageError(f"{subject}\nForbidden: {forbidden}.\nApply {manifest} as somebody who may.")

@@ -33,6 +33,13 @@ OWN_NAMESPACE: tuple[Permission, ...] = (
 )
 """Without --namespace. What is needed in a namespace is then needed in all of them: its name is not known before."""
 
+OBSERVE: tuple[Permission, ...] = (
+    *_in_namespace("pods", "get", "list", "watch"),
+    *_in_cluster("nodes", "get", "list", "watch"),
+)
+"""What `crashloop observe` asks for: to look."""
+OBSERVE_MANIFEST = "manifests/rbac/observe.yaml"
+
 MANIFESTS = {True: "manifests/rbac/existing-namespace.yaml", False: "manifests/rbac/existing.yaml"}
 """The manifest that grants what is needed, by whether a namespace was given."""
 

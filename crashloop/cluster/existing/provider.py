@@ -20,7 +20,7 @@ class ExistingProvider:
 
     def check(self, request: ClusterRequest) -> None:
         options = _options(request)
-        api, _ = connect(options)
+        api, _ = connect(options.kubeconfig, options.context)
         try:
             require_permissions(api, options)
         finally:
@@ -28,7 +28,7 @@ class ExistingProvider:
 
     def up(self, request: ClusterRequest, progress: Progress) -> ExistingCluster:
         options = _options(request)
-        api, version = connect(options)
+        api, version = connect(options.kubeconfig, options.context)
         with progress.step(f"cluster at {api.server}: {options.namespace or 'a namespace of our own'}"):
             require_permissions(api, options)
             place = (

@@ -26,7 +26,7 @@ def survey(options: ExistingOptions) -> Survey:
     Raises UsageError and PrerequisiteError as `connect` does, for permissions and quota that a run needs, and for nodes
     that are not there or cannot be used.
     """
-    api, version = connect(options)
+    api, version = connect(options.kubeconfig, options.context)
     try:
         require_permissions(api, options)
         objects = api.nodes()

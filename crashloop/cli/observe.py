@@ -1,0 +1,109 @@
+"""`crashloop observe`: which curve each node of a cluster follows, by the crash loops that are there already."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+
+from crashloop.cli.command import Command, out
+from crashloop.errors import UsageError
+
+if TYPE_CHECKING:
+    from crashloop.inference.observation import Observation
+    from crashloop.spec.profile import KubeletProfile
+
+
+def observe(
+    kubeconfig: Annotated[Path | None, typer.Option(help="Default: $KUBECONFIG, else ~/.kube/config.")] = None,
+    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Watch this namespace only.")] = None,
+    for_: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long to watch: 90s, 10m, 2h.")] = "10m",
+    read_configz: Annotated[bool, typer.Option("--read-configz", help="Read the kubelets' configuration.")] = False,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NODE=PROFILE", help="What a node is to follow (name or file); * for all others."),
+    ] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Where to write observe.json and observe.html.")] = None,
+) -> None:
+    """Say which curve each node really follows, without touching anything: get, list and watch on pods and nodes."""
+    from crashloop.kube.contexts import default_kubeconfig
+    from crashloop.observing.looking import Request, look
+    from crashloop.progress import default_progress
+    from crashloop.report.observation import to_html
+
+    folder = _folder(out_dir)
+    request = Request(
+        kubeconfig=default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ),
+        context=context,
+        namespace=namespace,
+        for_s=_seconds(for_),
+        read_configz=read_configz,
+        expected=_expected(expect or []),
+    )
+    seen = look(request, default_progress())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "observe.json").write_bytes(msgspec.json.format(msgspec.json.encode(seen)) + b"\n")
+    (folder / "observe.html").write_text(to_html(seen), encoding="utf-8")
+    _print(seen, folder)
+    raise typer.Exit(seen.exit_code)
+
+
+def _print(seen: "Observation", folder: Path) -> None:
+    from crashloop.report.observation import HEADER, STANDINGS, facts, rows_of, sentence
+    from crashloop.report.terminal import STYLES, print_line
+
+    table = Table(*HEADER, box=None)
+    for row in rows_of(seen):
+        *cells, verdict = row.cells
+        table.add_row(*cells, f"[{STYLES[row.standing]}]{row.standing.symbol} {verdict}[/]")
+    if seen.nodes:
+        out.print(table)
+    for row in rows_of(seen):
+        for said in row.said:
+            print_line(out, f"{row.finding.node}: {said}")
+    standing = STANDINGS[seen.agreement]
+    print_line(out, f"{standing.symbol} {seen.agreement.value}: {sentence(seen)}", STYLES[standing])
+    print_line(out, facts(seen))
+    print_line(out, f"Report: {folder / 'observe.html'}")
+
+
+def _folder(option: Path | None) -> Path:
+    """The folder for the two files. Raises UsageError if it holds an observation."""
+    from crashloop.rundir import new_run_path
+    from crashloop.settings import resolve_settings
+
+    folder = option or new_run_path(resolve_settings().paths.runs_dir, "observe", datetime.now(UTC))
+    if (folder / "observe.json").exists():
+        raise UsageError(f"--out {folder}: it holds an observation already, and evidence is never overwritten.")
+    return folder
+
+
+def _seconds(duration: str) -> float:
+    from crashloop.model.duration import NotADuration, parse_duration_ns
+
+    try:
+        seconds = parse_duration_ns(duration) / 1e9
+    except NotADuration as error:
+        raise UsageError(f"--for {duration!r}: {error}.\nExpected something like 90s, 10m or 2h.") from error
+    if seconds <= 0:
+        raise UsageError(f"--for {duration!r}: expected a time above zero, such as 10m.")
+    return seconds
+
+
+def _expected(options: list[str]) -> "dict[str, KubeletProfile]":
+    from crashloop.profiles import load_profile
+
+    found = {}
+    for option in options:
+        node, separator, profile = option.partition("=")
+        if not (node and separator and profile):
+            raise UsageError(f"--expect {option!r}: expected NODE=PROFILE, such as worker-1=max-10s.")
+        found[node] = load_profile(profile)
+    return found
+
+
+COMMANDS = (Command(observe),)

@@ -1,0 +1,95 @@
+"""What is known of the nodes with crash loops: release, configuration, and whether their counters were lost meanwhile."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.kube.kubelet import effective_config
+from crashloop.model.agreement import profile_of, shipped_curve
+from crashloop.model.config import Curve
+from crashloop.model.gates import RELEASES
+from crashloop.observe.node_signs import NodeSign, sign_of
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+from crashloop.waiting import pause
+
+EVERY_OTHER = "*"
+"""Stands in --expect for every node that is not named."""
+
+_ASK_EVERY_S = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Configured(msgspec.Struct, frozen=True, kw_only=True):
+    """The curve that a node is configured for, and by what that is known."""
+
+    curve: Curve | None
+    by: str
+
+
+NOT_KNOWN = Configured(curve=None, by="")
+
+
+def kubelet_version(node: Json) -> KubernetesVersion:
+    """The version of a node's kubelet."""
+    return KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])
+
+
+def is_modelled(version: KubernetesVersion) -> bool:
+    """Whether the model reaches back to that release."""
+    return version.release >= RELEASES[0]
+
+
+def lost_counters(before: Json | None, after: Json | None) -> str:
+    """Why the kubelet's counters were or may have been lost between two looks at a Node object; empty if they were not."""
+    if before is None or after is None:
+        return "the node came or went meanwhile"
+    one, other = _sign(before), _sign(after)
+    if one.boot_id != other.boot_id:
+        return "the node was booted meanwhile, and with that its counters were lost"
+    if one.ready_since != other.ready_since:
+        return "the node was not Ready for a while; if its kubelet was restarted, its counters were lost"
+    return ""
+
+
+def _sign(node: Json) -> NodeSign:
+    return sign_of(node, kubelet_started_ns=None)
+
+
+def told_configuration(
+    name: str, version: KubernetesVersion, expected: Mapping[str, KubeletProfile]
+) -> Configured | None:
+    """What the user expects of a node. Raises UsageError for a profile that its kubelet would not start with."""
+    profile = expected.get(name, expected.get(EVERY_OTHER))
+    if profile is None:
+        return None
+    curve = shipped_curve(profile, version)
+    if curve is None:
+        raise UsageError(f"--expect {name}={profile.name}: kubelet v{version} does not start with that profile.")
+    return Configured(curve=curve, by=f"expected: {profile.name}")
+
+
+def read_configuration(api: KubeApi, node: Json) -> Configured:
+    """What a node's kubelet tells. Raises ConfigzRefused."""
+    config: dict[str, Any] = effective_config(api, node)
+    return Configured(curve=shipped_curve(profile_of(config), kubelet_version(node)), by="configz")
+
+
+def read_configurations(api: KubeApi, nodes: Iterable[Json]) -> dict[str, Configured]:
+    """What those kubelets tell that do, asked one after the other and no more than one a second."""
+    found: dict[str, Configured] = {}
+    for number, node in enumerate(nodes):
+        if number:
+            pause(_ASK_EVERY_S)
+        name = node["metadata"]["name"]
+        try:
+            found[name] = read_configuration(api, node)
+        except KubeError as error:
+            log.warning("%s", error)
+    return found
