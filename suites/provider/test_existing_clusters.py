@@ -1,7 +1,10 @@
 """The provider `existing`, on the cluster that the kit has brought up: what it may do, what it says, what it leaves."""
 
+import base64
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from crashloop.cluster.existing.place import LASTS_S, borrow, make, remove_orphans
 from crashloop.cluster.existing.provider import ExistingProvider
@@ -151,8 +155,6 @@ def test_a_verb_that_is_forbidden_is_named_with_the_manifest_that_grants_it(
 def test_credentials_that_are_not_accepted_are_said_to_have_expired_perhaps(
     cluster: Cluster, options: Options, tmp_path: Path
 ) -> None:
-    import yaml
-
     (known,) = yaml.safe_load(Path(cluster.info.kubeconfig).read_text())["clusters"]
     kubeconfig = write_kubeconfig(tmp_path / "stale", known["cluster"], {"token": "stale"})
     with pytest.raises(
@@ -173,6 +175,21 @@ def test_a_namespace_that_is_not_there_is_named(grant: Callable[..., str], optio
         ExistingProvider().up(request("lost", chosen), SilentProgress())
 
 
+@pytest.fixture
+def _kubelets_that_the_cluster_vouches_for(cluster: Cluster, api: KubeApi) -> None:
+    """Whoever asks a kubelet directly wants its certificate to be signed by the cluster; kubeadm's kubelets sign their own."""
+    (address,) = (each["address"] for each in api.node(NODE)["status"]["addresses"] if each["type"] == "InternalIP")
+    (known,) = yaml.safe_load(Path(cluster.info.kubeconfig).read_text())["clusters"]
+    authority = base64.b64decode(known["cluster"]["certificate-authority-data"]).decode()
+    trusting = ssl.create_default_context(cadata=authority)
+    try:
+        with socket.create_connection((address, 10250), timeout=5) as raw:
+            trusting.wrap_socket(raw, server_hostname=address).close()
+    except ssl.SSLCertVerificationError:
+        pytest.skip("the certificates of this cluster's kubelets are not signed by its authority")
+
+
+@pytest.mark.usefixtures("_kubelets_that_the_cluster_vouches_for")
 def test_the_configuration_is_read_with_a_permission_for_just_that(grant: Callable[..., str], options: Options) -> None:
     found = survey(options(grant("existing-namespace", "configz"), namespace=NAMESPACE, read_configz=True))
     offer = Offer(found)
@@ -189,6 +206,7 @@ def test_the_configuration_is_read_through_the_api_server_where_that_is_permitte
     assert Offer(survey(chosen)).node_for(load_profile("max-2s")) == NODE
 
 
+@pytest.mark.usefixtures("_kubelets_that_the_cluster_vouches_for")
 def test_a_configuration_that_may_not_be_read_is_said_with_both_ways_and_the_risk_of_one(
     grant: Callable[..., str], options: Options
 ) -> None:

@@ -25,6 +25,10 @@ SOURCE_NAMES = {
 }
 
 
+OWN_OPTIONS = {"kind": "a `kind` of your own: --kind-binary"}
+"""Component -> how users name their own, where that is not --bin-dir."""
+
+
 class Provision:
     """Gets components into the cache of this user."""
 
@@ -75,7 +79,7 @@ class Provision:
             *(f"  {SOURCE_NAMES[source]}: {reason}." for source, reason in reasons.items()),
             "Any one of these helps:",
             *self._ways(component),
-            f"  a folder with your own {names}: --bin-dir.",
+            f"  {OWN_OPTIONS.get(component.name, f'a folder with your own {names}: --bin-dir')}.",
         ]
         return "\n".join(lines)
 

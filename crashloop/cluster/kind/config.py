@@ -83,7 +83,8 @@ def _with_arguments(patch: dict[str, Any], blueprint: Blueprint) -> dict[str, An
     result: dict[str, Any] = {"kind": patch["kind"]}
     for component in ("apiServer", "controllerManager", "scheduler"):
         arguments = patch.get(component, {}).get("extraArgs", {}) | ({"feature-gates": gates} if gates else {})
-        result[component] = {"extraArgs": _arguments(arguments, blueprint)}
+        if arguments:
+            result[component] = {"extraArgs": _arguments(arguments, blueprint)}
     result["etcd"] = {"local": {"extraArgs": _arguments(patch["etcd"]["local"]["extraArgs"], blueprint)}}
     return result
 
@@ -95,5 +96,16 @@ def _arguments(arguments: dict[str, str], blueprint: Blueprint) -> dict[str, str
     return [{"name": name, "value": value} for name, value in arguments.items()]
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes a text of several lines as one, so that a person can read a document in a document."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
 def _yaml(value: Any) -> str:
-    return yaml.safe_dump(value, sort_keys=False, width=1000)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=1000)
