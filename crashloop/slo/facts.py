@@ -105,6 +105,15 @@ def _cluster_share(measured: Measured, phase: Phase) -> float | None:
     return sum(cpu_s for component, cpu_s in spent.items() if component != "harness") / busy if busy > 0 else None
 
 
+def _foreign_share(measured: Measured, phase: Phase) -> float | None:
+    components = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    host = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    total = sum(host.values())
+    if not components or total <= 0:
+        return None
+    return max(0.0, host.get("busy", 0.0) - sum(components.values())) / total
+
+
 def _spent(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
     spent: dict[str, float] = {}
     for scrapes in measured.scrapes:
@@ -125,6 +134,7 @@ FACTS: Mapping[str, Fact] = {
     "cores": Fact("{} cores per node", _cores),
     "harness_cpu_share": Fact("harness CPU {} of kubelet and runtime", _harness_share),
     "cpu_busy_share": Fact("host CPU busy {}", _busy_share),
+    "foreign_cpu_share": Fact("{} of the host CPU taken by others", _foreign_share),
     "cluster_cpu_share": Fact("cluster {} of the busy host CPU", _cluster_share),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""
