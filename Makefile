@@ -8,7 +8,7 @@ RUNS ?= $(dir $(filter-out runs/latest/%,$(wildcard runs/*/run.json runs/*/*/run
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick quality bench matrix summary dist publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick kind quality bench matrix summary dist publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -65,6 +65,9 @@ provider: setup ## The kit that every provider passes, on a real cluster
 
 quick: setup ## One live quick run
 	$(BIN)/crashloop run --scope quick -q -n 2
+
+kind: setup ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
+	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)
 
 quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 	$(BIN)/python -m quality

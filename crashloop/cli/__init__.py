@@ -5,7 +5,7 @@ import sys
 import typer
 from rich.console import Console
 
-from crashloop.cli import clusters, compare, host, observe, predict, runs, stress
+from crashloop.cli import clusters, compare, host, kind, observe, predict, runs, stress
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.verdict import ExitCode
 
@@ -25,6 +25,7 @@ for command in (
     *host.COMMANDS,
 ):
     command.add_to(app)
+app.add_typer(kind.group, name="kind")
 
 
 def main() -> None:

@@ -21,6 +21,8 @@ def up(
     kubernetes_version: KubernetesVersionOption = None,
     kubelet_binary: Annotated[Path | None, typer.Option(help="Your own kubelet for all nodes.")] = None,
     bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
+    node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image (provider kind).")] = None,
+    kind_binary: Annotated[Path | None, typer.Option(help="Your own kind (provider kind).")] = None,
 ) -> None:
     """Bring a cluster up that stays; `crashloop down` removes it. The last line is the path of its kubeconfig."""
     from crashloop.cluster.ownership import mark_kept
@@ -41,6 +43,8 @@ def up(
         nodes=tuple(NodeRequest(name=each.name, profile=each) for each in profiles),
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         bin_dir=None if bin_dir is None else str(bin_dir.absolute()),
+        node_image=node_image,
+        kind_binary=None if kind_binary is None else str(kind_binary.absolute()),
     )
     cluster = provider_named(provider).up(request, default_progress())
     mark_kept(name)

@@ -35,4 +35,5 @@ def build_node_image(
     out.print(tag or name, soft_wrap=True)
 
 
-COMMANDS = (Command(build_node_image),)
+group = typer.Typer(help="What only the provider kind needs.", no_args_is_help=True)
+Command(build_node_image).add_to(group)

@@ -68,7 +68,7 @@ def test_all_of_it_is_said_at_once() -> None:
     with pytest.raises(PrerequisiteError) as caught:
         check_docker(facts, nodes=9)
     assert str(caught.value).splitlines() == [
-        "provider kind: this host cannot run 9 nodes in Docker.",
+        "provider kind: this host cannot run nodes in Docker.",
         '- docker: no "docker" on PATH: install Docker 23.0 or newer.',
         "- memory: 1024 MiB are available, 2500 MiB are needed: end other programs.",
         "On Linux, as root, --provider local does without Docker.",

@@ -74,7 +74,7 @@ def check_docker(facts: DockerFacts, *, nodes: int) -> None:
     if found:
         rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
         raise PrerequisiteError(
-            f"provider kind: this host cannot run {nodes} nodes in Docker.\n{rows}\n"
+            f"provider kind: this host cannot run nodes in Docker.\n{rows}\n"
             "On Linux, as root, --provider local does without Docker."
         )
 
