@@ -30,6 +30,13 @@ def headline(results: Results) -> Headline:
     return Headline(standing, *_WORDS[standing](results, number))
 
 
+def tally(results: Results) -> str:
+    """`97 verdicts`, or `judged 65 of 97 verdicts` where some were skipped."""
+    total = len(results.verdicts)
+    skipped = results.counts[Standing.SKIPPED]
+    return f"judged {total - skipped} of {counted(total, 'verdict')}" if skipped else counted(total, "verdict")
+
+
 def _fail(results: Results, number: int) -> tuple[str, str, str]:
     broken = len({verdict.requirement for verdict in results.verdicts if verdict.fails_the_run})
     return (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from crashloop.report.headline import headline
+from crashloop.report.headline import headline, tally
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.report.text import evidence_text, printable, shortened, took
@@ -29,7 +29,8 @@ def to_markdown(results: Results) -> str:
         f"**What to do:** {escaped(said.to_do)}",
         f"crashloop {escaped(results.suite)} on Kubernetes {escaped(results.kubernetes_version)}, "
         f"provider {escaped(results.provider)}, scope {escaped(results.scope)}, "
-        f"in {took(results.finished - results.started)}: {counts or 'no verdicts'}. Exit code {results.exit_code}.",
+        f"in {took(results.finished - results.started)}: {tally(results)}{f' ({counts})' if counts else ''}. "
+        f"Exit code {results.exit_code}.",
     ]
     if open_verdicts:
         blocks += ["### Not PASS", _verdicts(open_verdicts, results)]

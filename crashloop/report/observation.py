@@ -149,7 +149,7 @@ def _curve(loop: CrashLoop, reference: DelayCurve, row: Row, version: Kubernetes
             reason=reading.objection,
         )
         for reading in readings(loop, reference, version)
-        if reading.told
+        if reading.told and (reading.wait.seen_whole or reading.wait.seconds >= reading.due_s)
     ]
     return Curve(
         scenario=f"{loop.namespace}/{loop.pod}",

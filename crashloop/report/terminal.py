@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crashloop.report.headline import headline
+from crashloop.report.headline import headline, tally
 from crashloop.report.results import RequirementText, Results
 from crashloop.report.standing import Standing
-from crashloop.report.text import counted, evidence_text, printable, took
+from crashloop.report.text import evidence_text, printable, took
 from crashloop.verdict import Verdict
 
 STYLES = {
@@ -122,7 +122,8 @@ def _print_headline(results: Results, report: str, console: Console) -> None:
     print_line(console, f"What to do: {said.to_do}")
     if results.verdicts:
         duration = took(results.finished - results.started)
-        print_line(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
+        summary = tally(results)
+        print_line(console, f"{summary[0].upper()}{summary[1:]} in {duration}: {counts}.")
     print_line(console, f"Report: {report}")
     print_line(console, f"Exit code: {results.exit_code}")
 
