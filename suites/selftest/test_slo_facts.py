@@ -60,6 +60,7 @@ def test_facts_of_a_phase() -> None:
         "cores": 2,
         "harness_cpu_share": pytest.approx(1.3 / 13),
         "cpu_busy_share": pytest.approx(0.2),
+        "foreign_cpu_share": pytest.approx((20 - 16.75 - 1.3) / 100),
         "cluster_cpu_share": pytest.approx(16.75 / 20),
     }
 
