@@ -7,8 +7,12 @@ set -eu
 verb=$1 folder=$2
 shift 2
 
-cgroups() { # the one hierarchy of cgroup v2, or those of v1
-	if [ -f /sys/fs/cgroup/cgroup.controllers ]; then echo /sys/fs/cgroup; else echo /sys/fs/cgroup/*; fi
+cgroups() { # where the one hierarchy of cgroup v2 is mounted, or those of v1
+	if [ -f /sys/fs/cgroup/cgroup.controllers ]; then
+		echo /sys/fs/cgroup
+	else
+		sed -n 's#^[^ ]* \(/sys/fs/cgroup/[^/ ]*\) cgroup .*#\1#p' /proc/mounts
+	fi
 }
 
 case $verb in
