@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.errors import CrashloopError
 from crashloop.slo.exposition import Series
 from crashloop.slo.scrape_lines import Differences, to_line
 from crashloop.slo.scrapes import GapLine, Source
@@ -43,16 +42,16 @@ class Scraper:
         self._cpu_s = self._longest_s = 0.0
 
     def scrape(self) -> None:
-        """Scrape once; an answer that does not come, or is malformed, is written as a gap."""
+        """Scrape once; an answer that does not come, or cannot be read, is written as a gap."""
         with self._lock:
             if self._file.closed:
                 return
             began_ns, cpu_ns = time.time_ns(), time.thread_time_ns()
             try:
                 found = list(self._read())
-            except (CrashloopError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - a gap of this source, whatever it was; the next may succeed
                 self._missed += 1
-                reason = str(error).splitlines()[0]
+                reason = (str(error) or type(error).__name__).splitlines()[0]
                 self._file.write(to_line(GapLine(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
             else:
                 now_ns = time.time_ns()

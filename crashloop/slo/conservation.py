@@ -3,7 +3,7 @@
 Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every
 start after the first raises that container's restartCount by one. A start within `EDGE_S` of a scrape at the window's end
 may be counted on either side of it: a difference that they explain proves nothing, and they are told. restartCount is taken
-as it was last reported, so it is compared with all starts of the pod; one in the last `EDGE_S` may not be in it yet.
+as it was last reported: it must never be more than the starts seen, and may be behind those of the last `TOLD_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
 
@@ -19,6 +19,8 @@ from crashloop.slo.types import Interval, Lifecycle, Measured, Phase, SliResult
 COUNTER = Selection(metric="kubelet_started_containers_total", source="kubelet")
 EDGE_S = 2.0
 """The kubelet counts a start once the runtime has answered, which on a loaded node takes a second."""
+TOLD_S = 30.0
+"""Within which a status is written even by a kubelet whose requests queue up behind its client rate limit."""
 
 
 def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> list[SliResult]:
@@ -74,7 +76,7 @@ def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
             if not starts:
                 continue
             said = pod.restart_counts.get(container)
-            last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(EDGE_S * 1e9)
+            last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(TOLD_S * 1e9)
             least = bisect_right(starts, last_ns) - 1
             if said is not None and not least <= said <= len(starts) - 1:
                 yield f'{pod.pod}: restartCount of "{container}" is {said} after {len(starts)} starts.'

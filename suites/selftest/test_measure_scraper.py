@@ -112,7 +112,7 @@ def test_what_measuring_took_is_stated_and_missed_scrapes_are_counted(tmp_path: 
 
 
 def test_a_source_that_fails_now_and_then_has_gaps(tmp_path: Path) -> None:
-    answers: list[float | Exception] = [1.0, ClusterError("read /metrics: timed out.\nmore"), ValueError("half"), 4.0]
+    answers: list[float | Exception] = [1.0, ClusterError("read /metrics: timed out.\nmore"), KeyError(), 4.0]
 
     def read() -> list[tuple[bytes, Series, float]]:
         answer = answers.pop(0)
@@ -127,7 +127,7 @@ def test_a_source_that_fails_now_and_then_has_gaps(tmp_path: Path) -> None:
     scraper.scrape()
     assert (cost.scrapes, cost.missed) == (2, 2)
     (scrapes,) = load_scrapes(tmp_path)
-    assert [gap.reason for gap in scrapes.gaps] == ["read /metrics: timed out.", "half"]
+    assert [gap.reason for gap in scrapes.gaps] == ["read /metrics: timed out.", "KeyError"]
     assert [series.values.tolist() for series in scrapes.series] == [[1.0, 4.0]]
 
 

@@ -52,8 +52,9 @@ def test_a_restart_count_that_is_wrong_fails() -> None:
 
 
 def test_a_restart_that_was_only_just_seen_need_not_be_told_yet() -> None:
-    assert judged(3, pod(*STARTS, count=1, seen_until_s=41)).outcome is Outcome.PASS
-    assert judged(3, pod(*STARTS, count=0, seen_until_s=41)).outcome is Outcome.FAIL
+    assert judged(3, pod(*STARTS, count=1, seen_until_s=69)).outcome is Outcome.PASS
+    assert judged(3, pod(*STARTS, count=0, seen_until_s=69)).outcome is Outcome.FAIL
+    assert judged(3, pod(*STARTS, count=3, seen_until_s=41)).outcome is Outcome.FAIL
 
 
 def test_each_node_is_counted_by_itself() -> None:
