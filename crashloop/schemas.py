@@ -15,6 +15,7 @@ from crashloop.cluster.provider import ClusterInfo
 from crashloop.comparison.comparison import COMPARISON_FORMAT, Comparison
 from crashloop.comparison.matrix import MATRIX_FORMAT, Matrix
 from crashloop.history.event import Event
+from crashloop.inference.observation import OBSERVATION_FORMAT, Observation
 from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.rundir import RUN_FORMAT, RecorderState, RunInfo
 from crashloop.spec.plan import PLAN_FORMAT, Plan
@@ -27,6 +28,7 @@ _DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
     "cluster": (ClusterInfo, "cluster.json", None),
     "recorder": (RecorderState, "recorder.json", None),
     "history-line": (Event, "a line of history/<scenario>.jsonl", None),
+    "observation": (Observation, "observe.json", OBSERVATION_FORMAT),
     "results": (Results, "results.json", RESULTS_FORMAT),
     "comparison": (Comparison, "the output of diff --json", COMPARISON_FORMAT),
     "matrix": (Matrix, "the output of matrix --json", MATRIX_FORMAT),

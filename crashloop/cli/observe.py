@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from crashloop.cli.command import Command, out
 from crashloop.errors import UsageError
@@ -56,13 +57,20 @@ def _print(seen: "Observation", folder: Path) -> None:
     from crashloop.report.observation import HEADER, STANDINGS, facts, rows_of, sentence
     from crashloop.report.terminal import STYLES, print_line
 
-    table = Table(*HEADER, box=None)
-    for row in rows_of(seen):
-        *cells, verdict = row.cells
-        table.add_row(*cells, f"[{STYLES[row.standing]}]{row.standing.symbol} {verdict}[/]")
-    if seen.nodes:
+    rows = rows_of(seen)
+    if out.is_terminal and rows:
+        table = Table(box=None)
+        for name in HEADER:
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            *cells, verdict = row.cells
+            table.add_row(*cells, Text(f"{row.standing.symbol} {verdict}", STYLES[row.standing]))
         out.print(table)
-    for row in rows_of(seen):
+    else:
+        for row in rows:
+            told = ", ".join(f"{name} {cell}" for name, cell in zip(HEADER[1:-1], row.cells[1:-1], strict=True))
+            print_line(out, f"{row.finding.agreement.value:<20} {row.finding.node}: {told}")
+    for row in rows:
         for said in row.said:
             print_line(out, f"{row.finding.node}: {said}")
     standing = STANDINGS[seen.agreement]

@@ -1,0 +1,100 @@
+"""How many requests `crashloop observe` makes of an API server, and how much CPU it takes, on a cluster full of crash loops.
+
+    python bench/observe_requests.py [--pods 1000] [--for 60]
+
+The API server is a small one of our own (suites/selftest/cluster_peer.py) whose pods all crash at a maximum of 10 s.
+"""
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.observing.looking import Request, look
+from crashloop.profiles import load_profile
+from crashloop.progress import SilentProgress
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the suites are not installed
+
+from suites.selftest.cluster_peer import ClusterPeer, node, serving
+
+TARGET_REQUESTS_PER_S = 1.0
+NODES = 20
+RUN_S, WAIT_S = 1, 12
+
+Json = dict[str, Any]
+
+
+def stamp(at_s: float) -> str:
+    return datetime.fromtimestamp(int(at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def pod(number: int, restart: int, started_s: float) -> Json:
+    """A pod whose container was started then, `WAIT_S` after its exit."""
+    exited_s = started_s - WAIT_S
+    last = {"terminated": {"startedAt": stamp(exited_s - RUN_S), "finishedAt": stamp(exited_s), "exitCode": 1}}
+    status = {"name": "app", "restartCount": restart, "lastState": last}
+    return {
+        "metadata": {"name": f"pod-{number}", "namespace": "shop", "uid": f"uid-{number}", "resourceVersion": "0"},
+        "spec": {"nodeName": f"node-{number % NODES}", "containers": [{"name": "app", "image": "shop/app:1"}]},
+        "status": {"containerStatuses": [status | {"state": {"running": {"startedAt": stamp(started_s)}}}]},
+    }
+
+
+def crash(peer: ClusterPeer, pods: int, ended: threading.Event) -> None:
+    """Each pod restarts every RUN_S + WAIT_S seconds, evenly spread over them, until told to end."""
+    period_s = RUN_S + WAIT_S
+    restart, number = 30, 0
+    while not ended.wait(period_s / pods):
+        peer.append(pod(number, restart, time.time()))
+        number = (number + 1) % pods
+        restart += number == 0
+
+
+def main(pods: int, for_s: float) -> None:
+    now_s = time.time()
+    nodes = [node(f"node-{number}") for number in range(NODES)]
+    peer = ClusterPeer([nodes], [pod(number, 29, now_s) for number in range(pods)])
+    ended = threading.Event()
+    feeder = threading.Thread(target=crash, args=(peer, pods, ended))
+    with tempfile.TemporaryDirectory() as folder, serving(peer, Path(folder)) as kubeconfig:
+        feeder.start()
+        began_s = time.thread_time()
+        expected = {"*": load_profile("max-10s")}
+        seen = look(Request(kubeconfig=kubeconfig, for_s=for_s, expected=expected), SilentProgress())
+        judged_s = time.thread_time() - began_s
+        ended.set()
+        feeder.join()
+    watched_s = (seen.finished - seen.started).total_seconds()
+    asked = Counter(peer.requests)
+    lasting = sum(count for name, count in asked.items() if "watch" in name)
+    table = Table(
+        "pods", "waits seen", "requests in all", "after the first lists, per s", "÷ target", "judged in", box=None
+    )
+    rate = lasting / watched_s
+    waits = sum(len(loop.waits) for loop in seen.loops)
+    table.add_row(
+        str(pods),
+        str(waits),
+        str(sum(asked.values())),
+        f"{rate:.3f}",
+        f"{rate / TARGET_REQUESTS_PER_S:.3f}",
+        f"{judged_s:.1f} s CPU",
+    )
+    Console().print(table)
+    Console().print(f"verdict: {seen.agreement}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--for", dest="for_s", type=float, default=60.0)
+    main(**vars(parser.parse_args()))
