@@ -4,17 +4,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
-from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, NodeRequest, Provider
+from crashloop.cluster.provider import (
+    Capability,
+    Cluster,
+    ClusterRequest,
+    ExistingOptions,
+    NodeRequest,
+    Provider,
+    Survey,
+)
 from crashloop.cluster.providers import provider as provider_named
 from crashloop.kube.client import KubeApi
 from crashloop.profiles import load_profile
 from crashloop.progress import default_progress
+from fixtures.existing import survey_key
 from fixtures.options import run_settings
 
 NODES = {"node-stock": "stock", "node-max-2s": "max-2s"}
-"""Nodes of the cluster that the tests share, and their profiles."""
+"""Nodes of the cluster that the tests share, and their profiles, where a provider makes it."""
 
 
 def node(name: str, profile: str) -> NodeRequest:
@@ -27,6 +37,9 @@ class Kit:
 
     def __init__(self, config: pytest.Config) -> None:
         self.settings = run_settings(config)
+        survey = config.stash.get(survey_key, None)
+        self.nodes = NODES if survey is None else _first_two(survey)
+        """Nodes of the shared cluster, and their profiles."""
         self.provider: Provider = provider_named(self.settings["provider"])
 
     def request(self, name: str, *nodes: NodeRequest) -> ClusterRequest:
@@ -35,6 +48,7 @@ class Kit:
             name=name,
             kubernetes_version=self.settings["kubernetes_version"],
             nodes=nodes,
+            existing=msgspec.convert(self.settings["existing"], ExistingOptions | None),
             **self.own,
         )
 
@@ -58,6 +72,12 @@ class Kit:
             pytest.skip(f"provider {self.provider.name} has no {capability.value}")
 
 
+def _first_two(survey: Survey) -> dict[str, str]:
+    """Two nodes of a cluster that exists; what profile they have is no concern of the kit."""
+    usable = [each for each in survey.nodes if each.unusable is None]
+    return {each.name: each.declared or "stock" for each in usable[:2]}
+
+
 @pytest.fixture(scope="session")
 def kit(request: pytest.FixtureRequest) -> Kit:
     return Kit(request.config)
@@ -66,12 +86,12 @@ def kit(request: pytest.FixtureRequest) -> Kit:
 @pytest.fixture(scope="session")
 def cluster(kit: Kit) -> Iterator[Cluster]:
     """The cluster that the tests share: two nodes with different profiles."""
-    with kit.up("kit-shared", *(node(name, profile) for name, profile in NODES.items())) as cluster:
+    with kit.up("kit-shared", *(node(name, profile) for name, profile in kit.nodes.items())) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def api(cluster: Cluster) -> Iterator[KubeApi]:
-    client = KubeApi(cluster.info.kubeconfig)
+    client = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
     yield client
     client.close()

@@ -14,6 +14,7 @@ from crashloop.kube.manifests import pull_policy
 from crashloop.waiting import wait_until
 
 NAMESPACE = "default"
+"""Where the pods run unless the cluster names a namespace."""
 _MANIFEST = Path(__file__).parent / "counting-pod.yaml"
 
 
@@ -25,26 +26,28 @@ def counting_pod(api: KubeApi, cluster: Cluster, *, node: str) -> Iterator["Coun
     manifest["spec"]["nodeName"] = node
     image = cluster.info.image
     manifest["spec"]["containers"][0].update(image=image, imagePullPolicy=pull_policy(image))
-    api.create_pod(NAMESPACE, manifest)
+    namespace = cluster.info.namespace or NAMESPACE
+    api.create_pod(namespace, manifest)
     try:
-        pod = CountingPod(api, name)
+        pod = CountingPod(api, namespace, name)
         pod.count_beyond(0)
         yield pod
     finally:
-        api.delete_pod(NAMESPACE, name, grace_s=0)
+        api.delete_pod(namespace, name, grace_s=0)
 
 
 class CountingPod:
     """A pod that counts."""
 
-    def __init__(self, api: KubeApi, name: str) -> None:
+    def __init__(self, api: KubeApi, namespace: str, name: str) -> None:
         self._api = api
+        self._namespace = namespace
         self.name = name
 
     def count(self) -> int:
         """How far it has counted, 0 while there is no log."""
         try:
-            lines = self._api.read_log(NAMESPACE, self.name, "app").split()
+            lines = self._api.read_log(self._namespace, self.name, "app").split()
         except (ApiRefusal, ApiUnreachable):
             return 0
         # While its runtime restarts, a kubelet answers with a sentence instead of the log.
@@ -63,7 +66,7 @@ class CountingPod:
         """The container's id and how often it was restarted, as the kubelet states it."""
 
         def stated() -> tuple[str, int] | None:
-            for status in self._api.get_pod(NAMESPACE, self.name)["status"].get("containerStatuses", []):
+            for status in self._api.get_pod(self._namespace, self.name)["status"].get("containerStatuses", []):
                 if "containerID" in status:
                     return status["containerID"], status["restartCount"]
             return None

@@ -1,5 +1,6 @@
 """A cluster that is alone on its host gives everything back, the host's own settings included."""
 
+from crashloop.cluster.provider import Capability
 from crashloop.kube.client import KubeApi
 
 from .conftest import Kit, node
@@ -12,6 +13,7 @@ STAYS = ("mount", "folder", "file")
 
 
 def test_nothing_is_left_of_a_cluster_that_was_taken_down_and_nothing_else_is_gone(kit: Kit) -> None:
+    kit.needs(Capability.KUBELET_PROFILES)
     before = traces(of=NAME)
     with kit.up(NAME, node("node-stock", "stock")) as cluster:
         with counting_pod(KubeApi(cluster.info.kubeconfig), cluster, node="node-stock") as pod:

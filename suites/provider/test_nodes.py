@@ -11,11 +11,15 @@ from .conftest import NODES, Kit, node
 from .pods import counting_pod
 
 
-def test_every_node_is_ready_and_names_its_profile(api: KubeApi, cluster: Cluster) -> None:
+def test_every_node_is_ready(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    assert all(api.is_ready(name) for name in kit.nodes)
+    assert {each.name: each.profile for each in cluster.info.nodes} == kit.nodes
+
+
+def test_every_node_names_its_profile(kit: Kit, api: KubeApi) -> None:
+    kit.needs(Capability.KUBELET_PROFILES)
     labels = {each["metadata"]["name"]: each["metadata"]["labels"].get(PROFILE_LABEL) for each in api.nodes()}
     assert {name: profile for name, profile in labels.items() if profile is not None} == NODES
-    assert all(api.is_ready(name) for name in NODES)
-    assert {each.name: each.profile for each in cluster.info.nodes} == NODES
 
 
 def test_every_kubelet_runs_with_the_configuration_of_its_profile(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
@@ -24,13 +28,14 @@ def test_every_kubelet_runs_with_the_configuration_of_its_profile(kit: Kit, api:
     assert periods == {"node-stock": "5m0s", "node-max-2s": "2s"}
 
 
-def test_a_pod_runs_on_every_node_and_its_log_can_be_read(api: KubeApi, cluster: Cluster) -> None:
-    for name in NODES:
+def test_a_pod_runs_on_every_node_and_its_log_can_be_read(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    for name in kit.nodes:
         with counting_pod(api, cluster, node=name) as pod:
             assert pod.container()[1] == 0
 
 
-def test_logs_of_every_component_can_be_collected(cluster: Cluster, tmp_path: Path) -> None:
+def test_logs_of_every_component_can_be_collected(kit: Kit, cluster: Cluster, tmp_path: Path) -> None:
+    kit.needs(Capability.KUBELET_LOG)
     cluster.collect_logs(tmp_path)
     folders = {path.name for path in tmp_path.iterdir()}
     assert folders >= {"control-plane", *NODES}

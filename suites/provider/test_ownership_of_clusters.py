@@ -29,6 +29,11 @@ NAME = "kit-own"
 Owner = Callable[[str], "subprocess.Popen[str]"]
 
 
+@pytest.fixture(autouse=True)
+def _needs_a_provider_that_makes_clusters(kit: Kit) -> None:
+    kit.needs(Capability.KUBELET_PROFILES)
+
+
 @pytest.fixture
 def before(cluster: Cluster) -> set[str]:
     """Traces on the host before the test; the shared cluster is up all the time."""
