@@ -1,0 +1,87 @@
+"""A stress run from end to end, and what becomes of its evidence when it is judged with other rows."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crashloop.report.stress_results import StressResults
+from crashloop.stress.folder import StressDir
+from crashloop.stress.profile import Slos
+from crashloop.stress.publishing import published_stress
+from crashloop.verdict import ExitCode, Outcome
+from suites.stress.started import CRASHLOOP, Running, left_on_host, started, verdict
+
+
+@pytest.fixture(scope="module")
+def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, StressResults]]:
+    """A run that nobody disturbs."""
+    with started("short", tmp_path_factory.mktemp("stress")) as running:
+        yield running, running.ended()
+
+
+def test_nothing_is_lost_and_nothing_comes_early(storm: tuple[Running, StressResults]) -> None:
+    running, results = storm
+    for check in ("load-as-planned", "evidence-complete", "no-early-restart", "nothing-left", "restarts-conserved"):
+        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
+    assert verdict(results, "restarts-conserved").value == 0
+    assert results.totals["restarts"] >= 6
+    assert running.process.returncode == results.exit_code == ExitCode.OK
+
+
+def test_the_load_was_measured_on_its_node(storm: tuple[Running, StressResults]) -> None:
+    _, results = storm
+    baseline, stormed = results.stages
+    assert (stormed.figures["restarts_per_s"] or 0) > (baseline.figures["restarts_per_s"] or 0) == 0
+    assert (stormed.figures["kubelet_cpu_cores"] or 0) > 0
+    assert results.environment["host"]["cpus"] >= 1
+
+
+def test_every_view_is_there_and_nothing_else_is_left(storm: tuple[Running, StressResults]) -> None:
+    running, results = storm
+    assert all(path.exists() for path in (running.run.report_html, running.run.junit_xml, running.run.summary_md))
+    assert (running.run.load_dir / "locust.html").exists()
+    assert results.incidents == ()
+    assert left_on_host(running) == []
+
+
+ROWS = """\
+description: rows that are wrong, or that nobody can keep
+slos:
+  - id: no-such-metric
+    sli: {kind: histogram, source: kubelet, metric: kubelet_never_heard_of_seconds, of: events}
+    percentile: 99
+    target: {at_most: 1, unit: s}
+    min_samples: 100
+    mode: gate
+    definition: a metric that no component has
+    source: this test
+  - id: impossible
+    sli: {kind: rate, of: restarts}
+    phase: storm
+    target: {at_least: 100000, unit: restarts/s}
+    mode: gate
+    definition: more restarts than any machine can do
+    source: this test
+"""
+
+
+def test_rows_that_cannot_be_judged_or_kept_say_so(storm: tuple[Running, StressResults], tmp_path: Path) -> None:
+    """The same evidence, other rows: an unknown metric is our error, an impossible target is not kept."""
+    copy = tmp_path / "copy"
+    shutil.copytree(storm[0].run.root, copy)
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(ROWS, encoding="utf-8")
+    run = StressDir(copy)
+    plan = run.stress_plan()
+    profile = msgspec.structs.replace(plan.profile, slos=Slos(files=(str(rows),)))
+    run.write(run.stress_json, msgspec.structs.replace(plan, profile=profile))
+    judged = subprocess.run([CRASHLOOP, "analyze", copy], capture_output=True, text=True, timeout=60, check=False)
+    results = published_stress(run)
+    assert verdict(results, "no-such-metric").outcome is Outcome.ERROR
+    assert verdict(results, "impossible").outcome is Outcome.FAIL
+    assert judged.returncode == ExitCode.FAIL
+    assert "no-such-metric" in judged.stdout
