@@ -45,7 +45,7 @@ class Kind(StrEnum):
     BEGIN = "begin"
     """RECORDER. data: format, scenario (its plan entry), node, kubernetes_version, profile."""
     END = "end"
-    """RECORDER; last line of a sealed history. data: reason (complete, deadline, interrupted, failed, refused), detail (a sentence).
+    """RECORDER; last line of a sealed history. data: reason (complete, deadline, interrupted, failed, refused), detail.
 
     refused: the API server did not accept the pod; data also: code (HTTP status), causes (list of {field, reason, message}).
     """

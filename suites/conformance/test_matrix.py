@@ -106,7 +106,7 @@ def test_the_gate_alone_changes_nothing(verdict: Verdict) -> None:
 
 @requirement(
     "CONFIG-9",
-    crashing("reduced-decay", restarts=8, mode=Mode.ANNOTATED, name="to-the-maximum", at_most_s=240),
+    crashing("reduced-decay", restarts=9, mode=Mode.ANNOTATED, name="to-the-maximum", at_most_s=330),
     scope="full",
 )
 def test_reduced_decay_alone_means_1_to_60_seconds(verdict: Verdict) -> None:

@@ -13,7 +13,9 @@ CORRECT_KUBELET = "correct-kubelet"
 
 def lines(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
     """The fault matrix and the count of false alarms; nothing if the tests that find out did not run."""
-    told: list[tuple[str, Any]] = [each for report in reports if report.when == "call" for each in report.user_properties]
+    told: list[tuple[str, Any]] = [
+        each for report in reports if report.when == "call" for each in report.user_properties
+    ]
     faults = sorted(value for name, value in told if name == FAULT)
     for name, judgements, checkers in faults:
         yield f"{name:<28} fails {judgements:>3} judgements: {', '.join(checkers) or 'NOBODY NOTICES'}"
