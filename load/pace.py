@@ -6,10 +6,19 @@ A closed model waits for the answer before it asks again, so a slow system slows
 
 from collections.abc import Iterator
 
+from crashloop.stress.loads import Burst
 
-def arrivals_ns(rate_per_s: float, began_ns: int) -> Iterator[int]:
+
+def arrivals_ns(rate_per_s: float, began_ns: int, burst: Burst | None = None) -> Iterator[int]:
     """Intended times, without an end; the first is one interval after the beginning."""
-    number = 0
+    at_s = 0.0
     while True:
-        number += 1
-        yield began_ns + round(number * 1e9 / rate_per_s)
+        at_s += 1 / _rate(rate_per_s, at_s, burst)
+        yield began_ns + round(at_s * 1e9)
+
+
+def _rate(rate_per_s: float, at_s: float, burst: Burst | None) -> float:
+    """The rate that holds at a moment."""
+    if burst is not None and burst.after_s <= at_s < burst.after_s + burst.for_s:
+        return burst.rate_per_s
+    return rate_per_s

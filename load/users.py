@@ -9,6 +9,7 @@ from locust import User, constant, task
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
 from load.arrivals import Arrivals
 from load.manifests import SERVER_PATH, SERVER_PORT, Json, Maker
+from load.pace import arrivals_ns
 from load.worker import Worker
 
 FOREVER_S = 1e6
@@ -90,8 +91,12 @@ class ArrivingUser(LoadUser[L]):
     def on_start(self) -> None:
         load = self.load
         assert isinstance(load, Churn | Jobs | Demand)
+        burst = load.burst if isinstance(load, Demand) else None
         self.arrivals = Arrivals(
-            load.rate_per_s, load.in_flight, self.arrive, lambda intended: self.worker.dropped(self.name, intended)
+            lambda began_ns: arrivals_ns(load.rate_per_s, began_ns, burst),
+            load.in_flight,
+            self.arrive,
+            lambda intended_ns: self.worker.dropped(self.name, intended_ns),
         )
         self.arrivals.start()
 

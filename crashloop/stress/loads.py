@@ -136,6 +136,20 @@ class Rollout(Load, frozen=True, kw_only=True, tag="rollout"):
         return 2 * self.replicas
 
 
+class Burst(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A stretch in which arrivals come at another rate."""
+
+    after_s: float
+    """Seconds after the user came."""
+    for_s: float
+    rate_per_s: float
+
+    def __post_init__(self) -> None:
+        _within("after_s", self.after_s, 0, 7200)
+        _within("for_s", self.for_s, 0.1, 7200)
+        _within("rate_per_s", self.rate_per_s, 0.01, 500)
+
+
 class Demand(Load, frozen=True, kw_only=True, tag="demand"):
     """HTTP requests at a rate (open model) to a pod with a CPU limit and a liveness probe, which they starve.
 
@@ -144,6 +158,8 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
     """
 
     rate_per_s: float
+    burst: Burst | None = None
+    """A burst that may set the loop off; whether it ends with the burst is the question."""
     work: int = 3000
     """Loop iterations of one answer: about 10 ms of CPU."""
     cpu_limit: str = "100m"

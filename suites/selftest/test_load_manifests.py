@@ -12,6 +12,7 @@ from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,
     AnyLoad,
+    Burst,
     Churn,
     Crash,
     Demand,
@@ -151,7 +152,13 @@ def test_a_pod_tells_its_serial_number_by_its_name() -> None:
 def test_arrivals_are_due_by_the_rate_alone(rate: float) -> None:
     times = arrivals_ns(rate, 1000)
     due = [next(times) for _ in range(5)]
-    assert due == [1000 + round(number * 1e9 / rate) for number in range(1, 6)]
+    assert due == pytest.approx([1000 + number * 1e9 / rate for number in range(1, 6)], abs=2)
+
+
+def test_a_burst_is_a_stretch_of_another_rate() -> None:
+    times = arrivals_ns(1, 0, Burst(after_s=2, for_s=1, rate_per_s=4))
+    due = [next(times) / 1e9 for _ in range(8)]
+    assert due == pytest.approx([1, 2, 2.25, 2.5, 2.75, 3, 4, 5])
 
 
 def test_an_order_comes_back_as_it_was_written() -> None:
