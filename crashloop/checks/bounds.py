@@ -1,11 +1,13 @@
 """One delay against its two bounds. Early is exact; late is excused by what the host is known to have held up."""
 
 from crashloop.checks.case import Case
-from crashloop.checks.delay import START_SHARE_S, Delay
+from crashloop.checks.delay import Delay
 from crashloop.checks.finding import Finding, fail, inconclusive
 from crashloop.checks.words import at_lines, seconds
+from crashloop.history.event import Channel
 from crashloop.history.facts import Span
 from crashloop.model.backoff import Due
+from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 from crashloop.spec.scenario import Mode
 
 POKE_EVERY_S = 1.0
@@ -52,12 +54,15 @@ def too_late(case: Case, delay: Delay) -> Finding | None:
     taken = delay.to_create
     if taken is not None:
         return _late_by(case, delay, last, taken, "was created", allowance_s=0.0)
-    return _late_by(case, delay, last, shortest, "came", allowance_s=START_SHARE_S)
+    tolerance_s = 0.0 if Channel.RUNTIME in delay.pod.channels else USUAL_START_S
+    return _late_by(case, delay, last, shortest, "came", allowance_s=START_SHARE_S, tolerance_s=tolerance_s)
 
 
-def _late_by(case: Case, delay: Delay, due: Due, taken: Span, verb: str, *, allowance_s: float) -> Finding | None:
+def _late_by(
+    case: Case, delay: Delay, due: Due, taken: Span, verb: str, *, allowance_s: float, tolerance_s: float = 0.0
+) -> Finding | None:
     excess_s = taken.seconds - due.latest_s
-    if excess_s < 1e-9:
+    if excess_s - tolerance_s < 1e-9:
         return None
     seen = (
         f"{delay.name} {verb} {seconds(taken.seconds, unlike=due.latest_s)} after the exit {at_lines(taken.lines)}; "

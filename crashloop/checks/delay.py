@@ -20,9 +20,6 @@ from crashloop.history.recording import PodHistory
 from crashloop.model.backoff import Due
 from crashloop.model.restart import Decided
 
-START_SHARE_S = 5.0
-"""Create -> start on a loaded two-core node takes 2 to 5 s (kubelet-semantics 1.5, epsilon)."""
-
 
 class Delay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What followed an exit: the start by restart `due.restart`, if there was one."""

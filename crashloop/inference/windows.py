@@ -12,17 +12,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.model.lateness import latest_s, polls, soonest_s
+from crashloop.model.lateness import START_SHARE_S, USUAL_START_S, latest_s, polls, soonest_s
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
-START_SHARE_S = 5.0
-"""Create to start on a loaded node (kubelet-semantics 1.5, epsilon)."""
 RESOLUTION_S = 1
 LONGEST_S = 600
 """Waits are told apart up to here."""
 
-_TICK_S, _USUAL_START_S, _POLLS_S = 1.0, 0.5, 15.0
+_TICK_S, _POLLS_S = 1.0, 15.0
 _GRID_S = 0.05
 _AS_USUAL, _HELD_UP = 0.95, 0.05
 
@@ -51,7 +49,7 @@ def chances(due_s: float, version: KubernetesVersion) -> Chances:
     allowed = window(due_s, version)
     soonest = soonest_s(due_s, version, mode=Mode.NATURAL)
     retry = _uniform(_spread_s(due_s, soonest, version))
-    density = np.convolve(np.convolve(retry, _uniform(_TICK_S)), _uniform(_USUAL_START_S))
+    density = np.convolve(np.convolve(retry, _uniform(_TICK_S)), _uniform(USUAL_START_S))
     seen = np.zeros(LONGEST_S)
     for place, weight in enumerate(density):
         wait_s = soonest + place * _GRID_S

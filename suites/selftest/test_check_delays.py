@@ -157,6 +157,20 @@ def test_without_a_create_the_start_gets_its_own_share(start_s: float, outcome: 
     assert checked("delays", history).outcome is outcome
 
 
+@pytest.mark.parametrize(
+    ("start_s", "has_events", "outcome"),
+    [(7.4, False, Outcome.PASS), (7.6, False, Outcome.INCONCLUSIVE), (7.4, True, Outcome.INCONCLUSIVE)],
+    ids=["usual-start", "longer-than-usual", "events-were-to-be-had"],
+)
+def test_a_usual_start_is_tolerated_where_the_runtime_tells_nothing_at_all(
+    start_s: float, has_events: bool, outcome: Outcome
+) -> None:
+    lives = ((0.5, 1.5, 1), (2.0, 3.0, 1), (start_s, start_s + 1, 1), (start_s + 3.5, None, 0))
+    history = History(CRASHING).lives("app", *lives, runtime=False).ends(40)
+    told_all = history if has_events else history.without(Kind.SANDBOX)
+    assert checked("delays", told_all).outcome is outcome
+
+
 def test_a_restart_that_never_comes_is_a_fail() -> None:
     history = History(CRASHING).lives("app", *GOOD[:2], GOOD[2]).ends(90, "deadline")
     ended = history.line_of(Kind.EXITED, 2, channel=Channel.RUNTIME)
