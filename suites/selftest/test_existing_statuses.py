@@ -1,0 +1,45 @@
+"""Statuses are judged against the journal alone where the runtime's ids are out of reach: by the restartCount."""
+
+import pytest
+
+from crashloop.history.event import Kind
+from suites.selftest.cases import CRASHING, GOOD, checked, told
+from suites.selftest.histories import History
+
+
+def by_journal(*lives: tuple[float, float | None, int], status: bool = True) -> History:
+    return History(CRASHING).lives("app", *lives, runtime=False, status=status)
+
+
+def test_the_last_exit_is_seen_in_statuses_of_a_container_that_only_its_journal_tells_of() -> None:
+    answer = checked("last-exit", by_journal(*GOOD).ends(30))
+    assert told(answer) == []
+    assert answer.facts == {"last_exits_shown": 3}
+
+
+@pytest.mark.parametrize("checker", ["restart-count", "delays", "restart-decision", "starts-once", "never-early"])
+def test_a_right_kubelet_passes_every_checker_by_the_journal_alone(checker: str) -> None:
+    history = by_journal(*GOOD).without(Kind.SANDBOX).ends(30)
+    assert told(checked(checker, history)) == []
+
+
+def test_a_wrong_exit_code_is_a_fail_all_the_same() -> None:
+    history = by_journal(*GOOD, status=False)
+    history.status(1.8, {"app": history.exited("app", 0, 0.5, 1.5, 2)}).ends(30)
+    (finding,) = told(checked("last-exit", history))
+    assert finding.startswith('FAIL: a status says exit code 2 of instance 0 of "app"')
+    assert finding.endswith("it exited with 1.")
+
+
+def test_an_instance_that_is_said_to_run_long_after_its_exit_is_a_fail_all_the_same() -> None:
+    history = by_journal((0.5, 1.5, 1), status=False)
+    history.status(0.8, {"app": history.running("app", 0, 0.5)}).ends(30)
+    (finding,) = told(checked("last-exit", history))
+    assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
+
+
+def test_a_life_that_was_killed_stamps_no_exit_and_accuses_nobody() -> None:
+    history = History(CRASHING).lives("app", GOOD[0], runtime=False)
+    history.lives("app", GOOD[1], runtime=False, journal=False, first=1)
+    history.journal(GOOD[1][0], Kind.STARTED, "app", 1).lives("app", *GOOD[2:], runtime=False, first=2)
+    assert told(checked("last-exit", history.ends(30))) == []
