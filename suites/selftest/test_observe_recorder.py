@@ -114,7 +114,7 @@ def test_a_plan_that_cannot_be_carried_out_fails_the_run_and_seals_every_history
         assert recorded.begin is not None
         assert recorded.begin.scenario == scenario
         assert recorded.end is not None
-        assert (recorded.end.reason, recorded.end.detail) == ("interrupted", ended.error)
+        assert (recorded.end.reason, recorded.end.detail) == ("failed", ended.error)
     assert ended.error.splitlines()[0] in run.recorder_log.read_text()
 
 

@@ -8,10 +8,17 @@ import pytest
 from typer.testing import CliRunner
 
 from crashloop.cli import app
+from crashloop.cli.command import out
 from crashloop.errors import UsageError
 from crashloop.predict.measured import MEASURED
 
-RUNNER = CliRunner(env={"COLUMNS": "220"})
+RUNNER = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The console takes its width when it is made, which may have been before this test."""
+    monkeypatch.setattr(out, "_width", 220)
 
 
 def said(*arguments: str) -> str:

@@ -169,6 +169,15 @@ def test_the_quick_scope_runs_on_every_provider_that_makes_clusters() -> None:
 
 def test_zizmor_finds_nothing() -> None:
     zizmor = str(Path(sys.executable).with_name("zizmor"))
-    command = [zizmor, "--offline", "--no-progress", "--quiet", "--strict-collection", "--persona=pedantic", ".github"]
+    command = [
+        zizmor,
+        "--offline",
+        "--no-progress",
+        "--quiet",
+        "--strict-collection",
+        "--persona=pedantic",
+        "--color=never",
+        ".github",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "No findings to report. Good job!\n")
