@@ -8,7 +8,7 @@ RUNS ?= $(dir $(filter-out runs/latest/%,$(wildcard runs/*/run.json runs/*/*/run
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick kind quality bench matrix summary dist publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick kind stress stress-full stress-suite quality bench matrix summary dist publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -68,6 +68,15 @@ quick: setup ## One live quick run
 
 kind: setup ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
 	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)
+
+stress: setup ## One stress run within the official preconditions, with its report (under 5 minutes)
+	$(BIN)/crashloop stress quick
+
+stress-full: setup ## 110 pods on a node, every mix, maximum 1 s against 300 s (about 40 minutes)
+	$(BIN)/crashloop stress full
+
+stress-suite: setup ## Live tests of stress runs, faults included (about 4 minutes)
+	$(BIN)/pytest suites/stress -q
 
 quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 	$(BIN)/python -m quality

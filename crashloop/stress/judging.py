@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from crashloop.analysis import curve_in_words
-from crashloop.errors import UsageError
-from crashloop.measure.files import load_rows, load_scrapes, write_lifecycles
+from crashloop.measure.files import load_scrapes, write_lifecycles
 from crashloop.report.stress_results import (
     NodeResult,
     RowText,
@@ -32,26 +31,11 @@ from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.order import Order
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.profile import Slos
 from crashloop.stress.recorded import read_recorded
+from crashloop.stress.rows import rows_of
 from crashloop.stress.timeline import dots, timeline
 
 WHOLE = "whole run"
-
-
-def rows_of(slos: Slos) -> tuple[SloRow, ...]:
-    """The rows that a profile asks for. Raises UsageError for a file or an id that there is not."""
-    rows = load_rows(*slos.files)
-    known = {row.id for row in rows}
-    for name in (*slos.without, *slos.report):
-        if name != "*" and name not in known:
-            raise UsageError(f"SLO {name!r}: no row of {', '.join(slos.files)} has that id.")
-    shown = known if "*" in slos.report else set(slos.report)
-    return tuple(
-        msgspec.structs.replace(row, mode="report") if row.id in shown else row
-        for row in rows
-        if row.id not in slos.without
-    )
 
 
 def judge_run(run: StressDir) -> StressResults:

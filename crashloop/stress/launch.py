@@ -19,11 +19,12 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import Evidence
 from crashloop.stress.folder import SUITE, StressDir
-from crashloop.stress.judging import judge_run, rows_of
+from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.publishing import publish_stress
+from crashloop.stress.rows import rows_of
 from crashloop.stress.running import StressRun
 from crashloop.stress.site import site
 

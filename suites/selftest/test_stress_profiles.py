@@ -7,10 +7,10 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.judging import rows_of
 from crashloop.stress.plan import plan_of
-from crashloop.stress.profile import official_pods, pods_on, resolved
+from crashloop.stress.profile import Slos, official_pods, pods_on, resolved
 from crashloop.stress.profiles import load_stress_profile, stress_profile_names, with_max_pods
+from crashloop.stress.rows import LEFT_ALONE, rows_of
 
 GOOD = """\
 # What it is for,
@@ -115,6 +115,12 @@ def test_an_unknown_row_is_refused_before_anything_is_brought_up(tmp_path: Path)
 def test_rows_that_are_only_reported_fail_no_run(tmp_path: Path) -> None:
     profile = load_stress_profile(written(tmp_path, GOOD + 'slos: {files: [official], report: ["*"]}\n'))
     assert {row.mode for row in rows_of(profile.slos)} == {"report"}
+
+
+def test_times_and_rates_are_promised_only_while_the_host_is_left_alone() -> None:
+    under = {row.id for row in rows_of(Slos()) if LEFT_ALONE in row.preconditions}
+    assert {"pod-startup-latency", "restart-lateness", "restarts-per-second"} <= under
+    assert not {"restarts-conserved", "unexpected-restarts", "api-requests-per-restart"} & under
 
 
 def test_a_kubelet_profile_that_says_how_many_pods_it_takes_wins() -> None:
