@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.predict.costs import Costs
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.scrape_lines import read_scrapes
@@ -55,6 +56,11 @@ def load_lifecycles(folder: Path) -> tuple[Lifecycle, ...]:
         return tuple(decode(line) for line in path.read_bytes().splitlines())
     except msgspec.DecodeError as error:
         raise UsageError(f"{path}: damaged ({error}); expected one lifecycle a line.") from error
+
+
+def write_costs(path: Path, costs: Costs) -> None:
+    """Write what one restart cost, for `crashloop predict --costs`."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(costs)) + b"\n")
 
 
 def _shipped() -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 Theory of operation. Each container restarts as its curve allows. At its maximum that is once in `maximum + run` seconds at the
 most; on average the kubelet adds a jitter of a quarter of the delay (15 s at most) and what finding, creating and starting
-takes. A node gives no more restarts than its CPU pays for, nor more than its kubelet's client rate limit lets requests
-through: the lowest of the three is the rate, and the number of pods at which that stops being the curve is the *knee*.
+takes. A node gives no more restarts than its CPU pays for; the number of pods from which on that is the limit is the *knee*.
+The client rate limit of a kubelet slows no restart: statuses are written by another goroutine, which merges what has
+changed meanwhile, and events have a limiter of their own. So it bounds requests, not restarts.
 Costs are taken as constant per restart and nodes as independent: a prediction, good below the knee, and a bound above it.
-Source of the jitter: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even), at most 30 s late.
+Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even, at most 30 s late);
+pkg/kubelet/status/status_manager.go (syncBatch); cmd/kubelet/app/server.go (eventClientConfig).
 """
 
 from enum import StrEnum
@@ -17,8 +19,8 @@ from crashloop.model.advertised import delays_s, restarts_by, slowest_wait_s
 from crashloop.model.config import Curve
 from crashloop.predict.costs import Costs
 
-KUBE_API_QPS = 50.0
-"""kubeAPIQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""
+KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
+"""kubeAPIQPS and eventRecordQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""
 OFFICIAL_PODS, OFFICIAL_NODES, OFFICIAL_PODS_PER_NODE, PODS_PER_CORE = 150_000, 5000, 110, 10
 """kubernetes/community sig-scalability/configs-and-limits/thresholds.md; pods per node are min(110, 10 x cores)."""
 MEAN_JITTER, MOST_JITTER_S = 0.25, 15.0
@@ -30,7 +32,6 @@ class Limit(StrEnum):
 
     CURVE = "curve"
     NODE_CPU = "node CPU"
-    CLIENT_RATE = "client rate limit"
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,12 +48,13 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     cores: float = 2.0
     """Of each node."""
     kube_api_qps: float = KUBE_API_QPS
+    event_record_qps: float = EVENT_RECORD_QPS
 
     def __post_init__(self) -> None:
         for name, least in (("nodes", 1), ("pods", 1), ("containers", 1), ("run_s", 0)):
             if not least <= getattr(self, name) < float("inf"):
                 raise UsageError(f"{name} is {getattr(self, name):g}; expected {least} or more.")
-        for name in ("cores", "kube_api_qps"):
+        for name in ("cores", "kube_api_qps", "event_record_qps"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise UsageError(f"{name} is {getattr(self, name):g}; expected a number above zero.")
 
@@ -80,8 +82,10 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """The fewest that a right kubelet (1.35 and later) gives, all its lateness used, if the curve were the only limit."""
     limit: Limit
     knee_pods: float
-    """Pods on a node from which on something other than the curve is the limit."""
+    """Pods on a node from which on its CPU is the limit."""
     api_requests_per_s: float
+    merges_statuses: bool
+    """Whether the kubelets' client rate limits let fewer requests through than the restarts would make."""
     etcd_writes_per_s: float
     kubelet_cores: float
     """Of one node."""
@@ -97,30 +101,25 @@ def predict(load: Load, costs: Costs) -> Prediction:
     """The prediction for one load."""
     containers = load.pods * load.containers
     cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, costs)
-    ceilings = {
-        Limit.CURVE: containers / cycle_s,
-        Limit.NODE_CPU: _cpu_ceiling(load, costs),
-        Limit.CLIENT_RATE: load.kube_api_qps / costs.api_requests,
-    }
-    limit = min(ceilings, key=lambda each: ceilings[each])
-    rate = ceilings[limit]
-    most = min(ceilings[Limit.NODE_CPU], ceilings[Limit.CLIENT_RATE])
-    total = load.nodes * rate
+    by_curve, by_cpu = containers / cycle_s, _cpu_ceiling(load, costs)
+    rate = min(by_curve, by_cpu)
+    total, passed = load.nodes * rate, _passed(load, costs, rate)
     return Prediction(
         load=load,
         at_most_per_s=load.nodes * containers / (load.curve.maximum_s + load.run_s),
-        curve_per_s=load.nodes * ceilings[Limit.CURVE],
+        curve_per_s=load.nodes * by_curve,
         restarts_per_s=total,
         at_least_per_s=load.nodes * containers / (slowest_wait_s(load.curve.maximum_s) + load.run_s),
-        limit=limit,
-        knee_pods=most * cycle_s / load.containers,
-        api_requests_per_s=total * costs.api_requests,
-        etcd_writes_per_s=total * costs.api_writes,
+        limit=Limit.CURVE if by_curve <= by_cpu else Limit.NODE_CPU,
+        knee_pods=by_cpu * cycle_s / load.containers,
+        api_requests_per_s=total * passed * costs.api_requests,
+        merges_statuses=passed < 1,
+        etcd_writes_per_s=total * passed * costs.api_writes,
         kubelet_cores=rate * costs.kubelet_cpu_s,
         runtime_cores=rate * costs.runtime_cpu_s,
-        apiserver_cores=total * costs.apiserver_cpu_s,
-        etcd_cores=total * costs.etcd_cpu_s,
-        first=tuple(_windows(load, costs, most)),
+        apiserver_cores=total * passed * costs.apiserver_cpu_s,
+        etcd_cores=total * passed * costs.etcd_cpu_s,
+        first=tuple(_windows(load, costs, by_cpu)),
         notes=tuple(_notes(load)),
     )
 
@@ -128,6 +127,12 @@ def predict(load: Load, costs: Costs) -> Prediction:
 def mean_wait_s(delay_s: float, costs: Costs) -> float:
     """From an exit to the next start on average, for that delay."""
     return delay_s + min(MEAN_JITTER * delay_s, MOST_JITTER_S) + costs.overhead_s
+
+
+def _passed(load: Load, costs: Costs, restarts_per_s: float) -> float:
+    """The share of a node's requests that its kubelet's client rate limits let through; 1 where they limit nothing."""
+    wanted = restarts_per_s * costs.api_requests
+    return min(1.0, (load.kube_api_qps + load.event_record_qps) / wanted)
 
 
 def _cpu_ceiling(load: Load, costs: Costs) -> float:
@@ -145,10 +150,15 @@ def _windows(load: Load, costs: Costs, most: float) -> list[Window]:
         restarts = restarts_by(
             (mean_wait_s(delay_s, costs) for delay_s in delays_s(load.curve)), end_s, run_s=load.run_s
         )
-        wanted = (restarts - before) * load.pods * load.containers / (end_s - before_s)
-        rate = load.nodes * min(wanted, most)
+        rate = min((restarts - before) * load.pods * load.containers / (end_s - before_s), most)
+        requests = rate * costs.api_requests * _passed(load, costs, rate) if rate else 0.0
         found.append(
-            Window(from_s=before_s, to_s=end_s, restarts_per_s=rate, api_requests_per_s=rate * costs.api_requests)
+            Window(
+                from_s=before_s,
+                to_s=end_s,
+                restarts_per_s=load.nodes * rate,
+                api_requests_per_s=load.nodes * requests,
+            )
         )
         before_s, before = end_s, restarts
     return found

@@ -35,6 +35,12 @@ def sentences(found: Predictions) -> Iterator[str]:
         f"{curve.maximum_s:g} s: restarts at the maximum of the curve with the kubelet's mean jitter, times the cost of one."
     )
     yield f"Knee: {_knee(asked)}"
+    if asked.merges_statuses:
+        qps = asked.load.kube_api_qps + asked.load.event_record_qps
+        yield (
+            f"Each kubelet sends at most {figure(qps)} requests/s (kubeAPIQPS and eventRecordQPS): it merges statuses, delays "
+            "or drops events, and restarts containers all the same."
+        )
     yield (
         f"Costs of one restart: {figure(costs.api_requests)} API requests ({figure(costs.api_writes)} of them writes), "
         f"{1000 * costs.kubelet_cpu_s:.0f} ms of kubelet CPU, {1000 * costs.runtime_cpu_s:.0f} ms of the runtime's, "
@@ -64,7 +70,7 @@ def _row(name: str, each: Prediction) -> tuple[str, ...]:
 
 def _knee(asked: Prediction) -> str:
     if asked.limit is Limit.CURVE:
-        return f"not reached. From {asked.knee_pods:,.0f} pods per node on something other than the curve is the limit."
+        return f"not reached. From {asked.knee_pods:,.0f} pods per node on the {Limit.NODE_CPU.value} is the limit."
     return (
         f"from {asked.knee_pods:,.0f} pods per node on the {asked.limit.value} is the limit; the curve would allow "
         f"{figure(asked.curve_per_s)} restarts/s, of which {figure(asked.restarts_per_s)} come."

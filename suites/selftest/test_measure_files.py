@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.measure.files import load_lifecycles, load_rows, load_scrapes, write_lifecycles
+from crashloop.measure.files import load_lifecycles, load_rows, load_scrapes, write_costs, write_lifecycles
+from crashloop.predict.costs import read_costs
+from crashloop.predict.measured import MEASURED
 from suites.selftest.slo_kit import crasher, restart, started
 
 PODS = (crasher(restart(1, 2), restart(4, None), starts_ns={"app": (1, 2)}, restart_counts={"app": 1}), started(1, 2))
@@ -15,6 +17,11 @@ def test_lifecycles_come_back_as_they_were(tmp_path: Path) -> None:
     write_lifecycles(tmp_path, PODS)
     assert load_lifecycles(tmp_path) == PODS
     assert load_scrapes(tmp_path) == ()
+
+
+def test_costs_come_back_as_they_were(tmp_path: Path) -> None:
+    write_costs(tmp_path / "costs.json", MEASURED)
+    assert read_costs((tmp_path / "costs.json").read_bytes(), name="costs.json") == MEASURED
 
 
 def test_a_run_without_lifecycles_has_none(tmp_path: Path) -> None:

@@ -41,16 +41,19 @@ def test_below_the_knee_the_curve_is_the_limit() -> None:
     assert (found.apiserver_cores, found.etcd_cores) == pytest.approx((0.4, 0.2))
 
 
-def test_the_client_rate_limit_is_a_knee() -> None:
+def test_the_client_rate_limits_bound_requests_and_slow_no_restart() -> None:
+    found = of(39, nodes=2, kube_api_qps=20, event_record_qps=10)
+    assert (found.limit, found.restarts_per_s, found.merges_statuses) == (Limit.CURVE, 39, True)
+    assert found.api_requests_per_s == pytest.approx(2 * 30)
+    assert found.etcd_writes_per_s == pytest.approx(2 * 30 * 3 / 5)
+    assert found.first[0].api_requests_per_s <= 2 * 30
+    assert not of(4).merges_statuses
+
+
+def test_the_nodes_cpu_is_the_knee() -> None:
     found = of(110)
-    assert (found.limit, found.restarts_per_s, found.api_requests_per_s) == (Limit.CLIENT_RATE, 10, 50)
-    assert found.knee_pods == 20
-    assert of(20).restarts_per_s == of(21).restarts_per_s == 10
-
-
-def test_the_nodes_cpu_is_a_knee() -> None:
-    found = of(110, kube_api_qps=1000)
     assert (found.limit, found.restarts_per_s, found.knee_pods) == (Limit.NODE_CPU, 20, 40)
+    assert of(40).restarts_per_s == of(41).restarts_per_s == 20
     assert found.kubelet_cores + found.runtime_cores == pytest.approx(4)
 
 
@@ -61,8 +64,8 @@ def test_what_a_node_sustained_wins_over_what_costs_add_up_to() -> None:
 
 def test_a_lone_node_shares_its_cores_with_the_control_plane_if_that_was_measured_so() -> None:
     shared = msgspec.structs.replace(COSTS, shared_host=True)
-    assert of(110, costs=shared, kube_api_qps=1000).restarts_per_s == pytest.approx(4 / 0.23)
-    assert of(110, nodes=2, costs=shared, kube_api_qps=1000).restarts_per_s == pytest.approx(2 * 20)
+    assert of(110, costs=shared).restarts_per_s == pytest.approx(4 / 0.23)
+    assert of(110, nodes=2, costs=shared).restarts_per_s == pytest.approx(2 * 20)
 
 
 def test_after_the_start_of_all_the_curve_is_gone_through() -> None:
