@@ -44,6 +44,7 @@ def test_logs_of_every_component_can_be_collected(kit: Kit, cluster: Cluster, tm
 
 
 def test_a_node_comes_and_goes_with_all_it_has(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.KUBELET_PROFILES)
     kit.needs(Capability.NODES_CHANGE)
     cluster.add_nodes((node("node-extra", "max-1s"),), SilentProgress())
     assert api.is_ready("node-extra")

@@ -3,8 +3,8 @@
 from crashloop.cluster.existing.cluster import ExistingCluster
 from crashloop.cluster.existing.connection import connect, require_permissions
 from crashloop.cluster.existing.place import borrow, make
-from crashloop.cluster.existing.survey import survey
-from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
+from crashloop.cluster.existing.survey import ALWAYS, survey
+from crashloop.cluster.provider import ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.errors import UsageError
 from crashloop.spec.version import KubernetesVersion
 
@@ -13,7 +13,7 @@ class ExistingProvider:
     """Implements `crashloop.cluster.provider.Provider` and `crashloop.cluster.providers.LendingProvider`."""
 
     name = "existing"
-    capabilities: frozenset[Capability] = frozenset()
+    capabilities = ALWAYS
 
     def survey(self, options: ExistingOptions) -> Survey:
         return survey(options)

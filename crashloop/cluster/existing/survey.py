@@ -8,6 +8,8 @@ from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.kubelet import ConfigzRefused, effective_config
 from crashloop.spec.version import KubernetesVersion
 
+ALWAYS = frozenset({Capability.NODES_CHANGE})
+"""Nodes are taken into use and left alone again from wave to wave, each with its heartbeat."""
 DEFAULT_PROFILE = "stock"
 _REPELS = ("NoSchedule", "NoExecute")
 
@@ -48,7 +50,7 @@ def survey(options: ExistingOptions) -> Survey:
 
 def capabilities(options: ExistingOptions) -> frozenset[Capability]:
     """What can be done without access to nodes."""
-    return frozenset({Capability.CONFIGZ}) if options.read_configz else frozenset()
+    return ALWAYS | ({Capability.CONFIGZ} if options.read_configz else frozenset())
 
 
 def why_unusable(node: Json, *, declared: bool = False) -> str | None:
