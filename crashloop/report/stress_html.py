@@ -10,7 +10,7 @@ from crashloop.report.headline import Headline
 from crashloop.report.html import page
 from crashloop.report.standing import Standing
 from crashloop.report.stress_headline import stress_headline
-from crashloop.report.stress_plots import curve_plots, rows
+from crashloop.report.stress_plots import Plot, curve_plots, rows
 from crashloop.report.stress_results import RowText, StageResult, StressResults
 from crashloop.report.stress_svg import LINES, curve_svg, plot_svg
 from crashloop.report.text import took
@@ -106,18 +106,21 @@ def _promise(verdict: SloVerdict, results: StressResults) -> PromiseRow:
 
 
 def _timeline(results: StressResults) -> tuple[FigureRow, ...]:
-    return tuple(
-        FigureRow(
-            row.title,
-            tuple(
-                Figure(
-                    plot.node,
-                    plot_svg(plot, name=f"plot-{number}-{index}"),
-                    tuple((place % LINES, line.name) for place, line in enumerate(plot.lines)),
-                    plot.told,
-                )
-                for index, plot in enumerate(row.plots)
-            ),
-        )
-        for number, row in enumerate(rows(results))
-    )
+    """One row of plots for a quantity that several nodes have; those of one node stand side by side."""
+    shown: list[FigureRow] = []
+    for number, row in enumerate(rows(results)):
+        figures = tuple(_figure(plot, f"plot-{number}-{index}") for index, plot in enumerate(row.plots))
+        if len(figures) > 1:
+            shown.append(FigureRow(row.title, figures))
+            continue
+        alone = tuple(each._replace(node=f"{row.title}, {each.node}") for each in figures)
+        if shown and not shown[-1].title:
+            shown[-1] = FigureRow("", shown[-1].figures + alone)
+        else:
+            shown.append(FigureRow("", alone))
+    return tuple(shown)
+
+
+def _figure(plot: Plot, name: str) -> Figure:
+    legend = tuple((place % LINES, line.name) for place, line in enumerate(plot.lines))
+    return Figure(plot.node, plot_svg(plot, name=name), legend, plot.told)

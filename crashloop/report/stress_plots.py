@@ -65,11 +65,20 @@ def rows(results: StressResults) -> tuple[Row, ...]:
     return tuple(
         row
         for row in (
-            axes.row("restarts", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]),
+            axes.row("restarts a second", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]),
             axes.dots_row("start-up of healthy pods", results.dots),
             axes.dots_row("restart lateness", results.dots),
-            axes.row("CPU", "cores", [(each.name.removeprefix("CPU: "), each) for each in _named(results, "CPU: ")]),
-            axes.row("API requests", "requests/s", [(_of_whom(each), each) for each in _named(results, "requests")]),
+            axes.row(
+                "CPU (cores)", "cores", [(each.name.removeprefix("CPU: "), each) for each in _named(results, "CPU: ")]
+            ),
+            axes.row(
+                "API requests a second", "requests/s", [(_of_whom(each), each) for each in _named(results, "requests")]
+            ),
+            axes.row(
+                "requests to servers",
+                "requests/s",
+                [(each.name.removeprefix("answers: "), each) for each in _named(results, "answers: ")],
+            ),
             axes.row("pods", "pods", [("pods", each) for each in _named(results, "pods")]),
         )
         if row.plots
@@ -93,7 +102,7 @@ class _Axes:
         """Single events: one plot a node."""
         found = [each for each in dots if each.name == title]
         scale = scale_for((), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0)))
-        return Row(title, tuple(self._dots(each, scale) for each in found))
+        return Row(f"{title} (s)", tuple(self._dots(each, scale) for each in found))
 
     def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
         own = [(name, each) for name, each in series if each.node == node]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.loads import has_known_delays
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.recorded import Recorded
@@ -19,12 +20,9 @@ def checks(
     plan: StressPlan, measured: Sequence[Measurement], recorded: Recorded, incidents: Sequence[Incident]
 ) -> tuple[SloVerdict, ...]:
     """The verdicts about the run itself."""
-    return (
-        load_as_planned(plan, measured, incidents),
-        evidence_complete(recorded),
-        no_early_restart(recorded.lifecycles),
-        nothing_left(incidents),
-    )
+    loaded = {plan.profile.loads[name] for stage in plan.stages for name in stage.users}
+    early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, loaded)) else []
+    return (load_as_planned(plan, measured, incidents), evidence_complete(recorded), *early, nothing_left(incidents))
 
 
 def load_as_planned(plan: StressPlan, measured: Sequence[Measurement], incidents: Iterable[Incident]) -> SloVerdict:

@@ -21,7 +21,7 @@ from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.arrivals import open_models
+from crashloop.stress.arrivals import answers, open_models
 from crashloop.stress.checks import checks
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.curves import load_curves
@@ -72,7 +72,10 @@ def judge_run(run: StressDir) -> StressResults:
         rows=tuple(_text(row) for row in rows),
         nodes=tuple(_nodes(plan, hosts)),
         stages=tuple(_stage(each, scrapes, recorded.lifecycles, began) for each in measured),
-        series=timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
+        series=(
+            *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
+            *answers(plan.profile.loads, run.operations(), began_ns=began, ended_ns=ended),
+        ),
         dots=dots(recorded.lifecycles, began_ns=began),
         curves=load_curves(recorded.lifecycles, _profiles(plan, hosts).__getitem__),
         comparisons=comparisons(seen, measured),

@@ -194,6 +194,11 @@ _GROUPS: dict[type[Load], str] = {
 }
 
 
+def has_known_delays(load: AnyLoad) -> bool:
+    """Whether exits are the containers' own, so that the model says which delay is due: no kills, no RestartAllContainers."""
+    return isinstance(load, Crash) and (load.rule is None or load.rule.action is not Action.RESTART_ALL_CONTAINERS)
+
+
 def succeeds(load: Crash, serial: int) -> bool:
     """Whether the pod with that serial number exits with 0: of any first n pods, n times the share do, rounded down."""
     return int((serial + 1) * load.succeeding + 1e-9) > int(serial * load.succeeding + 1e-9)

@@ -12,12 +12,11 @@ from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.restart import Decision, decide
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
-from crashloop.spec.policy import Action
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.folder import StressDir
-from crashloop.stress.loads import AnyLoad, Crash, group, load_of
+from crashloop.stress.loads import AnyLoad, group, has_known_delays, load_of
 from crashloop.stress.plan import StressPlan
 
 
@@ -104,10 +103,9 @@ class _Decided:
 def _promise(
     recording: Recording, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion
 ) -> Promise | None:
-    """What is due after each exit; nothing is said of pods in which kills or RestartAllContainers end lives."""
-    kills = not isinstance(load, Crash) or (load.rule is not None and load.rule.action is Action.RESTART_ALL_CONTAINERS)
+    """What is due after each exit, where the model can say it."""
     curve = effective_curve(kubelet, version)
-    if kills or not isinstance(curve, Curve):
+    if not has_known_delays(load) or not isinstance(curve, Curve):
         return None
     restarts = (node.data.kubelet_started_ns for node in recording.nodes[1:])
     return Promise(
