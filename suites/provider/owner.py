@@ -4,6 +4,7 @@ Usage: owner.py PROVIDER NAME VERSION OWN (hold | keep), with OWN as JSON. It pr
 """
 
 import json
+import signal
 import sys
 
 from crashloop.cluster.ownership import mark_kept
@@ -14,6 +15,7 @@ from crashloop.progress import SilentProgress
 
 
 def main(provider_name: str, name: str, version: str, own: str, what: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs CI in the background ignores it
     request = ClusterRequest(
         name=name,
         kubernetes_version=version,
