@@ -34,7 +34,8 @@ def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
         )
     if isinstance(scenario, PodScenario) and not recording.pods:
         return (inconclusive(f"nothing was recorded about the pod {at_lines([recording.end_line])}."),)
-    return tuple(
+    dropped = _dropped(scenario, recording) if isinstance(scenario, PodScenario) else ()
+    return dropped or tuple(
         inconclusive(
             f'ground truths about "{each.container}" contradict each other {at_lines(each.lines)}: {each.problem}.',
             *each.lines,
@@ -42,6 +43,32 @@ def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
         for pod in recording.pods
         for each in pod.contradictions[:3]
     )
+
+
+def _dropped(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
+    """What an API server without ContainerRestartRules drops from a pod without a word (pkg/api/pod/util.go@v1.37.1)."""
+    found = []
+    for pod in recording.pods:
+        accepted = {each.name: each for each in pod.accepted}
+        for spec in scenario.pod.containers:
+            kept = accepted.get(spec.name)
+            if kept is None:
+                continue
+            lost = [
+                name
+                for name, is_wanted, is_kept in (
+                    ("restartPolicy", spec.restart_policy is not None, kept.restart_policy is not None),
+                    ("restartPolicyRules", bool(spec.rules), bool(kept.restart_policy_rules)),
+                )
+                if is_wanted and not is_kept
+            ]
+            if lost and pod.created is not None:
+                sentence = (
+                    f'the API server dropped {" and ".join(lost)} of "{spec.name}" {at_lines([pod.created.line])}; '
+                )
+                because = "its gate ContainerRestartRules is off, so the pod is not the one that was to be tried."
+                found.append(inconclusive(sentence + because, pod.created.line))
+    return tuple(found[:1])
 
 
 def unfinished(recording: Recording) -> Finding | None:

@@ -91,6 +91,31 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     """Since when the Node object says that the node is Ready; None while it does not, or where the kubelet's log is read."""
 
 
+class AcceptedContainer(msgspec.Struct, frozen=True, rename="camel"):
+    """A container of a pod as the API server has accepted it, as far as that can differ from what was sent."""
+
+    name: str
+    restart_policy: str | None = None
+    restart_policy_rules: tuple[Any, ...] | None = None
+
+
+class AcceptedSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """`spec` of an accepted pod."""
+
+    containers: tuple[AcceptedContainer, ...] = ()
+    init_containers: tuple[AcceptedContainer, ...] | None = None
+
+    @property
+    def each(self) -> tuple[AcceptedContainer, ...]:
+        return (*(self.init_containers or ()), *self.containers)
+
+
+class AcceptedPod(msgspec.Struct, frozen=True):
+    """A pod that the API server has accepted."""
+
+    spec: AcceptedSpec = AcceptedSpec()
+
+
 class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`created`, `started`, `exited`, `removed`."""
 
@@ -98,6 +123,8 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """RUNTIME."""
     exit_code: Whole | None = None
     """`exited`."""
+    pod: AcceptedPod | None = None
+    """`created` by the API."""
 
 
 class SandboxData(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from crashloop.history.facts import Fact, fact_of
 from crashloop.history.instances import Contradiction, Instance, Life, RuntimeInstance, merge
 from crashloop.history.jsonl import Damage
 from crashloop.history.lines import AnyLine, ContainerLine, Line
+from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import LoggedDelay, PodHistory, SandboxEvent
 from crashloop.history.statuses import StatusReport, report_of
 
@@ -24,6 +25,7 @@ class PodReducer:
     def __init__(self, uid: str) -> None:
         self._uid = uid
         self._created: Fact | None = None
+        self._spec: tuple[AcceptedContainer, ...] = ()
         self._deleted: Fact | None = None
         self._channels: set[Channel] = set()
         self._statuses: list[StatusReport] = []
@@ -68,6 +70,7 @@ class PodReducer:
         history = PodHistory(
             uid=self._uid,
             created=self._created,
+            accepted=self._spec,
             containers=containers,
             statuses=tuple(self._statuses),
             sandboxes=tuple(self._sandboxes),
@@ -81,8 +84,10 @@ class PodReducer:
     def _object(self, number: int, problem: str) -> None:
         self._damage.append(Damage(line=number, problem=problem))
 
-    def _accepted(self, number: int, line: Line) -> None:
+    def _accepted(self, number: int, line: lines.Created) -> None:
         self._created = self._created or fact_of(number, line)
+        if line.data.pod is not None:
+            self._spec = line.data.pod.spec.each
 
     def _gone(self, number: int, line: Line) -> None:
         self._deleted = fact_of(number, line)

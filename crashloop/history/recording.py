@@ -10,7 +10,7 @@ from crashloop.history.facts import Fact
 from crashloop.history.host import Host
 from crashloop.history.instances import Contradiction, Instance
 from crashloop.history.jsonl import Damage
-from crashloop.history.payload import Begin, End, InterventionData, NodeData, ProcessData
+from crashloop.history.payload import AcceptedContainer, Begin, End, InterventionData, NodeData, ProcessData
 from crashloop.history.statuses import StatusReport
 from crashloop.spec.scenario import InterventionKind
 
@@ -97,6 +97,8 @@ class PodHistory(msgspec.Struct, kw_only=True):
 
     uid: str
     created: Fact | None = None
+    accepted: tuple[AcceptedContainer, ...] = ()
+    """Its containers as the API server has accepted them."""
     containers: dict[str, tuple[Instance, ...]] = {}
     statuses: tuple[StatusReport, ...] = ()
     sandboxes: tuple[SandboxEvent, ...] = ()

@@ -1,9 +1,14 @@
 """Statuses are judged against the journal alone where the runtime's ids are out of reach: by the restartCount."""
 
+from typing import Any
+
 import pytest
 
-from crashloop.history.event import Kind
-from suites.selftest.cases import CRASHING, GOOD, checked, told
+from crashloop.checks.integrity import obstacles
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.program import runs
+from suites.selftest.cases import CRASHING, GOOD, app, checked, scenario, told
 from suites.selftest.histories import History
 
 
@@ -43,3 +48,27 @@ def test_a_life_that_was_killed_stamps_no_exit_and_accuses_nobody() -> None:
     history.lives("app", GOOD[1], runtime=False, journal=False, first=1)
     history.journal(GOOD[1][0], Kind.STARTED, "app", 1).lives("app", *GOOD[2:], runtime=False, first=2)
     assert told(checked("last-exit", history.ends(30))) == []
+
+
+BY_RULE = scenario(
+    app(runs((1, 42), (1, 0)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42),)), policy=RestartPolicy.NEVER
+)
+KEPT: dict[str, Any] = {"name": "app", "restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart"}]}
+
+
+def accepted(container: dict[str, Any]) -> list[str]:
+    """Why nothing can be judged about a pod that the API server has accepted with such a container."""
+    history = History(BY_RULE).without(Kind.CREATED, Channel.API)
+    history.add(0.0, Channel.API, Kind.CREATED, {"pod": {"spec": {"containers": [container]}}}, pod=True)
+    found = obstacles(BY_RULE, history.lives("app", *GOOD[:2]).ends(30).recording())
+    return [f"{each.outcome}: {each.sentence}" for each in found]
+
+
+def test_a_pod_that_was_accepted_as_it_was_sent_is_judged() -> None:
+    assert accepted(KEPT) == []
+
+
+def test_a_pod_whose_restart_rules_the_api_server_drops_is_not_the_one_to_be_tried() -> None:
+    (objection,) = accepted({"name": "app"})
+    assert objection.startswith('INCONCLUSIVE: the API server dropped restartPolicy and restartPolicyRules of "app" (')
+    assert objection.endswith("its gate ContainerRestartRules is off, so the pod is not the one that was to be tried.")
