@@ -62,7 +62,8 @@ class Choice:
             try:
                 self._pull(official)
             except CommandFailed as error:
-                with self._progress.step(f"{official} cannot be pulled ({_last_line(error)}): an image of our own"):
+                reason = _last_line(error).rpartition(": ")[2]
+                with self._progress.step(f"{official} cannot be pulled ({reason}); a node image of our own instead"):
                     return self._own(version, None)
             return official
         return self._own(version, None)
