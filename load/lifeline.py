@@ -1,18 +1,32 @@
-"""Locust lives as long as the runner holds the other end of its standard input."""
+"""When Locust ends before its time: when the runner asks it to (SIGTERM), or is gone.
+
+Either way the users are stopped as they are at the end of a stage, and remove what they have made.
+"""
 
 import os
 import signal
 
 import gevent
 from gevent.os import tp_read
+from locust.env import Environment
+from locust.runners import WorkerRunner
 
 
-def end_with_runner() -> None:
-    """Ask Locust to quit, which removes what its users have made, when the runner is gone."""
-    gevent.spawn(_watch)
+def end_when_told(environment: Environment) -> None:
+    """Let SIGTERM, and the end of the runner, end Locust in order.
+
+    Locust handles SIGTERM itself, but not while a load shape runs headless: there it heeds only SIGINT, which a process
+    that was started in the background of a shell ignores.
+    """
+    options = environment.parsed_options
+    if options is not None and options.headless and not isinstance(environment.runner, WorkerRunner):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        gevent.signal_handler(signal.SIGTERM, os.kill, os.getpid(), signal.SIGINT)
+    gevent.spawn(_end_with_runner)
 
 
-def _watch() -> None:
+def _end_with_runner() -> None:
+    """The runner holds the other end of our standard input."""
     while tp_read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

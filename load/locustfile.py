@@ -10,7 +10,7 @@ from locust import LoadTestShape, User, events
 from locust.env import Environment
 
 from crashloop.stress.order import Order
-from load.lifeline import end_with_runner
+from load.lifeline import end_when_told
 from load.shape import Stages
 from load.users import LoadUser, user_class
 from load.worker import Worker, read_order
@@ -33,7 +33,7 @@ class Shape(Stages):
 def _begin(environment: Environment, **_: Any) -> None:
     environment.stop_timeout = _ORDER.drain_within_s
     LoadUser.worker = Worker(environment, _ORDER)
-    end_with_runner()
+    end_when_told(environment)
 
 
 __all__ = ["LoadTestShape", "Shape"]

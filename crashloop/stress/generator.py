@@ -83,6 +83,11 @@ class Generator:
             if process.poll() is None:
                 process.kill()
             process.wait()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the pipes on which the lives of all processes hang."""
+        for process in self._processes.values():
             if process.stdin is not None:
                 process.stdin.close()
 

@@ -1,0 +1,57 @@
+"""What a storm of 110 crashing pods loses, and what watching it costs.
+
+    python bench/storm.py [RUN ...]             (default: records manifests/stress/storm-110.yaml, about seven minutes)
+
+Missing restarts: restarts that the runtime's events, restartCount and the kubelet's own counter disagree on, and gaps of
+the record. Harness: the runner, its scrapes and the load generator.
+"""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.progress import default_progress
+from crashloop.report.stress_results import StressResults
+from crashloop.stress.folder import StressDir
+from crashloop.stress.launch import StressOptions, run_stress
+from crashloop.stress.publishing import published_stress
+
+TARGET_SHARE = 0.10
+
+
+def record() -> StressResults:
+    progress = default_progress()
+    _, results = run_stress(StressOptions(profile="storm-110"), progress, progress.console.print)
+    return results
+
+
+def row(results: StressResults) -> tuple[str, ...]:
+    storm = next(each for each in results.stages if each.name == "storm")
+    verdicts = {each.slo: each for each in results.verdicts}
+    missing = (verdicts["restarts-conserved"].value or 0) + (verdicts["evidence-complete"].value or 0)
+    share = storm.figures["harness_share"]
+    return (
+        results.run,
+        f"{storm.users.get('crashers', 0)}",
+        f"{storm.to_s - storm.from_s:.0f} s",
+        f"{results.totals['restarts']:,.0f}",
+        f"{missing:.0f}",
+        f"{storm.figures['restarts_per_s']:.1f}",
+        f"{storm.figures['host_busy_share']:.2f}",
+        "–" if share is None else f"{share:.3f}",
+        "–" if share is None else f"{share / TARGET_SHARE:.2f}",
+    )
+
+
+def main(paths: list[Path]) -> None:
+    columns = ("run", "crashing pods", "for", "restarts", "missing", "restarts/s", "host busy")
+    table = Table(*columns, "harness ÷ (kubelet + runtime)", "÷ target", box=None)
+    for results in [published_stress(StressDir(path)) for path in paths] or [record()]:
+        table.add_row(*row(results))
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    main([Path(each) for each in sys.argv[1:]])

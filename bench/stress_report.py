@@ -1,0 +1,68 @@
+"""How long the report of a storm takes, from the evidence on disk to report.html, and how large it is.
+
+python bench/stress_report.py [RUN ...]     (default: ten minutes of 110 crashing pods, made up)
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.report.stress_html import to_stress_html
+from crashloop.stress.folder import StressDir
+from crashloop.stress.judging import judge_run
+from suites.selftest.stress_kit import NODE, Folder, crashing, plan
+
+TARGET_S, TARGET_MB = 5.0, 2.0
+PODS, RESTARTS, SECONDS = 110, 54, 600
+"""About ten restarts a second, which is what two cores come to."""
+
+
+def made_up(folder: Path) -> StressDir:
+    """A run directory with as much in it as such a storm leaves behind."""
+    run = Folder(folder / "run", plan())
+    for mark in ((0, "begin", 0, 0), (0, "measure", 1, 1), (0, "drain", 2, 1), (0, "end", 3, 0)):
+        run.marks(mark)
+    for mark in ((1, "begin", 3, 0), (1, "measure", 5, 3), (1, "drain", SECONDS, 3), (1, "end", SECONDS + 5, 0)):
+        run.marks(mark)
+    for number in range(PODS):
+        lives = crashing(5 + number / 10, *([10.0] * RESTARTS))
+        run.write(run.pod(f"crashers-0-{number}", *lives, ends_s=SECONDS + 5.0))
+    times = list(range(0, SECONDS + 10, 5))
+    counters: dict[tuple[str, tuple[tuple[str, str], ...]], list[float]] = {
+        (f"metric_{number}_total", (("part", str(part)),)): [float(at * part) for at in times]
+        for number in range(60)
+        for part in range(20)
+    }
+    run.scrape("kubelet", times, counters, node=NODE)
+    run.scrape("apiserver", times, counters)
+    return run.run
+
+
+def main(paths: list[Path]) -> None:
+    table = Table("run", "history events", "judged in", "rendered in", "÷ target", "size", "÷ target", box=None)
+    with tempfile.TemporaryDirectory() as folder:
+        for run in [StressDir(path) for path in paths] or [made_up(Path(folder))]:
+            began_s = time.perf_counter()
+            results = judge_run(run)
+            judged_s = time.perf_counter()
+            page = to_stress_html(results)
+            taken_s = time.perf_counter() - began_s
+            megabytes = len(page.encode()) / 1e6
+            table.add_row(
+                run.root.name,
+                f"{results.totals['history_events']:,.0f}",
+                f"{judged_s - began_s:.1f} s",
+                f"{taken_s - (judged_s - began_s):.2f} s",
+                f"{taken_s / TARGET_S:.2f}",
+                f"{megabytes:.2f} MB",
+                f"{megabytes / TARGET_MB:.2f}",
+            )
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main([Path(each) for each in sys.argv[1:]])
