@@ -82,7 +82,7 @@ quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 	$(BIN)/python -m quality
 
 bench: setup ## Measure what the README states
-	for script in bench/*.py; do $(BIN)/python $$script; done
+	for script in $(basename $(notdir $(wildcard bench/*.py))); do $(BIN)/python -m bench.$$script; done
 
 matrix: python ## Put all runs below runs/ side by side, as Markdown (RUNS=... for others)
 	$(BIN)/crashloop matrix --markdown $(RUNS)

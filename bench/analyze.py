@@ -1,6 +1,6 @@
 """How long it takes to judge a run of a million history events, and how much memory.
 
-    python bench/analyze.py [--events N] [--histories N]        (default: 1,000,000 events in one history and in 20)
+    python -m bench.analyze [--events N] [--histories N]        (default: 1,000,000 events in one history and in 20)
 
 The histories are crash loops at a maximum of 2 s: each restart told by both ground truths, by two statuses and by the
 kubelet's log, and a heartbeat each second. Quick conformance runs hold more heartbeats and fewer restarts an event.

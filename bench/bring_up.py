@@ -1,6 +1,6 @@
 """How long a local cluster takes to come up and to go: control plane alone, and with eight nodes. Binaries are cached.
 
-python bench/bring_up.py
+python -m bench.bring_up
 """
 
 import time

@@ -1,6 +1,6 @@
 """How far the two ground truths are apart: each delay by the container's journal minus the same by the runtime's events.
 
-python bench/channels.py [RUN ...]             (default: runs/latest)
+python -m bench.channels [RUN ...]             (default: runs/latest)
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How much longer a run took than its critical path: the longest observed scenario of each wave.
 
-python bench/critical_path.py [RUN ...]        (default: runs/latest)
+python -m bench.critical_path [RUN ...]        (default: runs/latest)
 """
 
 import sys

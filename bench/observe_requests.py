@@ -1,6 +1,6 @@
 """How many requests `crashloop observe` makes of an API server, and how much CPU it takes, on a cluster full of crash loops.
 
-    python bench/observe_requests.py [--pods 1000] [--for 60]
+    python -m bench.observe_requests [--pods 1000] [--for 60]
 
 The API server is a small one of our own (suites/selftest/cluster_peer.py) whose pods all crash at a maximum of 10 s.
 """

@@ -1,6 +1,6 @@
 """What a storm of 110 crashing pods loses, and what watching it costs.
 
-    python bench/storm.py [RUN ...]             (default: records manifests/stress/storm-110.yaml, about seven minutes)
+    python -m bench.storm [RUN ...]             (default: records manifests/stress/storm-110.yaml, about seven minutes)
 
 Missing restarts: restarts that the runtime's events, restartCount and the kubelet's own counter disagree on, and gaps of
 the record. Harness: the runner, its scrapes and the load generator.

@@ -1,6 +1,6 @@
 """How long the report of a storm takes, from the evidence on disk to report.html, and how large it is.
 
-python bench/stress_report.py [RUN ...]     (default: ten minutes of 110 crashing pods, made up)
+python -m bench.stress_report [RUN ...]     (default: ten minutes of 110 crashing pods, made up)
 """
 
 import sys

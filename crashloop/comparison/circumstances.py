@@ -1,14 +1,17 @@
 """In what two runs differ before anything was judged: provider, versions, profiles, host."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.comparison.side import JudgedRun, key_of, node_facts, profiles_of
+from crashloop.comparison.side import JudgedRun, RunFacts, RunKey, key_of, node_facts, profiles_of
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.report.view import config_yaml
 
 ABSENT = "absent"
+
+Pair = tuple[str, str, str]
+"""A subject, and how it was in each of the runs."""
 
 
 class Circumstance(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,32 +24,39 @@ class Circumstance(msgspec.Struct, frozen=True, kw_only=True):
 
 def circumstances(before: JudgedRun, after: JudgedRun) -> tuple[Circumstance, ...]:
     """What may explain a change, the most telling first."""
-    pairs = (
-        *_versions(before, after),
-        *_profiles(before.results, after.results),
-        *_host(before.results, after.results),
+    old, new = before.results, after.results
+    return differing(
+        (
+            *of_versions(old, new, (key_of(before), key_of(after))),
+            ("suite", old.suite, new.suite),
+            ("scope", old.scope, new.scope),
+            *_profiles(old, new),
+            *of_host(old, new),
+        )
     )
+
+
+def differing(pairs: Iterable[Pair]) -> tuple[Circumstance, ...]:
+    """Those that are not the same."""
     return tuple(Circumstance(subject=subject, before=old, after=new) for subject, old, new in pairs if old != new)
 
 
-def _versions(before: JudgedRun, after: JudgedRun) -> Iterator[tuple[str, str, str]]:
-    old, new = before.results, after.results
-    yield "provider", old.provider, new.provider
-    yield "Kubernetes", old.kubernetes_version, new.kubernetes_version
-    yield "kubelet", key_of(before).kubelet, key_of(after).kubelet
-    yield "container runtime", _said(old, "container_runtime"), _said(new, "container_runtime")
-    yield "suite", old.suite, new.suite
-    yield "scope", old.scope, new.scope
-    yield "crashloop", old.crashloop_version, new.crashloop_version
+def of_versions(before: RunFacts, after: RunFacts, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
+    """What ran."""
+    yield "provider", before.provider, after.provider
+    yield "Kubernetes", before.kubernetes_version, after.kubernetes_version
+    yield "kubelet", keys[0].kubelet, keys[1].kubelet
+    yield "container runtime", _said(before, "container_runtime"), _said(after, "container_runtime")
+    yield "crashloop", before.crashloop_version, after.crashloop_version
 
 
-def _profiles(before: Results, after: Results) -> Iterator[tuple[str, str, str]]:
+def _profiles(before: Results, after: Results) -> Iterator[Pair]:
     old, new = profiles_of(before), profiles_of(after)
     for name in [*old, *(each for each in new if each not in old)]:
-        yield f"profile {name}", _worded(old.get(name)), _worded(new.get(name))
+        yield f"profile {name}", profile_in_words(old.get(name)), profile_in_words(new.get(name))
 
 
-def _worded(profile: ProfileSummary | None) -> str:
+def profile_in_words(profile: ProfileSummary | None) -> str:
     """All of a profile that a kubelet follows, on one line."""
     if profile is None:
         return ABSENT
@@ -57,17 +67,18 @@ def _worded(profile: ProfileSummary | None) -> str:
     return f"{config}{curve}{version}{binary}"
 
 
-def _host(before: Results, after: Results) -> Iterator[tuple[str, str, str]]:
+def of_host(before: RunFacts, after: RunFacts) -> Iterator[Pair]:
+    """What it ran on."""
     for fact in ("kernel", "machine", "cpus", "cgroup_version"):
         yield f"host {fact.replace('_', ' ')}", _host_fact(before, fact), _host_fact(after, fact)
     yield "operating system of the nodes", _said(before, "os_image"), _said(after, "os_image")
 
 
-def _host_fact(results: Results, fact: str) -> str:
-    host = results.environment.get("host")
+def _host_fact(run: RunFacts, fact: str) -> str:
+    host = run.environment.get("host")
     return str(host.get(fact, "unknown")) if isinstance(host, dict) else "unknown"
 
 
-def _said(results: Results, fact: str) -> str:
+def _said(run: RunFacts, fact: str) -> str:
     """What the nodes say, each answer once."""
-    return " ".join(sorted({str(node[fact]) for node in node_facts(results) if fact in node})) or "unknown"
+    return " ".join(sorted({str(node[fact]) for node in node_facts(run.environment) if fact in node})) or "unknown"

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -21,6 +21,19 @@ class JudgedRun(NamedTuple):
 
     results: Results
     kubelet_binary: str | None = None
+
+
+class RunFacts(Protocol):
+    """What the results of any run say about it."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def kubernetes_version(self) -> str: ...
+    @property
+    def crashloop_version(self) -> str: ...
+    @property
+    def environment(self) -> Mapping[str, Any]: ...
 
 
 class RunKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -56,25 +69,30 @@ def side_of(run: JudgedRun) -> Side:
 
 def key_of(run: JudgedRun) -> RunKey:
     """Under which key a run stands."""
-    results = run.results
-    versions = " ".join(_kubelets(results)) or f"v{results.kubernetes_version}"
+    asked_for = [each.kubernetes_version for each in run.results.profiles]
+    return run_key(run.results, asked_for, kubelet_binary=run.kubelet_binary)
+
+
+def run_key(run: RunFacts, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
+    """The key of a run; `asked_for` are the versions that kubelet profiles ask for in place of the cluster's."""
+    versions = " ".join(_kubelets(run.environment, asked_for)) or f"v{run.kubernetes_version}"
     return RunKey(
-        provider=results.provider,
-        kubernetes_version=results.kubernetes_version,
-        kubelet=versions if run.kubelet_binary is None else f"{versions} from {run.kubelet_binary}",
+        provider=run.provider,
+        kubernetes_version=run.kubernetes_version,
+        kubelet=versions if kubelet_binary is None else f"{versions} from {kubelet_binary}",
     )
 
 
-def _kubelets(results: Results) -> list[str]:
-    """Versions of the nodes, without those that profiles ask for in place of the cluster's."""
-    own = {f"v{each.kubernetes_version}" for each in results.profiles if each.kubernetes_version is not None}
-    said = {text for node in node_facts(results) if (text := str(node.get("kubelet", "")))}
+def _kubelets(environment: Mapping[str, Any], asked_for: Iterable[str | None]) -> list[str]:
+    """Versions of the nodes, without those of nodes of another release."""
+    own = {f"v{version}" for version in asked_for if version is not None}
+    said = {text for node in node_facts(environment) if (text := str(node.get("kubelet", "")))}
     return sorted(said - own or said)
 
 
-def node_facts(results: Results) -> list[Mapping[str, Any]]:
+def node_facts(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The rows of `nodes` in environment.json; none if the run did not come that far."""
-    nodes = results.environment.get("nodes")
+    nodes = environment.get("nodes")
     return [node for node in nodes if isinstance(node, Mapping)] if isinstance(nodes, list) else []
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim
 from crashloop.predict.load import Limit, Prediction
 from crashloop.predict.steps import Predictions
@@ -41,13 +42,18 @@ def sentences(found: Predictions) -> Iterator[str]:
             f"Each kubelet sends at most {figure(qps)} requests/s (kubeAPIQPS and eventRecordQPS): it merges statuses, delays "
             "or drops events, and restarts containers all the same."
         )
-    yield (
+    yield costs_in_words(costs)
+    yield from asked.notes
+
+
+def costs_in_words(costs: Costs) -> str:
+    """What one restart costs, and how that was measured."""
+    return (
         f"Costs of one restart: {figure(costs.api_requests)} API requests ({figure(costs.api_writes)} of them writes), "
         f"{1000 * costs.kubelet_cpu_s:.0f} ms of kubelet CPU, {1000 * costs.runtime_cpu_s:.0f} ms of the runtime's, "
         f"{1000 * costs.apiserver_cpu_s:.0f} ms of the API server's, {1000 * costs.etcd_cpu_s:.0f} ms of etcd's. "
         f"Measured over {costs.restarts:,} restarts: {costs.source}."
     )
-    yield from asked.notes
 
 
 def figure(value: float) -> str:

@@ -2,6 +2,7 @@
 
 FIGURES = {
     "restarts_per_s": "restarts/s",
+    "requests_per_restart": "API requests of the kubelets per restart",
     "lateness_p50_s": "restart lateness p50 (s)",
     "lateness_p99_s": "restart lateness p99 (s)",
     "lateness_samples": "restarts with a known delay",
@@ -17,6 +18,7 @@ FIGURES = {
     "harness_cpu_cores": "CPU of this harness (cores)",
     "harness_share": "harness / (kubelets + runtimes)",
     "host_busy_share": "host CPU busy",
+    "foreign_cpu_share": "host CPU taken by others",
     "kubelet_memory_mib": "memory of the kubelets, highest (MiB)",
     "runtime_memory_mib": "memory of the runtimes, highest (MiB)",
 }

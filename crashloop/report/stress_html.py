@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from crashloop.predict.words import costs_in_words
 from crashloop.report.facts import flattened
 from crashloop.report.figure_words import FIGURES, figure_text
 from crashloop.report.headline import Headline
@@ -52,6 +53,8 @@ class StressView(NamedTuple):
     curves: tuple[Figure, ...]
     stage_names: tuple[str, ...]
     stage_figures: tuple[tuple[str, tuple[str, ...]], ...]
+    costs: str | None
+    """What one restart cost, in a sentence."""
     totals: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
 
@@ -83,6 +86,7 @@ def stress_view(results: StressResults) -> StressView:
             (words, tuple(figure_text(each.figures.get(name)) for each in results.stages))
             for name, words in FIGURES.items()
         ),
+        costs=None if results.costs is None else costs_in_words(results.costs),
         totals=tuple((name.replace("_", " "), f"{value:,.0f}") for name, value in results.totals.items()),
         environment=tuple(flattened(results.environment)),
     )

@@ -1,5 +1,6 @@
 """summary.md of a stress run, for a GitHub job summary."""
 
+from crashloop.predict.words import costs_in_words
 from crashloop.report.figure_words import FIGURES, figure_text
 from crashloop.report.markdown import code, escaped, table
 from crashloop.report.standing import Standing
@@ -21,6 +22,7 @@ def to_stress_markdown(results: StressResults) -> str:
         _verdicts(results),
         "### Stages",
         _stages(results),
+        *([escaped(costs_in_words(results.costs))] if results.costs else []),
         *_compared(results),
         *(
             ["### Incidents", "\n".join(f"- {escaped(each)}" for each in results.incidents)]

@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
+from crashloop.predict.costs import Costs
 from crashloop.slo.compare import Effect
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.rows import Better
+from crashloop.slo.types import Interval, SloVerdict
 from crashloop.verdict import ExitCode, Outcome, worst
 
 STRESS_RESULTS_FORMAT = "crashloop.slo/1"
@@ -24,6 +26,10 @@ class RowText(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     promise: str
     """Such as `p99 at most 5 s`."""
+    better: Better | None = None
+    """None: the file was written before this was told."""
+    phase: str | None = None
+    """Name of the stages that it looks at; None: all of them."""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +83,8 @@ class StageResult(msgspec.Struct, frozen=True, kw_only=True):
     users: dict[str, int] = {}
     figures: dict[str, float | None] = {}
     """By name, the unit in it: restarts_per_s, kubelet_cpu_cores, ... None where nothing tells."""
+    intervals: dict[str, Interval] = {}
+    """Where figures would lie if the stage were repeated: those of crashloop.stress.spread."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +146,8 @@ class StressResults(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...] = ()
     arrivals: tuple[OpenModel, ...] = ()
     incidents: tuple[str, ...] = ()
+    costs: Costs | None = None
+    """Of one restart; None where too few were measured. Also written as costs.json."""
     totals: dict[str, float] = {}
     """Of the whole run: pods, container_starts, restarts, history_events, ..."""
     environment: dict[str, Any] = {}

@@ -17,6 +17,8 @@ from crashloop.slo.types import Interval
 SEED = 20_240_603
 RESAMPLES = 4000
 CONFIDENCE = 0.95
+BLOCKS = 20
+"""Into how many stretches a window is cut to see how much a rate varies."""
 
 
 def rank(percentile: float, samples: int) -> int:
@@ -77,6 +79,12 @@ def ratio_interval(above: ArrayLike, below: ArrayLike, *, confidence: float = CO
     if not usable.any():
         return Interval(None, None, confidence)
     return middle(tops[usable] / bottoms[usable], confidence)
+
+
+def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int, *, confidence: float = CONFIDENCE) -> Interval:
+    """Bootstrap interval of events a second within a window, drawn over stretches of it."""
+    counts, _ = np.histogram(np.asarray(times_ns, dtype=np.int64), bins=BLOCKS, range=(from_ns, to_ns))
+    return ratio_interval(counts, np.full(BLOCKS, (to_ns - from_ns) / 1e9 / BLOCKS), confidence=confidence)
 
 
 def middle(drawn: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:

@@ -1,9 +1,8 @@
 """The value of an SLI in one window: one result, or one for each group of labels."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-
-import numpy as np
 
 from crashloop.errors import ObservationError
 from crashloop.slo import estimates
@@ -14,9 +13,6 @@ from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import ConservationSli, HistogramSli, RateSli, RatioSli, SampleSli, ShareSli, SloRow
 from crashloop.slo.sources import Found, find, notes
 from crashloop.slo.types import Interval, Measured, Phase, SliResult
-
-BLOCKS = 20
-"""Into how many stretches a window is cut to see how much a rate varies."""
 
 
 def results(row: SloRow, measured: Measured, window: Phase) -> list[SliResult]:
@@ -57,7 +53,7 @@ def _of_histogram(
         group=group,
         from_ns=window.from_ns,
         to_ns=window.to_ns,
-        edges=(quantile.lower, quantile.upper),
+        edges=(quantile.lower, quantile.upper if math.isfinite(quantile.upper) else None),
         notes=lacks,
     )
 
@@ -123,11 +119,10 @@ def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list
         raise ObservationError("no lifecycles were recorded: nothing tells how much happened.")
     pods = in_groups(measured.lifecycles, sli.groups)
     times = [t_ns for pod in pods for t_ns in COUNTS[sli.of].times(pod) if window.from_ns <= t_ns < window.to_ns]
-    counts, _ = np.histogram(times, bins=BLOCKS, range=(window.from_ns, window.to_ns))
     return [
         SliResult(
             value=len(times) / window.seconds,
-            interval=estimates.ratio_interval(counts, np.full(BLOCKS, window.seconds / BLOCKS)),
+            interval=estimates.rate_interval(times, window.from_ns, window.to_ns),
             samples=len(times),
             from_ns=window.from_ns,
             to_ns=window.to_ns,

@@ -6,6 +6,7 @@ Source of the form: kubernetes/community sig-scalability/slos/slos.md.
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any, Literal
 
 import msgspec
@@ -87,6 +88,13 @@ class ConservationSli(_Strict, frozen=True, kw_only=True, tag="conservation", ta
 Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli
 
 
+class Better(StrEnum):
+    """Which of two values is the better one."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
 class Target(_Strict, frozen=True, kw_only=True):
     """What is promised; exactly one bound."""
 
@@ -102,6 +110,11 @@ class Target(_Strict, frozen=True, kw_only=True):
     @property
     def word(self) -> str:
         return "at most" if self.at_most is not None else "below" if self.below is not None else "at least"
+
+    @property
+    def better(self) -> Better:
+        """On which side of the bound the promise is kept."""
+        return Better.LOWER if self.at_least is None else Better.HIGHER
 
     def keeps(self, value: float) -> bool:
         """Whether a value keeps the promise."""

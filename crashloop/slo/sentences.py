@@ -60,8 +60,11 @@ def _budget(story: Story) -> Iterator[str]:
 
 def _bucket(story: Story) -> Iterator[str]:
     shown, bound = story.shown, story.row.target.bound
-    if shown is not None and shown.edges is not None and shown.edges[0] < bound < shown.edges[1]:
-        yield f"The target lies inside the bucket from {_edges(shown)}: which of its samples keep it is not known."
+    if shown is None or shown.edges is None:
+        return
+    lower, upper = shown.edges
+    if lower < bound and (upper is None or bound < upper):
+        yield f"The target lies inside the bucket {_bounds(lower, upper)}: which of its samples keep it is not known."
 
 
 def _too_few(story: Story) -> Iterator[str]:
@@ -96,9 +99,11 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
     if result is None or result.value is None:
         return f"no {noun(row)} seen"
     prefix = f"p{row.percentile:g} " if row.percentile is not None else ""
-    value = f"{prefix}{number(result.value)} {row.target.unit}"
-    if result.edges is not None:
-        value += f" (in the bucket from {_edges(result)})"
+    lower, upper = result.edges or (None, None)
+    more = "more than " if lower is not None and upper is None else ""
+    value = f"{prefix}{more}{number(result.value)} {row.target.unit}"
+    if lower is not None:
+        value += f" (in the bucket {_bounds(lower, upper)})"
     value += f" of {result.samples:,} {noun(row)}"
     spread = result.interval
     if spread is None or spread.lower is None or spread.upper is None or spread.lower == spread.upper:
@@ -153,14 +158,11 @@ def noun(row: SloRow) -> str:
 
 def number(value: float) -> str:
     """Without needless digits: 1,180, 3.4, 0.022."""
-    if value == float("inf"):
-        return "infinity"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _edges(result: SliResult) -> str:
-    assert result.edges is not None
-    return f"{number(result.edges[0])} to {number(result.edges[1])}"
+def _bounds(lower: float, upper: float | None) -> str:
+    return f"above {number(lower)}" if upper is None else f"from {number(lower)} to {number(upper)}"
 
 
 def _group(result: SliResult) -> str:

@@ -135,8 +135,9 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     """Labels by which the row tells groups apart, such as resource and verb."""
     from_ns: int = 0
     to_ns: int = 0
-    edges: tuple[float, float] | None = None
-    """The histogram's bucket in which the value lies; the value itself is interpolated between them."""
+    edges: tuple[float, float | None] | None = None
+    """The histogram's bucket in which the value lies, interpolated between them. Above None there is no edge: the value is more
+    than the lower one."""
     notes: tuple[str, ...] = ()
     """Sentences on what the value lacks: scrapes that were missed, a process that restarted."""
 

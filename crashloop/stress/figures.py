@@ -2,15 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 
+from crashloop.errors import ObservationError
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.events import SAMPLES, in_groups
+from crashloop.slo.facts import FACTS
+from crashloop.slo.ratio import ratio
+from crashloop.slo.rows import RatioSli
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle, Phase
+from crashloop.slo.sources import UnknownMetric
+from crashloop.slo.types import Lifecycle, Measured, Phase, SliResult
 from crashloop.stress.readings import highest, labelled, per_second, restart_times_ns, rounded, within
 
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 HEALTHY = ("healthy",)
 CRASHING = ("crasher",)
+REQUESTS_PER_RESTART = RatioSli(metric="rest_client_requests_total", per="restarts")
 
 
 def figures(
@@ -34,11 +40,25 @@ def figures(
         found[f"{component}_cpu_cores"] = cores
         memory = highest(scrapes, "processes", "component_resident_memory_bytes", from_ns, to_ns, selects)
         found[f"{component}_memory_mib"] = None if memory is None else memory / 2**20
+    found["requests_per_restart"] = per_restart(phase, of_node, pods).value
     found["host_busy_share"] = _busy(scrapes, from_ns, to_ns)
+    found["foreign_cpu_share"] = FACTS["foreign_cpu_share"].find(_measured(phase, scrapes), phase)
     found["harness_share"] = _share(found)
     found |= _percentiles("startup", "pod-startup", in_groups(pods, HEALTHY), phase)
     found |= _percentiles("lateness", "restart-lateness", in_groups(pods, CRASHING), phase)
     return rounded(found)
+
+
+def per_restart(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> SliResult:
+    """API requests of the kubelets for each restart, those included that they make without any; no value without restarts."""
+    try:
+        return ratio(REQUESTS_PER_RESTART, _measured(phase, scrapes, lifecycles), phase)
+    except (ObservationError, UnknownMetric):
+        return SliResult(value=None)
+
+
+def _measured(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle] = ()) -> Measured:
+    return Measured(phases=(phase,), scrapes=tuple(scrapes), lifecycles=tuple(lifecycles))
 
 
 def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> list[float]:

@@ -33,6 +33,8 @@ class StressDir(RunDir):
         """What went another way than planned, and what was done on purpose."""
         self.slo_json = root / "slo.json"
         """The verdicts and all that the report is drawn from."""
+        self.costs_json = root / "costs.json"
+        """What one restart cost, for `crashloop predict --costs`."""
 
     def stress_plan(self) -> StressPlan:
         """Raises UsageError if it is missing, damaged or of another format."""

@@ -24,6 +24,7 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.arrivals import answers, open_models
 from crashloop.stress.checks import checks
 from crashloop.stress.comparing import Seen, comparisons
+from crashloop.stress.costing import run_costs
 from crashloop.stress.curves import load_curves
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
@@ -33,6 +34,7 @@ from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.recorded import read_recorded
 from crashloop.stress.rows import rows_of
+from crashloop.stress.spread import intervals
 from crashloop.stress.timeline import dots, timeline
 
 WHOLE = "whole run"
@@ -50,10 +52,10 @@ def judge_run(run: StressDir) -> StressResults:
     ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
     measured = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
     hosts = _hosts(run)
-    verdicts = (
-        *checks(plan, measured, recorded, incidents),
-        *_judged(rows, measured, scrapes, recorded.lifecycles, whole=(began, ended)),
+    of_stages = Measured(
+        phases=tuple(each.phase for each in measured), scrapes=tuple(scrapes), lifecycles=tuple(recorded.lifecycles)
     )
+    verdicts = (*checks(plan, measured, recorded, incidents), *_judged(rows, of_stages, whole=(began, ended)))
     outcome = outcome_of(verdicts)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
     seen = Seen(plan, hosts, scrapes, recorded.lifecycles)
@@ -83,23 +85,14 @@ def judge_run(run: StressDir) -> StressResults:
         incidents=tuple(
             f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
         ),
+        costs=run_costs(plan, measured, of_stages),
         totals=_totals(recorded.lifecycles, recorded.events),
         environment=_environment(run),
     )
 
 
-def _judged(
-    rows: Iterable[SloRow],
-    measured: Sequence[Measurement],
-    scrapes: Sequence[Scrapes],
-    lifecycles: Sequence[Lifecycle],
-    *,
-    whole: tuple[int, int],
-) -> Iterable[SloVerdict]:
+def _judged(rows: Iterable[SloRow], of_stages: Measured, *, whole: tuple[int, int]) -> Iterable[SloVerdict]:
     """What is conserved is conserved over the whole run; everything else is judged on what was measured."""
-    of_stages = Measured(
-        phases=tuple(each.phase for each in measured), scrapes=tuple(scrapes), lifecycles=tuple(lifecycles)
-    )
     everything = Phase(name=WHOLE, from_ns=whole[0], to_ns=whole[1])
     of_run = msgspec.structs.replace(of_stages, phases=(everything,))
     return (judge(row, of_run if isinstance(row.sli, ConservationSli) else of_stages) for row in rows)
@@ -117,13 +110,21 @@ def _stage(
         to_s=round((phase.to_ns - began) / 1e9, 2),
         users={name: int(count) for name, count in stage.users.items()},
         figures=figures(phase, scrapes, lifecycles),
+        intervals=intervals(phase, scrapes, lifecycles),
     )
 
 
 def _text(row: SloRow) -> RowText:
     percentile = f"p{row.percentile:g} " if row.percentile is not None else ""
     promise = f"{percentile}{row.target.word} {row.target.bound:g} {row.target.unit}"
-    return RowText(id=row.id, definition=row.definition, source=row.source, promise=promise)
+    return RowText(
+        id=row.id,
+        definition=row.definition,
+        source=row.source,
+        promise=promise,
+        better=row.target.better,
+        phase=row.phase,
+    )
 
 
 def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:

@@ -9,8 +9,15 @@ from crashloop.stress.folder import StressDir
 
 
 def publish_stress(run: StressDir, results: StressResults) -> None:
-    """Write slo.json first, then report.html, junit.xml and summary.md; views of an earlier judgement are replaced."""
+    """Write slo.json first, then report.html, junit.xml and summary.md; views of an earlier judgement are replaced.
+
+    costs.json is there only if enough restarts were measured.
+    """
     run.write(run.slo_json, results)
+    if results.costs is None:
+        run.costs_json.unlink(missing_ok=True)
+    else:
+        run.write(run.costs_json, results.costs)
     run.write_text(run.report_html, to_stress_html(results))
     run.write_text(run.junit_xml, to_stress_junit(results))
     run.write_text(run.summary_md, to_stress_markdown(results))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from crashloop.slo.judge import judge, judge_all, windows
@@ -45,6 +46,12 @@ def test_a_target_inside_a_bucket_is_decided_only_if_both_edges_agree() -> None:
     assert verdict.sentence.endswith(
         "The target lies inside the bucket from 1 to 5: which of its samples keep it is not known."
     )
+
+
+def test_beyond_the_last_edge_the_value_is_more_than_that_and_is_read_back_as_written() -> None:
+    verdict = relists({"0.5": 0, "10": 20, "+Inf": 500})
+    assert verdict.sentence.startswith("made-up: p99 more than 10 s (in the bucket above 10) of 500 relists, target")
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=SloVerdict) == verdict
 
 
 def test_too_few_samples_are_inconclusive() -> None:
@@ -168,7 +175,7 @@ def test_each_group_has_to_keep_the_target() -> None:
     verdict = judge(rule, measured(scrapes((0, 100), {**fast, **slow, **rare}, source="apiserver", node="")))
     assert (verdict.outcome, verdict.fails_the_run, len(verdict.results)) == (Outcome.FAIL, True, 3)
     assert verdict.sentence == (
-        "made-up: p99 1 s (in the bucket from 1 to infinity) of 500 requests, target at most 1 s, every phase. "
+        "made-up: p99 more than 1 s (in the bucket above 1) of 500 requests, target at most 1 s, every phase. "
         "Shown is the worst of 2: resource pods, verb PATCH. 4 % missed the target, budget 1 %. "
         "1 of 3 groups and phases had fewer than the 100 requests needed and were not judged."
     )

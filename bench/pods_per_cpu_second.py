@@ -1,0 +1,140 @@
+"""How many pods the load generator creates and deletes for each second of its CPU, beside kube-burner if it is on PATH.
+
+    python -m bench.pods_per_cpu_second
+
+Both work against a control plane without nodes, so that only the API calls are compared: pods that no node takes, PODS of
+them at PODS_PER_S, CPU of all processes from start to end.
+"""
+
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.cluster.provider import ClusterInfo, ClusterRequest
+from crashloop.cluster.providers import provider
+from crashloop.kube.client import KubeApi
+from crashloop.kube.manifests import pod_manifest
+from crashloop.progress import SilentProgress
+from crashloop.settings import resolve_settings
+from crashloop.stress.folder import read_jsonl
+from crashloop.stress.generator import Generator
+from crashloop.stress.loads import Churn
+from crashloop.stress.order import Operation, Order
+from crashloop.stress.pods import scenario_of
+from crashloop.stress.profile import Stage
+from crashloop.waiting import wait_until
+
+PODS_PER_S, SECONDS = 40, 25
+PODS = PODS_PER_S * SECONDS
+NOWHERE = "no-such-node"
+LOAD = Churn(node="storm", rate_per_s=PODS_PER_S, hold_s=0, start_within_s=1, in_flight=100)
+
+
+def cpu_s() -> float:
+    """CPU of all children that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def locust(info: ClusterInfo, namespace: str, folder: Path) -> int:
+    """Pods that our own load generator has created."""
+    order = Order(
+        kubeconfig=info.kubeconfig,
+        context=info.context,
+        namespace=namespace,
+        run="bench",
+        image=info.image,
+        hosts={"storm": NOWHERE},
+        loads={"healthy": LOAD},
+        stages=(Stage(name="storm", duration_s=SECONDS, users={"healthy": 1}, settle_s=0),),
+        folder=str(folder),
+        ends_after_s=600,
+    )
+    path = folder / "load.json"
+    path.write_bytes(msgspec.json.encode(order))
+    generator = Generator(path, workers=0)
+    generator.start()
+    wait_until("the load to be over", generator.has_ended, timeout_s=10 * SECONDS)
+    generator.stop(within_s=10)
+    operations = read_jsonl(folder / "operations-0.jsonl", Operation)
+    return sum(1 for each in operations if each.what == "create" and not each.error)
+
+
+def kube_burner(info: ClusterInfo, namespace: str, folder: Path) -> int:
+    """Pods that kube-burner has created."""
+    pod = pod_manifest(scenario_of(LOAD, "pod", profile=""), node=NOWHERE, image=info.image, run="bench")
+    del pod["spec"]["nodeName"]
+    pod["spec"]["nodeSelector"] = {"kubernetes.io/hostname": NOWHERE}
+    pod["metadata"]["name"] = "pod-{{.Iteration}}-{{.Replica}}"
+    (folder / "pod.yaml").write_bytes(msgspec.yaml.encode(pod))
+    job: dict[str, Any] = {
+        "name": "pods",
+        "jobIterations": PODS,
+        "qps": PODS_PER_S,
+        "burst": PODS_PER_S,
+        "namespace": namespace,
+        "namespacedIterations": False,
+        "waitWhenFinished": False,
+        "podWait": False,
+        "cleanup": False,
+        "objects": [{"objectTemplate": "pod.yaml", "replicas": 1}],
+    }
+    away: dict[str, Any] = {
+        "name": "away",
+        "jobType": "delete",
+        "qps": PODS_PER_S,
+        "burst": PODS_PER_S,
+        "waitForDeletion": True,
+        "objects": [{"kind": "Pod", "apiVersion": "v1", "labelSelector": {"kube-burner-job": "pods"}}],
+    }
+    (folder / "burner.yaml").write_bytes(msgspec.yaml.encode({"global": {"gc": False}, "jobs": [job, away]}))
+    command = ["kube-burner", "init", "--config", "burner.yaml", "--kubeconfig", info.kubeconfig]
+    with (folder / "kube-burner.log").open("wb") as log:
+        subprocess.run(command, cwd=folder, stdout=log, stderr=log, check=True)
+    return PODS
+
+
+TOOLS: dict[str, Callable[[ClusterInfo, str, Path], int]] = {"crashloop (Locust)": locust, "kube-burner": kube_burner}
+
+
+def main() -> None:
+    console = Console(width=120)
+    table = Table("tool", "pods", "took", "CPU", "pods per CPU second", "÷ the first", box=None)
+    tools = dict(TOOLS)
+    if shutil.which("kube-burner") is None:
+        del tools["kube-burner"]
+        console.print("kube-burner: none on PATH, so there is nothing to stand beside.")
+    request = ClusterRequest(name="bench-pods", kubernetes_version=resolve_settings().versions.kubernetes, nodes=())
+    cluster = provider("local").up(request, SilentProgress())
+    api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
+    first = 0.0
+    try:
+        for name, create in tools.items():
+            namespace = api.create_namespace(prefix="bench-", labels={})
+            api.wait_for_default_service_account(namespace)
+            with tempfile.TemporaryDirectory() as folder:
+                began_s, spent_s = time.monotonic(), cpu_s()
+                pods = create(cluster.info, namespace, Path(folder))
+                took_s, spent_s = time.monotonic() - began_s, cpu_s() - spent_s
+            per_s = pods / spent_s
+            first = first or per_s
+            table.add_row(
+                name, f"{pods:,}", f"{took_s:.0f} s", f"{spent_s:.1f} s", f"{per_s:.0f}", f"{per_s / first:.2f}"
+            )
+    finally:
+        api.close()
+        cluster.down()
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
