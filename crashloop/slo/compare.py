@@ -1,10 +1,11 @@
 """The effect of a treatment against a baseline, from blocks that interleave (A/B/A/B).
 
 Theory of operation. A host drifts: caches warm, disks fill, neighbours come and go. So each block of the treatment is
-paired with the block of the baseline next to it, and both arms are as much early as late. The interval is drawn in two steps,
-pairs first and then samples within their blocks, so that it holds what differs from block to block as well. And it is held
-against noise: how far blocks of the baseline differ among themselves, where nothing was changed. An effect counts if the
-interval leaves out "no difference" and the effect is larger than that noise.
+paired with the block of the baseline next to it, and both arms are as much early as late. One pair gives one ratio; the
+interval is Student's, of the mean of the ratios' logarithms. Samples within a block share what happened to that block, so
+their number narrows nothing: only more pairs do. And the effect is held against noise: how far blocks of the baseline
+differ among themselves, where nothing was changed. It counts if the interval leaves out "no difference" and the effect
+is larger than that noise.
 """
 
 import math
@@ -17,16 +18,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.estimates import SEED, least_samples, middle, percentile_of
-from crashloop.slo.events import SAMPLES, in_groups
-from crashloop.slo.indicators import results
-from crashloop.slo.rows import SampleSli, SloRow
+from crashloop.slo.estimates import least_samples, percentile_of, ratio_of_pairs
 from crashloop.slo.sentences import number
-from crashloop.slo.types import Interval, Measured, Phase
+from crashloop.slo.types import Interval
 
 BASELINE, TREATMENT = "baseline", "treatment"
 MIN_PAIRS = 2
-_RESAMPLES = 1000
 
 Values = NDArray[np.float64]
 
@@ -61,10 +58,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     baseline: float | None = None
     treatment: float | None = None
     ratio: float | None = None
-    """Treatment divided by baseline."""
+    """Treatment divided by baseline: the geometric mean over the pairs."""
     ratio_interval: Interval | None = None
-    difference: float | None = None
-    difference_interval: Interval | None = None
     noise: float | None = None
     """The largest ratio between two blocks of the baseline, 1 or more; None with fewer than two."""
 
@@ -95,45 +90,17 @@ def compare(what: str, blocks: Sequence[Block], *, percentile: float | None = 50
     needed = 1 if percentile is None else least_samples(percentile)
     if len(pairs) < MIN_PAIRS or min(counts) < needed:
         return msgspec.structs.replace(effect, sentence=_too_little(effect, needed))
-    baseline, treatment = _both(pairs, of)
-    drawn = _drawn(pairs, of)
-    ratios, differences = drawn[:, 1] / drawn[:, 0], drawn[:, 1] - drawn[:, 0]
+    ratio, interval = ratio_of_pairs([of(pair.treatment) / of(pair.baseline) for pair in pairs])
     effect = msgspec.structs.replace(
         effect,
-        baseline=baseline,
-        treatment=treatment,
-        ratio=treatment / baseline,
-        ratio_interval=middle(ratios),
-        difference=treatment - baseline,
-        difference_interval=middle(differences),
+        baseline=of(np.concatenate([pair.baseline for pair in pairs])),
+        treatment=of(np.concatenate([pair.treatment for pair in pairs])),
+        ratio=ratio,
+        ratio_interval=interval,
         noise=_noise([of(pair.baseline) for pair in pairs]),
     )
     effect = msgspec.structs.replace(effect, reading=_reading(effect))
     return msgspec.structs.replace(effect, sentence=_sentence(effect))
-
-
-def blocks_of(measured: Measured, row: SloRow, *, phase: str | None = None) -> list[Block]:
-    """The blocks of a run, for the SLI of a row: its phases that have an arm, of that name if one is given.
-
-    A block has every sample where the SLI is about single ones that lifecycles tell, else the one value of each group.
-    Raises UnknownMetric or ObservationError as the SLI does.
-    """
-    in_time = sorted((each for each in measured.phases if each.arm), key=lambda each: each.from_ns)
-    return [
-        Block(arm=each.arm, samples=tuple(_values(measured, row, each)))
-        for each in in_time
-        if phase in (None, each.name)
-    ]
-
-
-def _values(measured: Measured, row: SloRow, phase: Phase) -> Iterator[float]:
-    if not isinstance(row.sli, SampleSli):
-        yield from (each.value for each in results(row, measured, phase) if each.value is not None)
-        return
-    for pod in in_groups(measured.lifecycles, row.sli.groups):
-        for event in SAMPLES[row.sli.of].events(pod):
-            if event.value is not None and phase.from_ns <= event.t_ns < phase.to_ns:
-                yield event.value
 
 
 def _check(blocks: Iterable[Block]) -> None:
@@ -164,21 +131,6 @@ def _mean(samples: Values) -> float:
 
 def _percentile(percentile: float) -> Callable[[Values], float]:
     return lambda samples: percentile_of(samples, percentile)
-
-
-def _both(pairs: Sequence[_Pair], of: Callable[[Values], float]) -> tuple[float, float]:
-    return of(np.concatenate([pair.baseline for pair in pairs])), of(np.concatenate([pair.treatment for pair in pairs]))
-
-
-def _drawn(pairs: Sequence[_Pair], of: Callable[[Values], float]) -> Values:
-    """Baseline and treatment, drawn anew again and again."""
-    generator = np.random.default_rng(SEED)
-    rows = []
-    for _ in range(_RESAMPLES):
-        chosen = [pairs[index] for index in generator.integers(0, len(pairs), len(pairs))]
-        again = [_Pair(*(generator.choice(samples, len(samples)) for samples in pair)) for pair in chosen]
-        rows.append(_both(again, of))
-    return np.asarray(rows)
 
 
 def _noise(baselines: Sequence[float]) -> float | None:

@@ -72,7 +72,7 @@ def _effects(blocks: Sequence[Measurement], seen: Seen) -> tuple[Effect, ...]:
         )
         for compared in COMPARED
     ]
-    for percentile in (50, 99):
+    for percentile in (50, 90):
         starts = [Block(arm=each.phase.arm, samples=_startups(each, seen.lifecycles)) for each in blocks]
         effects.append(compare("start-up of healthy pods", starts, percentile=percentile))
     return tuple(effects)
