@@ -22,6 +22,10 @@ class Cause(StrEnum):
     """The profile asked for it."""
     LEFT_BEHIND = "left-behind"
     """Objects were still there when the load had taken its own away."""
+    LINGERED = "lingered"
+    """A stage ended with users or pods that had not gone: the next one began on nodes with load."""
+    NOT_REMOVED = "not removed"
+    """The run asked for the removal of objects, and they were still there when it ended."""
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
