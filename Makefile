@@ -8,7 +8,7 @@ RUNS ?= $(dir $(filter-out runs/latest/%,$(wildcard runs/*/run.json runs/*/*/run
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick kind stress stress-full stress-suite quality bench matrix summary dist publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick kind stress stress-full stress-suite quality bench matrix diff summary dist publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -86,6 +86,9 @@ bench: setup ## Measure what the README states
 
 matrix: python ## Put all runs below runs/ side by side, as Markdown (RUNS=... for others)
 	$(BIN)/crashloop matrix --markdown $(RUNS)
+
+diff: python ## Compare the two runs below runs/, as Markdown (RUNS=... for others); 1 if anything got worse
+	@$(BIN)/crashloop diff --markdown $(RUNS)
 
 summary: ## The summary of the newest run, as Markdown
 	@cat runs/latest/summary.md 2>/dev/null || echo "No run was judged."

@@ -25,7 +25,7 @@ MAKE = re.compile(
     r"(?:sudo (?:--preserve-env=[A-Z_,]+ )?)?make(?: -s)?((?: [a-z-]+)+)(?: >> \"\$GITHUB_STEP_SUMMARY\")?"
 )
 
-MAKES_A_RUN = frozenset({"conformance", "conformance-full", "quick", "stress"})
+MAKES_A_RUN = frozenset({"conformance", "conformance-full", "quick", "kind", "stress", "stress-full"})
 
 WRITES = {("release", "publish"): {"contents": "write"}}
 """The only jobs that may write anything, and what."""
@@ -165,6 +165,19 @@ def test_self_tests_run_on_every_python_that_is_supported() -> None:
 def test_the_quick_scope_runs_on_every_provider_that_makes_clusters() -> None:
     tried = loaded(WORKFLOWS["ci"])["jobs"]["quick"]["strategy"]["matrix"]["provider"]
     assert set(tried) == set(PROVIDERS) - set(LENDING)
+
+
+def test_the_kit_runs_on_every_provider_that_makes_clusters() -> None:
+    tried = loaded(WORKFLOWS["ci"])["jobs"]["provider"]["strategy"]["matrix"]["provider"]
+    assert set(tried) == set(PROVIDERS) - set(LENDING)
+
+
+def test_the_quick_runs_of_all_providers_are_compared() -> None:
+    job = loaded(WORKFLOWS["ci"])["jobs"]["diff"]
+    fetched = [step for step in job["steps"] if step.get("uses", "").startswith("actions/download-artifact@")]
+    assert job["needs"] == "quick"
+    assert [step["with"]["pattern"] for step in fetched] == ["run-*"]
+    assert made_by(job["steps"][-1]) == ["diff"]
 
 
 def test_zizmor_finds_nothing() -> None:
