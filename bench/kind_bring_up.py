@@ -1,0 +1,90 @@
+"""The same clusters on `local` and on `kind`: how long each takes to come up, and what this suite adds to `kind create cluster`.
+
+    python -m bench.kind_bring_up
+
+Needs a Docker, root, and that binaries and the node image are there already (the first cluster of a machine makes them).
+"""
+
+import shlex
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from crashloop.cluster.binaries.ensure import ensure_kind
+from crashloop.cluster.provider import ClusterRequest, NodeRequest
+from crashloop.cluster.providers import provider
+from crashloop.profiles import load_profile
+from crashloop.progress import SilentProgress
+from crashloop.settings import resolve_settings
+
+TARGETS = {2: 4.0, 8: 6.0}
+"""How many times quicker `local` is to be, by the number of nodes besides the control plane."""
+TARGET_SHARE = 0.10
+
+
+class TimedKind:
+    """`kind` as a program that writes down how long its `create` took."""
+
+    def __init__(self, folder: Path) -> None:
+        self._times = folder / "times"
+        real = ensure_kind(resolve_settings(), kind_binary=None, progress=SilentProgress())
+        self.path = folder / "kind"
+        self.path.write_text(
+            "#!/bin/sh\n"
+            "began=$(date +%s%N)\n"
+            f'{shlex.quote(str(real))} "$@"\n'
+            "code=$?\n"
+            f'[ "$1" != create ] || echo $(($(date +%s%N) - began)) >>{shlex.quote(str(self._times))}\n'
+            "exit $code\n",
+            encoding="utf-8",
+        )
+        self.path.chmod(0o755)
+
+    def last_create_s(self) -> float:
+        return int(self._times.read_text(encoding="utf-8").split()[-1]) / 1e9
+
+
+def up_s(name: str, nodes: int, *, kind: TimedKind | None = None) -> float:
+    """Seconds to bring up a cluster of that many nodes, all Ready."""
+    stock = load_profile("stock")
+    request = ClusterRequest(
+        name=f"bench-{nodes}",
+        kubernetes_version=resolve_settings().versions.kubernetes,
+        nodes=tuple(NodeRequest(name=f"node-{index}", profile=stock) for index in range(nodes)),
+        kind_binary=None if kind is None else str(kind.path),
+    )
+    maker = provider(name)
+    maker.check(request)
+    began = time.monotonic()
+    cluster = maker.up(request, SilentProgress())
+    took_s = time.monotonic() - began
+    cluster.down()
+    return took_s
+
+
+def main() -> None:
+    table = Table("nodes", "local", "kind", "kind ÷ local", "target", "kind create", "ours above it", "target", box=None)
+    with tempfile.TemporaryDirectory() as folder:
+        kind = TimedKind(Path(folder))
+        up_s("kind", 1, kind=kind)  # images and caches
+        for nodes, target in TARGETS.items():
+            local_s, kind_s = up_s("local", nodes), up_s("kind", nodes, kind=kind)
+            create_s = kind.last_create_s()
+            table.add_row(
+                f"{nodes}",
+                f"{local_s:.1f} s",
+                f"{kind_s:.1f} s",
+                f"{kind_s / local_s:.1f}",
+                f"≥ {target:g}",
+                f"{create_s:.1f} s",
+                f"{kind_s / create_s - 1:.0%}",
+                f"≤ {TARGET_SHARE:.0%}",
+            )
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()
