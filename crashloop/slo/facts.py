@@ -21,6 +21,10 @@ class Fact(NamedTuple):
     """As a sentence tells it, with {} for the number."""
     find: Callable[[Measured, Phase], float | None]
     """None if it is not known."""
+    one: str = ""
+    """The same where the number is 1, if that reads differently."""
+    share: bool = False
+    """A number from 0 to 1, told as a percentage."""
 
 
 def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
@@ -30,8 +34,17 @@ def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
 
 
 def told(name: str, value: float) -> str:
-    """A fact in words: `9 pods/s churn`."""
-    return FACTS[name].words.format(f"{value:.3g}")
+    """A fact in words: `9 pods/s churn`, `6 % of the host CPU taken by others`."""
+    fact, said = FACTS[name], told_value(name, value)
+    return (fact.one if said == "1" and fact.one else fact.words).format(said)
+
+
+def told_value(name: str, value: float) -> str:
+    """The number of a fact: a share as a percentage, everything else with three digits."""
+    if not FACTS[name].share:
+        return f"{value:.3g}"
+    percent = 100 * value
+    return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
 
 
 def _churn(measured: Measured, phase: Phase) -> float | None:
@@ -128,13 +141,13 @@ def _begin_ns(pod: Lifecycle) -> int | None:
 
 
 FACTS: Mapping[str, Fact] = {
-    "churn_per_s": Fact("{} pods/s churn", _churn),
-    "pods_per_node": Fact("{} pods per node", _pods_per_node),
-    "nodes": Fact("{} nodes", _nodes),
-    "cores": Fact("{} cores per node", _cores),
-    "harness_cpu_share": Fact("harness CPU {} of kubelet and runtime", _harness_share),
-    "cpu_busy_share": Fact("host CPU busy {}", _busy_share),
-    "foreign_cpu_share": Fact("{} of the host CPU taken by others", _foreign_share),
-    "cluster_cpu_share": Fact("cluster {} of the busy host CPU", _cluster_share),
+    "churn_per_s": Fact("{} pods/s churn", _churn, one="{} pod/s churn"),
+    "pods_per_node": Fact("{} pods per node", _pods_per_node, one="{} pod per node"),
+    "nodes": Fact("{} nodes", _nodes, one="{} node"),
+    "cores": Fact("{} cores per node", _cores, one="{} core per node"),
+    "harness_cpu_share": Fact("harness CPU {} of kubelet and runtime", _harness_share, share=True),
+    "cpu_busy_share": Fact("host CPU {} busy", _busy_share, share=True),
+    "foreign_cpu_share": Fact("{} of the host CPU taken by others", _foreign_share, share=True),
+    "cluster_cpu_share": Fact("cluster {} of the busy host CPU", _cluster_share, share=True),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

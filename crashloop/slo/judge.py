@@ -42,6 +42,7 @@ def judge(row: SloRow, measured: Measured) -> SloVerdict:
 class _Part(NamedTuple):
     """One window of a row."""
 
+    phase: str
     facts: dict[str, float]
     obstacles: tuple[str, ...]
     """Why nothing is promised in it, or nothing is known of it."""
@@ -84,6 +85,7 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
         raise ObservationError(f"the run had no {asked}; it had {seen}.")
     each = [(part, result, _outcome_in(row, part, result)) for part in parts for result in part.results]
     told = [outcome for _, _, outcome in each if outcome is not None]
+    sure = [part for part in parts if any(one is part and found is not None for one, _, found in each)]
     hindered = [part for part in parts if part.obstacles]
     shown = min(each, key=lambda one: _rank(row, one[1], one[2]), default=None)
     decided = worst([*told, *(Outcome.INCONCLUSIVE for _ in hindered)]) if told else Outcome.INCONCLUSIVE
@@ -95,6 +97,10 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
         obstacles=tuple(dict.fromkeys(obstacle for part in hindered for obstacle in part.obstacles)),
         judged=len(told),
         few=tuple(result for _, result, outcome in each if outcome is None),
+        phase=(shown[0] if shown else parts[0]).phase,
+        judged_in=tuple(part.phase for part in sure),
+        few_in=tuple(part.phase for part, _, outcome in each if outcome is None),
+        windows=len(parts),
     )
     found = [result for _, result, _ in each]
     return _verdict(row, decided, sentences.verdict(story), shown=story.shown, found=found)
@@ -102,11 +108,11 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
 
 def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
-    obstacles = tuple(sentences.broken(row, facts))
+    obstacles = tuple(sentences.broken(row, facts, window.name))
     try:
-        return _Part(facts, obstacles, tuple(results(row, measured, window)))
+        return _Part(window.name, facts, obstacles, tuple(results(row, measured, window)))
     except ObservationError as missing:
-        return _Part(facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
+        return _Part(window.name, facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:

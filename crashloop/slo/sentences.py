@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES
-from crashloop.slo.facts import told
+from crashloop.slo.facts import told, told_value
 from crashloop.slo.rows import (
     ConservationSli,
     HistogramSli,
@@ -33,6 +33,13 @@ class Story(NamedTuple):
     """Windows and groups with enough samples to say something."""
     few: Sequence[SliResult]
     """Those with too few."""
+    phase: str
+    """Of the window that is shown."""
+    judged_in: Sequence[str]
+    """Phase of each window in which something was judged."""
+    few_in: Sequence[str]
+    """Phase of each of `few`."""
+    windows: int
 
 
 def verdict(story: Story) -> str:
@@ -44,7 +51,7 @@ def verdict(story: Story) -> str:
 def _promise(story: Story) -> Iterator[str]:
     row, target = story.row, story.row.target
     promised = f"target {target.word} {number(target.bound)} {target.unit}"
-    yield f"{_seen(row, story.shown)}, {promised}{_load(row, story.facts)}."
+    yield f"{_seen(row, story.shown)}, {promised}, {_where(story)}{_load(row, story.facts)}."
 
 
 def _worst(story: Story) -> Iterator[str]:
@@ -71,12 +78,19 @@ def _too_few(story: Story) -> Iterator[str]:
     if not story.few:
         return
     needed = f"the {story.row.min_samples} {noun(story.row)} needed"
-    if story.judged:
-        all_parts = story.judged + len(story.few)
-        yield f"{len(story.few)} of {all_parts} groups and phases had fewer than {needed} and were not judged."
-    else:
+    if not story.judged:
         most = max(each.samples for each in story.few)
-        yield f"{most:,} {noun(story.row)} are fewer than {needed}."
+        yield f"{_counted(most, story.row)} {'is' if most == 1 else 'are'} fewer than {needed}."
+        return
+    few, all_parts, names = len(story.few), story.judged + len(story.few), tuple(dict.fromkeys(story.few_in))
+    them = "was" if few == 1 else "were"
+    if any(each.group for each in story.few):
+        yield f"{few} of {all_parts} groups and phases had fewer than {needed} and {them} not judged."
+    elif len(names) == few and not set(names) & set(story.judged_in):
+        phases = f"Phase {names[0]}" if few == 1 else f"Phases {', '.join(names[:-1])} and {names[-1]}"
+        yield f"{phases} had fewer than {needed} and {them} not judged."
+    else:
+        yield f"{few} of {all_parts} phases had fewer than {needed} and {them} not judged."
 
 
 def _proven(story: Story) -> Iterator[str]:
@@ -104,25 +118,33 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
     value = f"{prefix}{more}{number(result.value)} {row.target.unit}"
     if lower is not None:
         value += f" (in the bucket {_bounds(lower, upper)})"
-    value += f" of {result.samples:,} {noun(row)}"
+    value += f" of {_counted(result.samples, row)}"
     spread = result.interval
     if spread is None or spread.lower is None or spread.upper is None or spread.lower == spread.upper:
         return value
     return f"{value} ({100 * spread.confidence:g} % interval {number(spread.lower)} to {number(spread.upper)})"
 
 
+def _where(story: Story) -> str:
+    """The stretch of the run that was judged; where others were not, the one that is shown is named."""
+    if isinstance(story.row.sli, ConservationSli):
+        return "the whole run"
+    if len(story.judged_in) < story.windows or len(set(story.judged_in)) == 1:
+        return f"phase {story.phase}"
+    return f"every phase, the worst is {story.phase}"
+
+
 def _load(row: SloRow, facts: Mapping[str, float]) -> str:
     stated = [told(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
-    phase = f"phase {row.phase}" if row.phase else "every phase"
-    return f", {phase}" + (f" at {', '.join(stated)}" if stated else "")
+    return f" at {', '.join(stated)}" if stated else ""
 
 
-def broken(row: SloRow, facts: Mapping[str, float]) -> Iterator[str]:
-    """One sentence for every precondition that is not met, or not known to be."""
+def broken(row: SloRow, facts: Mapping[str, float], phase: str) -> Iterator[str]:
+    """One sentence for every precondition that is not met in a phase, or not known to be."""
     for each in row.preconditions:
         sentence = _unmet(each, facts)
         if sentence is not None:
-            yield f"Precondition not met: {sentence}."
+            yield f"Precondition not met in phase {phase}: {sentence}."
 
 
 def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
@@ -133,9 +155,9 @@ def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
     if condition.at_most_per_core is not None and most is None:
         return f"{condition.fact} depends on cores, which is not known"
     if most is not None and value > most:
-        return f"{condition.fact} was {number(value)}, at most {number(most)} is promised"
+        return f"{told(condition.fact, value)}, at most {told_value(condition.fact, most)} is promised"
     if condition.at_least is not None and value < condition.at_least:
-        return f"{condition.fact} was {number(value)}, at least {number(condition.at_least)} is promised"
+        return f"{told(condition.fact, value)}, at least {told_value(condition.fact, condition.at_least)} is promised"
     return None
 
 
@@ -154,6 +176,13 @@ def noun(row: SloRow) -> str:
         return COUNTS[sli.per].of
     assert isinstance(sli, ConservationSli)
     return "container starts"
+
+
+def _counted(number_of: int, row: SloRow) -> str:
+    """`1 request`, `1,180 restarts`; names, such as RestartAllContainers, have no singular."""
+    many = noun(row)
+    singular = number_of == 1 and many.islower()
+    return f"{number_of:,} {many.removesuffix('s') if singular else many}"
 
 
 def number(value: float) -> str:

@@ -66,7 +66,7 @@ def test_without_ground_truth_nothing_is_known() -> None:
     verdict = judged(3, crasher())
     assert (verdict.outcome, verdict.sentence) == (
         Outcome.INCONCLUSIVE,
-        "made-up: no container starts seen, target at most 0 starts, every phase. "
+        "made-up: no container starts seen, target at most 0 starts, the whole run. "
         "Phase run: no starts were recorded by ground truth.",
     )
 

@@ -33,7 +33,7 @@ def test_a_histogram_at_its_edge_is_exact() -> None:
 
 def test_the_sentence_gives_value_samples_target_and_budget() -> None:
     assert relists({"0.5": 150, "1": 190, "5": 200, "+Inf": 200}).sentence == (
-        "made-up: p99 4.2 s (in the bucket from 1 to 5) of 200 relists (95 % interval 1 to 5), target at most 1 s, every phase. "
+        "made-up: p99 4.2 s (in the bucket from 1 to 5) of 200 relists (95 % interval 1 to 5), target at most 1 s, phase storm. "
         "5 % missed the target, budget 1 %."
     )
 
@@ -131,16 +131,16 @@ def test_a_broken_precondition_makes_nothing_of_a_failure() -> None:
     verdict = lateness(9, 9, 9, **crowd)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.sentence == (
-        "made-up: p50 8 s of 3 restarts, target at most 2 s, every phase at 1 pods per node. "
+        "made-up: p50 8 s of 3 restarts, target at most 2 s, phase storm at 1 pod per node. "
         "100 % missed the target, budget 50 %. "
-        "Precondition not met: pods_per_node was 1, at most 0.5 is promised."
+        "Precondition not met in phase storm: 1 pod per node, at most 0.5 is promised."
     )
 
 
 def test_a_precondition_that_nobody_measured_is_not_met() -> None:
     verdict = lateness(1, 1, preconditions=[{"fact": "harness_cpu_share", "at_most": 0.1}])
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence.endswith("Precondition not met: harness_cpu_share is not known.")
+    assert verdict.sentence.endswith("Precondition not met in phase storm: harness_cpu_share is not known.")
 
 
 def test_a_phase_without_a_promise_neither_fails_nor_lets_the_rest_pass() -> None:
@@ -160,6 +160,51 @@ def test_a_phase_without_a_promise_neither_fails_nor_lets_the_rest_pass() -> Non
     assert judge(rule, measured(lifecycles=slow + burst, phases=phases)).outcome is Outcome.FAIL
 
 
+PHASES = (phase(0, 30, "baseline"), phase(30, 60, "storm"), phase(60, 90, "recovery"))
+
+
+def phases_of(*counts: int, took: float = 1.0, **more: Any) -> SloVerdict:
+    """So many pods started in each of three phases."""
+    rule = row(STARTUP, {"at_most": 5, "unit": "s"}, percentile=50, min_samples=2, **more)
+    pods = [started(30 * index + at / 10, took + index % 2) for index, many in enumerate(counts) for at in range(many)]
+    return judge(rule, measured(lifecycles=pods, phases=PHASES))
+
+
+def test_the_phase_that_was_judged_is_named_with_those_that_were_not() -> None:
+    assert phases_of(1, 4, 0).sentence == (
+        "made-up: p50 2 s of 4 pods, target at most 5 s, phase storm. 0 % missed the target, "
+        "budget 50 %. Phases baseline and recovery had fewer than the 2 pods needed and were not judged."
+    )
+    assert "Phase recovery had fewer than the 2 pods needed and was not judged." in phases_of(2, 2, 1).sentence
+
+
+def test_where_every_phase_was_judged_the_worst_is_named() -> None:
+    assert ", target at most 5 s, every phase, the worst is storm. " in phases_of(3, 3, 3).sentence
+
+
+def test_one_is_told_in_the_singular() -> None:
+    sentence = phases_of(0, 1, 0).sentence
+    assert "p50 2 s of 1 pod, target" in sentence
+    assert "1 pod is fewer than the 2 pods needed." in sentence
+
+
+def test_shares_are_told_as_percentages() -> None:
+    shares = {"foreign_cpu_share": 0.0631, "harness_cpu_share": 0.004, "cpu_busy_share": 0.98}
+    rule = row(
+        STARTUP,
+        {"at_most": 5, "unit": "s"},
+        percentile=50,
+        min_samples=2,
+        preconditions=[{"fact": fact, "at_most": 0.9} for fact in shares],
+    )
+    sentence = judge(rule, measured(lifecycles=[started(1, 1), started(2, 1)], facts=shares)).sentence
+    assert (
+        "phase storm at 6 % of the host CPU taken by others, harness CPU 0.4 % of kubelet and runtime, host CPU 98 % busy."
+        in sentence
+    )
+    assert sentence.endswith("Precondition not met in phase storm: host CPU 98 % busy, at most 90 % is promised.")
+
+
 def test_each_group_has_to_keep_the_target() -> None:
     metric = "apiserver_request_sli_duration_seconds"
     fast = buckets(metric, {"1": 500, "+Inf": 500}, resource="pods", verb="POST")
@@ -175,9 +220,9 @@ def test_each_group_has_to_keep_the_target() -> None:
     verdict = judge(rule, measured(scrapes((0, 100), {**fast, **slow, **rare}, source="apiserver", node="")))
     assert (verdict.outcome, verdict.fails_the_run, len(verdict.results)) == (Outcome.FAIL, True, 3)
     assert verdict.sentence == (
-        "made-up: p99 more than 1 s (in the bucket above 1) of 500 requests, target at most 1 s, every phase. "
+        "made-up: p99 more than 1 s (in the bucket above 1) of 500 requests, target at most 1 s, phase storm. "
         "Shown is the worst of 2: resource pods, verb PATCH. 4 % missed the target, budget 1 %. "
-        "1 of 3 groups and phases had fewer than the 100 requests needed and were not judged."
+        "1 of 3 groups and phases had fewer than the 100 requests needed and was not judged."
     )
 
 
