@@ -1,0 +1,1 @@
+"""docs/benchmark.md: its tables and pictures, drawn from stress runs."""
