@@ -14,6 +14,9 @@ from crashloop.verdict import ExitCode, Outcome, worst
 
 STRESS_RESULTS_FORMAT = "crashloop.slo/1"
 
+OFFICIAL_SOURCE = "kubernetes/community"
+"""How the source of a promise begins that Kubernetes itself makes."""
+
 Point = tuple[float, float]
 """Seconds since the load began, and a value."""
 
@@ -30,6 +33,11 @@ class RowText(msgspec.Struct, frozen=True, kw_only=True):
     """None: the file was written before this was told."""
     phase: str | None = None
     """Name of the stages that it looks at; None: all of them."""
+
+    @property
+    def is_official(self) -> bool:
+        """Whether Kubernetes itself promises it: SIG Scalability's SLOs."""
+        return self.source.startswith(OFFICIAL_SOURCE)
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from crashloop.report.standing import Standing
 from crashloop.report.stress_headline import stress_headline
 from crashloop.report.stress_html import to_stress_html
 from crashloop.report.stress_junit import to_stress_junit
 from crashloop.report.stress_markdown import to_stress_markdown
 from crashloop.report.stress_plots import curve_plots, rows
-from crashloop.report.stress_results import Dots, Series, StressResults, outcome_of
+from crashloop.report.stress_results import Dots, RowText, Series, StressResults, outcome_of
 from crashloop.report.stress_svg import curve_svg, plot_svg, standalone
 from crashloop.report.stress_terminal import render_stress
 from crashloop.slo.types import SloVerdict
@@ -71,27 +72,80 @@ def test_a_report_of_ten_minutes_of_storm_stays_small(results: StressResults) ->
     assert len(page.encode()) < 2_000_000
 
 
+CHECKS = ("load-as-planned", "nothing-left")
+
+
+def judged(results: StressResults, *slos: tuple[str, Outcome, str], official: bool = False) -> StressResults:
+    """A run with two checks that hold and these SLOs: id, outcome and mode."""
+    source = "kubernetes/community sig-scalability/slos" if official else "this suite"
+    rows = tuple(RowText(id=name, definition="d", source=source, promise="p99 at most 5 s") for name, _, _ in slos)
+    told = [*((name, Outcome.PASS, "gate") for name in CHECKS), *slos]
+    verdicts = tuple(
+        SloVerdict(slo=name, outcome=outcome, mode=mode, sentence=f"{name}: said.", target=5, unit="s")
+        for name, outcome, mode in told
+    )
+    return msgspec.structs.replace(results, rows=rows, verdicts=verdicts, outcome=outcome_of(verdicts))
+
+
+LOAD = "42 restarts in the load example on Kubernetes 1.37.1: all 2 checks of the run hold"
+
+
 @pytest.mark.parametrize(
-    ("outcome", "words"),
+    ("slos", "standing", "words"),
     [
-        (Outcome.PASS, "5 promises are kept."),
-        (Outcome.FAIL, "1 promise is broken."),
-        (Outcome.INCONCLUSIVE, "evidence is missing for 1 verdict."),
-        (Outcome.ERROR, "1 verdict could not be reached."),
+        ([("a", Outcome.PASS, "gate"), ("b", Outcome.PASS, "report")], Standing.PASS, "all 2 SLOs are kept."),
+        (
+            [
+                ("a", Outcome.PASS, "gate"),
+                ("slow", Outcome.FAIL, "report"),
+                ("late", Outcome.FAIL, "report"),
+                ("c", Outcome.INCONCLUSIVE, "report"),
+            ],
+            Standing.PASS,
+            "of 4 SLOs 1 is kept, 2 are missed (reported only): slow, late; 1 is not judged.",
+        ),
+        (
+            [("a", Outcome.FAIL, "gate"), ("b", Outcome.FAIL, "report")],
+            Standing.FAIL,
+            "of 2 SLOs none is kept, 1 is broken: a; 1 is missed (reported only): b.",
+        ),
+        ([("a", Outcome.INCONCLUSIVE, "gate")], Standing.INCONCLUSIVE, "of 1 SLO none is kept, 1 is not judged."),
+        ([("a", Outcome.ERROR, "gate")], Standing.ERROR, "of 1 SLO none is kept, 1 is in error: a."),
     ],
-    ids=lambda each: str(each).split(" ")[0],
+    ids=["all kept", "missed and undecided", "broken", "inconclusive", "error"],
 )
-def test_the_headline_says_what_decided(results: StressResults, outcome: Outcome, words: str) -> None:
-    said = stress_headline(with_verdict(results, outcome))
-    assert said.standing.value == outcome.value
-    assert said.sentence.startswith("42 restarts in the load example on Kubernetes 1.37.1")
-    assert words in said.sentence
+def test_the_headline_counts_checks_and_slos_apart_and_names_what_was_missed(
+    results: StressResults, slos: list[tuple[str, Outcome, str]], standing: Standing, words: str
+) -> None:
+    said = stress_headline(judged(results, *slos))
+    assert (said.standing, said.sentence) == (standing, f"{LOAD}; {words}")
 
 
-def test_a_target_that_is_only_reported_decides_nothing_and_is_told(results: StressResults) -> None:
-    missed = with_verdict(results, Outcome.FAIL, mode="report")
-    assert missed.outcome is Outcome.PASS
-    assert stress_headline(missed).sentence.endswith("that are only reported were missed.")
+def test_a_check_of_the_run_that_does_not_hold_is_named(results: StressResults) -> None:
+    broken = with_verdict(judged(results, ("a", Outcome.PASS, "gate")), Outcome.INCONCLUSIVE)
+    assert "1 of 3 checks of the run does not hold: extra; the only SLO is kept." in stress_headline(broken).sentence
+
+
+def test_nothing_is_to_be_done_only_where_every_slo_was_judged_and_kept(results: StressResults) -> None:
+    kept = ("a", Outcome.PASS, "gate")
+    assert stress_headline(judged(results, kept)).to_do.startswith("Nothing.")
+    for outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+        said = stress_headline(judged(results, kept, ("b", outcome, "report")))
+        assert said.standing is Standing.PASS
+        assert said.to_do.startswith("Read the sentences of what was missed or not judged")
+
+
+def test_a_run_that_judged_no_official_slo_says_so(results: StressResults) -> None:
+    undecided = ("start", Outcome.INCONCLUSIVE, "report"), ("calls", Outcome.INCONCLUSIVE, "report")
+    assert stress_headline(judged(results, *undecided, official=True)).meaning.endswith(
+        "Not judged, as a precondition was broken or samples were few: start, calls. So none of the 2 official SLOs of "
+        "Kubernetes was judged: this run says nothing about them."
+    )
+    for other in (
+        judged(results, *undecided),
+        judged(results, *undecided, ("c", Outcome.PASS, "gate"), official=True),
+    ):
+        assert "official" not in stress_headline(other).meaning
 
 
 def test_junit_fails_for_gates_only(results: StressResults) -> None:
@@ -110,7 +164,9 @@ def test_missing_evidence_is_an_error_to_junit(results: StressResults) -> None:
 
 def test_the_summary_has_a_table_of_promises_and_one_of_stages(results: StressResults) -> None:
     summary = to_stress_markdown(results)
-    assert summary.startswith("## ✓ PASS: 42 restarts in the load example on Kubernetes 1.37.1: 4 promises are kept.")
+    assert summary.startswith(
+        "## ✓ PASS: 42 restarts in the load example on Kubernetes 1.37.1: all 4 checks of the run hold; of "
+    )
     assert "| ✓ PASS | `no-early-restart` | gate |" in summary
     assert "|  | baseline | storm |" in summary
 
