@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 
@@ -42,17 +42,17 @@ def test_pages_show_nothing_but_programs_of_this_project() -> None:
 
 @pytest.mark.parametrize(("where", "words"), of("crashloop"), ids=[where for where, _ in of("crashloop")])
 def test_a_command_that_is_shown_exists_and_takes_these_options(where: str, words: list[str]) -> None:
-    command = typer.main.get_command(app)
-    context = click.Context(command)
-    while isinstance(command, click.Group):
-        name = words.pop(0)
-        found = command.get_command(context, name)
-        assert found is not None, where
-        command, context = found, click.Context(found, info_name=name, parent=context)
-    if context.info_name in TO_PYTEST:
+    words = list(words)
+    command: Any = typer.main.get_command(app)
+    context: Any = command.context_class(command)
+    while hasattr(command, "get_command"):
+        command = command.get_command(context, words.pop(0))
+        assert command is not None, where
+        context = command.context_class(command, parent=context)
+    if command.name in TO_PYTEST:
         assert set(options(words)) - known_to_pytest() == set(), where
     else:
-        command.make_parser(context).parse_args(list(words))
+        command.make_parser(context).parse_args(words)
 
 
 @pytest.mark.parametrize(("where", "words"), of("pytest"), ids=[where for where, _ in of("pytest")])
