@@ -2,7 +2,8 @@
 
 Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every
 start after the first raises that container's restartCount by one. A start within `EDGE_S` of a scrape at the window's end
-may be counted on either side of it: a difference that they explain proves nothing, and they are told. restartCount is taken
+may be counted on either side of it: a difference that they explain proves nothing, and they are told. Nor does any difference
+once the counter began anew within the window, since what it had counted after the scrape before is lost. restartCount is taken
 as it was last reported: it must never be more than the starts seen, and may be behind those of the last `TOLD_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 
 from crashloop.errors import ObservationError
 from crashloop.slo.events import in_groups
+from crashloop.slo.increase import resets
 from crashloop.slo.rows import ConservationSli, Selection
 from crashloop.slo.sources import find, notes
 from crashloop.slo.types import Interval, Lifecycle, Measured, Phase, SliResult
@@ -36,26 +38,24 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
         of_node = [pod for pod in pods if pod.node == node]
         moments = sorted(t_ns for pod in of_node for starts in pod.starts_ns.values() for t_ns in starts)
         begin, end = source.window.from_ns, source.window.to_ns
-        inside = bisect_right(moments, end) - bisect_left(moments, begin)
+        inside = _between(moments, begin, end)
         near = _near(moments, begin) + _near(moments, end)
+        anew = resets(source.scrapes, COUNTER.metric, source.window)
         counted = round(sum(growth.total for growth in source.growths))
         said = tuple(_disagreeing(of_node))
         differ = abs(counted - inside)
+        proven = 0 if anew else max(0, differ - near)
         compared.append(
             SliResult(
                 value=float(differ + len(said)),
-                interval=Interval(float(max(0, differ - near) + len(said)), float(differ + len(said))),
+                interval=Interval(float(proven + len(said)), float(differ + len(said))),
                 samples=inside,
                 group={"node": node},
                 from_ns=begin,
                 to_ns=end,
                 notes=(
                     f"{node}: {inside} starts seen, kubelet_started_containers_total rose by {counted}.",
-                    *(
-                        [f"{node}: starts within {EDGE_S:g} s of a scrape, which may count on either side: {near}."]
-                        if near
-                        else []
-                    ),
+                    *_explained(node, near, sum(_between(moments, *each) for each in anew) if anew else None),
                     *said,
                     *lacks,
                 ),
@@ -64,9 +64,21 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
     return compared
 
 
+def _explained(node: str, near: int, around: int | None) -> Iterator[str]:
+    """What a difference may come from; `around`: starts between the scrapes around each beginning anew, None without any."""
+    if near:
+        yield f"{node}: starts within {EDGE_S:g} s of a scrape, which may count on either side: {near}."
+    if around is not None:
+        yield f"{node}: the counter began anew; starts between the scrapes around that, whose count may be lost: {around}."
+
+
+def _between(moments: list[int], from_ns: int, to_ns: int) -> int:
+    return bisect_right(moments, to_ns) - bisect_left(moments, from_ns)
+
+
 def _near(moments: list[int], edge_ns: int) -> int:
     reach = int(EDGE_S * 1e9)
-    return bisect_right(moments, edge_ns + reach) - bisect_left(moments, edge_ns - reach)
+    return _between(moments, edge_ns - reach, edge_ns + reach)
 
 
 def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:

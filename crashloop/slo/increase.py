@@ -75,6 +75,17 @@ def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lam
             yield Growth(labels=series.labels, steps=_steps(_aligned(series, times), anew))
 
 
+def resets(scrapes: Scrapes, name: str, window: Window) -> list[tuple[int, int]]:
+    """Between which scrapes of the window (UTC ns) the counting of a metric began anew: what was counted there may be lost."""
+    times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
+    anew = _started_anew(scrapes, times)
+    for series in scrapes.series:
+        if series.name == name:
+            values = _aligned(series, times)
+            anew = anew | (values[1:] < values[:-1])
+    return [(int(times[at]), int(times[at + 1])) for at in np.flatnonzero(anew)]
+
+
 def _aligned(series: Series, times: NDArray[np.int64]) -> NDArray[np.float64]:
     """The values at each scrape, nan where it lacks the series."""
     found = np.full(len(times), np.nan)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.slo.types import Interval, Lifecycle, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.slo_kit import Values, crasher, measured, ns, row, scrapes
 
@@ -71,10 +71,30 @@ def test_without_ground_truth_nothing_is_known() -> None:
     )
 
 
-def test_a_kubelet_that_was_started_anew_is_told() -> None:
-    values: Values = {
-        ("kubelet_started_containers_total", ()): (None, 2, 1),
-        ("process_start_time_seconds", ()): (5, 5, 60),
-    }
-    verdict = judge(ROW, measured(scrapes((0, 10, 100), values), lifecycles=[pod(*STARTS)]))
-    assert "kubelet of node-1 was started anew between two scrapes 90.0 s apart" in verdict.notes[1]
+def judged_anew(counted: float, *pods: Lifecycle, process: bool = True) -> SloVerdict:
+    """The kubelet had counted 4 and is started anew between 10 s and 60 s; `process`: it says so itself."""
+    values: Values = {("kubelet_started_containers_total", ()): (4, 4, counted, counted)}
+    if process:
+        values = {**values, ("process_start_time_seconds", ()): (5, 5, 40, 40)}
+    return judge(ROW, measured(scrapes((0, 10, 60, 100), values), lifecycles=pods))
+
+
+@pytest.mark.parametrize("process", [True, False])
+def test_counts_that_a_kubelet_lost_when_it_was_started_anew_prove_nothing(process: bool) -> None:
+    verdict = judged_anew(1, pod(*STARTS), process=process)
+    assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, 2)
+    assert verdict.interval == Interval(0, 2)
+    assert verdict.notes[1] == (
+        "node-1: the counter began anew; starts between the scrapes around that, whose count may be lost: 3."
+    )
+
+
+def test_a_counter_that_agrees_although_it_began_anew_is_conserved() -> None:
+    verdict = judged_anew(3, pod(*STARTS))
+    assert (verdict.outcome, verdict.value) == (Outcome.PASS, 0)
+    assert "kubelet of node-1 was started anew between two scrapes 50.0 s apart" in verdict.notes[2]
+
+
+def test_a_restart_count_is_wrong_whatever_became_of_the_counter() -> None:
+    verdict = judged_anew(1, pod(*STARTS, count=4))
+    assert (verdict.outcome, verdict.interval) == (Outcome.FAIL, Interval(1, 3))
