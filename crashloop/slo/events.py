@@ -8,7 +8,7 @@ been open for longer than the target it is bad for sure; if not, it is neither, 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from crashloop.slo.types import Lifecycle, Restart
+from crashloop.slo.types import Lifecycle, Phase, Restart
 
 
 class Event(NamedTuple):
@@ -28,12 +28,26 @@ class Samples(NamedTuple):
     events: Callable[[Lifecycle], Iterator[Event]]
 
 
+class Counted(NamedTuple):
+    """The events of a kind that began in a window."""
+
+    values: tuple[float, ...]
+    overdue: int
+    """Of these: had not come to their end, and count as long as they had taken when last seen, which is beyond the bound."""
+    pending: int
+    """Left out: had not come to their end, and were within the bound when last seen."""
+
+
 class Share(NamedTuple):
     """A kind of event that is good or bad."""
 
     of: str
     events: Callable[[Lifecycle], Iterator[tuple[int, bool]]]
     """When, and whether it was bad."""
+    chances: Callable[[Lifecycle], Iterator[int]]
+    """When something was seen that a bad event could have followed. Without any, that none was bad proves nothing."""
+    no_chance: str
+    """Sentence: that there was none."""
 
 
 class Count(NamedTuple):
@@ -47,6 +61,24 @@ class Count(NamedTuple):
 def in_groups(lifecycles: Iterable[Lifecycle], groups: Sequence[str]) -> Iterator[Lifecycle]:
     """Those of pods that the load meant to be in one of these groups; all of them if no group is named."""
     return (each for each in lifecycles if not groups or each.group in groups)
+
+
+def counted(kind: Samples, lifecycles: Iterable[Lifecycle], window: Phase, keeps: Callable[[float], bool]) -> Counted:
+    """The events of a kind in a window; `keeps` says whether a value is within the bound."""
+    values: list[float] = []
+    overdue = pending = 0
+    for pod in lifecycles:
+        for event in kind.events(pod):
+            if not window.from_ns <= event.t_ns < window.to_ns:
+                continue
+            if event.value is not None:
+                values.append(event.value)
+            elif event.at_least is not None and not keeps(event.at_least):
+                values.append(event.at_least)
+                overdue += 1
+            else:
+                pending += 1
+    return Counted(tuple(values), overdue, pending)
 
 
 def _startup(pod: Lifecycle) -> Iterator[Event]:
@@ -97,6 +129,11 @@ def _unexpected(pod: Lifecycle) -> Iterator[tuple[int, bool]]:
             yield each.exited_ns, not each.expected
 
 
+def _finals(pod: Lifecycle) -> Iterator[int]:
+    until_ns = pod.seen_until_ns
+    return (exited_ns for exited_ns in pod.finals_ns if until_ns is None or exited_ns < until_ns)
+
+
 def _restarts(pod: Lifecycle) -> Iterator[int]:
     return (came_ns for each in pod.restarts if (came_ns := _came_ns(each)) is not None)
 
@@ -122,7 +159,14 @@ SAMPLES: Mapping[str, Samples] = {
     "container-start": Samples("restarts", _container_start),
     "restart-all-first-start": Samples("RestartAllContainers", _first_of_all),
 }
-SHARES: Mapping[str, Share] = {"unexpected-restarts": Share("restarts", _unexpected)}
+SHARES: Mapping[str, Share] = {
+    "unexpected-restarts": Share(
+        "restarts",
+        _unexpected,
+        _finals,
+        "no exit that had to be final was seen: nothing could have restarted unexpectedly.",
+    )
+}
 COUNTS: Mapping[str, Count] = {
     "restarts": Count("restarts", "restart", _restarts),
     "starts": Count("container starts", "container start", _starts),

@@ -7,7 +7,7 @@ from typing import Any
 from crashloop.errors import ObservationError
 from crashloop.slo import estimates
 from crashloop.slo.conservation import conservation
-from crashloop.slo.events import COUNTS, SAMPLES, SHARES, in_groups
+from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.histogram import Histogram
 from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import ConservationSli, HistogramSli, RateSli, RatioSli, SampleSli, ShareSli, SloRow
@@ -61,24 +61,15 @@ def _of_histogram(
 def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> list[SliResult]:
     assert row.percentile is not None
     kind = SAMPLES[sli.of]
-    values: list[float] = []
-    pending = overdue = 0
-    for pod in in_groups(measured.lifecycles, sli.groups):
-        for event in kind.events(pod):
-            if not window.from_ns <= event.t_ns < window.to_ns:
-                continue
-            if event.value is not None:
-                values.append(event.value)
-            elif event.at_least is not None and not row.target.keeps(event.at_least):
-                values.append(event.at_least)
-                overdue += 1
-            else:
-                pending += 1
+    found = counted(kind, in_groups(measured.lifecycles, sli.groups), window, row.target.keeps)
+    values = found.values
     lacks = []
-    if overdue:
-        lacks.append(f"Not come to an end, counted as long as they had taken by then: {overdue} of the {kind.of}.")
-    if pending:
-        lacks.append(f"Left out, as still open within the target: {pending} of the {kind.of}.")
+    if found.overdue:
+        lacks.append(
+            f"Not come to an end, counted as long as they had taken by then: {found.overdue} of the {kind.of}."
+        )
+    if found.pending:
+        lacks.append(f"Left out, as still open within the target: {found.pending} of the {kind.of}.")
     if not values:
         return [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=tuple(lacks))]
     return [
@@ -95,12 +86,10 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
 
 
 def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> list[SliResult]:
-    seen = [
-        bad
-        for pod in in_groups(measured.lifecycles, sli.groups)
-        for t_ns, bad in SHARES[sli.of].events(pod)
-        if window.from_ns <= t_ns < window.to_ns
-    ]
+    kind, pods = SHARES[sli.of], list(in_groups(measured.lifecycles, sli.groups))
+    seen = [bad for pod in pods for t_ns, bad in kind.events(pod) if window.from_ns <= t_ns < window.to_ns]
+    if seen and not any(True for pod in pods for _ in kind.chances(pod)):
+        raise ObservationError(kind.no_chance)
     spread = estimates.wilson(sum(seen), len(seen))
     return [
         SliResult(

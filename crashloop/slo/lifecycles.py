@@ -1,6 +1,6 @@
 """Lifecycles from histories: what ground truth and watch told of each pod, with the delay that was due after each exit."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -73,7 +73,9 @@ def lifecycle(
     """One pod. `expects` says which exits a restart has to follow, `triggers` which restart all containers."""
     gone_ns = pod.deleted.utc_ns if pod.deleted else None
     ends = [moment_ns for moment_ns in (gone_ns, seen_until_ns) if moment_ns is not None]
-    ran = {name: tuple(each for each in instances if each.has_run) for name, instances in pod.containers.items()}
+    ran = {name: tuple(_that_ran(instances)) for name, instances in pod.containers.items()}
+    restarts_all = tuple(_restarts_all(ran, triggers)) if triggers else ()
+    asked = _Asked(expects, tuple(each.exited_ns for each in restarts_all)) if expects else None
     return Lifecycle(
         pod=pod_name,
         uid=pod.uid,
@@ -83,26 +85,48 @@ def lifecycle(
         asked_ns=pod.created.utc_ns if pod.created else None,
         started_ns=_first(pod.statuses, _has_started),
         ready_ns=_first(pod.statuses, lambda each: each.ready),
+        failed_ns=next((each.t_ns for each in pod.statuses if each.phase == "Failed"), None),
         deleted_ns=gone_ns,
         seen_until_ns=min(ends, default=None),
         restart_counts=_counts(pod.statuses),
         starts_ns={name: tuple(_starts_ns(instances)) for name, instances in ran.items()},
         restarts=tuple(
-            restart for name, instances in ran.items() for restart in restarts(name, instances, promise, expects)
+            restart for name, instances in ran.items() for restart in _restarts(name, instances, promise, asked)
         ),
-        restarts_all=tuple(_restarts_all(ran, triggers)) if triggers else (),
+        restarts_all=restarts_all,
+        finals_ns=tuple(sorted(_finals_ns(ran, asked))) if asked else (),
     )
 
 
-def restarts(
-    container: str,
-    instances: Sequence[Instance],
-    promise: Promise | None = None,
-    expects: Decides | None = None,
+class _Asked:
+    """Whether a restart was asked for: by a rule or a policy, or by a RestartAllContainers of the pod."""
+
+    def __init__(self, expects: Decides, all_ns: Sequence[int]) -> None:
+        self._expects = expects
+        self._all_ns = all_ns
+
+    def after(self, container: str, exited: Instance, following: Instance | None) -> bool | None:
+        """Whether something asks for a restart after an exit; None where its exit code is not known.
+
+        A RestartAllContainers asks for one start of every container, whether it still ran or had exited before.
+        """
+        if exited.exit_code is None:
+            return None
+        return self._expects(container, exited.exit_code) or self._with_all(exited, following)
+
+    def _with_all(self, exited: Instance, following: Instance | None) -> bool:
+        began_ns, again_ns = _began_ns(exited), _began_ns(following) if following else None
+        if began_ns is None:
+            return False
+        return any(began_ns < all_ns and (again_ns is None or all_ns < again_ns) for all_ns in self._all_ns)
+
+
+def _restarts(
+    container: str, instances: Sequence[Instance], promise: Promise | None, asked: _Asked | None
 ) -> Iterator[Restart]:
     """The restart after each exit of a container; the last may not have come yet, and is left out where none is expected.
 
-    Instances that never ran are left out, and exits whose clock cannot be brought to UTC.
+    Exits whose clock cannot be brought to UTC are left out.
     """
     due_s = _dues_s(instances, promise) if promise else {}
     for number, exited in enumerate(instances, start=1):
@@ -110,7 +134,7 @@ def restarts(
         if exited_ns is None:
             continue
         following = instances[number] if number < len(instances) else None
-        expected = expects(container, exited.exit_code) if expects else None
+        expected = asked.after(container, exited, following) if asked else None
         if following is None and expected is False:
             continue
         yield Restart(
@@ -125,12 +149,26 @@ def restarts(
         )
 
 
+def _that_ran(instances: Sequence[Instance]) -> Iterator[Instance]:
+    """Without those that never ran; the newest may still be about to."""
+    return (each for each in instances if each.has_run or each is instances[-1])
+
+
+def _finals_ns(ran: Mapping[str, Sequence[Instance]], asked: _Asked) -> Iterator[int]:
+    """Exits after which nothing asked for a restart."""
+    for name, instances in ran.items():
+        for exited, following in zip(instances, (*instances[1:], None), strict=True):
+            exited_ns = _utc_ns(exited.exit)
+            if exited_ns is not None and asked.after(name, exited, following) is False:
+                yield exited_ns
+
+
 def _dues_s(instances: Sequence[Instance], promise: Promise) -> dict[int, float]:
     """The delay due before each restart, by its number, as far as every life before it is known."""
     lives: list[Observed] = []
     before_ns: int | None = None
     for each in instances:
-        began_ns, ended_ns = _utc_ns(each.created or each.start), _utc_ns(each.exit)
+        began_ns, ended_ns = _began_ns(each), _utc_ns(each.exit)
         if began_ns is None or ended_ns is None or began_ns > ended_ns:
             break
         if before_ns is not None:
@@ -174,6 +212,10 @@ def _has_started(container: ContainerReport) -> bool:
 
 def _counts(statuses: Sequence[StatusReport]) -> dict[str, int]:
     return {name: each.restart_count for name, each in statuses[-1].containers.items()} if statuses else {}
+
+
+def _began_ns(instance: Instance) -> int | None:
+    return _utc_ns(instance.created or instance.start)
 
 
 def _utc_ns(fact: Fact | None) -> int | None:

@@ -36,7 +36,7 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     due_s: float | None = None
     """The back-off delay that was due by the model; None if nothing said which."""
     expected: bool | None = None
-    """Whether a restart rule or the restart policy asked for it; None if that was not looked at."""
+    """Whether rule, restart policy or a RestartAllContainers of the pod asked for it; None if that was not looked at."""
 
     @property
     def late_s(self) -> float | None:
@@ -79,6 +79,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When the watch first delivered all its containers as started at least once; the official SLI ends here."""
     ready_ns: int | None = None
     """When the watch first delivered it as Ready."""
+    failed_ns: int | None = None
+    """When the watch first delivered it as Failed, which also deletion and eviction make of it."""
     deleted_ns: int | None = None
     """When the watch delivered its deletion."""
     seen_until_ns: int | None = None
@@ -89,6 +91,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When each container's process started, by ground truth, the first start included."""
     restarts: tuple[Restart, ...] = ()
     restarts_all: tuple[RestartAll, ...] = ()
+    finals_ns: tuple[int, ...] = ()
+    """Exits after which their container had to stay down, by rules and policy; empty if that was not looked at."""
 
     @property
     def startup_s(self) -> float | None:

@@ -291,12 +291,29 @@ def test_the_share_of_unexpected_restarts() -> None:
 
     def judged(unexpected: int, expected: int) -> SloVerdict:
         seen = [restart(1, 1, expected=False)] * unexpected + [restart(1, 1, expected=True)] * expected
-        return judge(rule, measured(lifecycles=[crasher(*seen, restart(1, 1))]))
+        stays_down = crasher(pod="down", finals_ns=(ns(2),))
+        return judge(rule, measured(lifecycles=[crasher(*seen, restart(1, 1)), stays_down]))
 
     assert judged(0, 200).outcome is Outcome.PASS
     assert judged(2, 198).outcome is Outcome.FAIL  # 1 % is not below 1 %
     assert judged(1, 199).value == pytest.approx(0.5)
     assert judged(5, 5).outcome is Outcome.INCONCLUSIVE
+
+
+def test_where_nothing_had_to_stay_down_nothing_could_restart_unexpectedly() -> None:
+    rule = row({"kind": "share", "of": "unexpected-restarts"}, {"below": 1, "unit": "%"}, min_samples=100)
+    crashing = crasher(*[restart(1, 1, expected=True)] * 200)
+    phases = (phase(0, 1, "baseline"), phase(1, 100))
+    verdict = judge(rule, measured(lifecycles=[crashing], phases=phases))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.sentence.endswith(
+        "Phase storm: no exit that had to be final was seen: nothing could have restarted unexpectedly."
+    )
+    assert "Phase baseline" not in verdict.sentence
+    deleted = crasher(pod="deleted", finals_ns=(ns(60),), seen_until_s=50)
+    assert judge(rule, measured(lifecycles=[crashing, deleted])).outcome is Outcome.INCONCLUSIVE
+    stays_down = crasher(pod="down", finals_ns=(ns(60),))
+    assert judge(rule, measured(lifecycles=[crashing, stays_down])).outcome is Outcome.PASS
 
 
 def test_restarts_a_second() -> None:

@@ -71,6 +71,31 @@ def test_a_restart_that_nobody_asked_for_is_unexpected() -> None:
     assert [each.expected for each in pod.restarts] == [False]
 
 
+def test_exits_that_nothing_restarts_are_final_and_those_of_an_unknown_code_are_neither() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 0), (4.0, 5.0, 0)).ends(30)
+    (pod,) = lifecycles(history.recording(), expects=lambda _, code: code == 1)
+    assert pod.finals_ns == (ns(3.0), ns(5.0))
+    assert [each.expected for each in pod.restarts] == [True, False]
+    (pod,) = lifecycles(history.recording())
+    assert (pod.finals_ns, [each.expected for each in pod.restarts]) == ((), [None] * 3)
+    codeless = History(CRASHING).lives("app", (0.5, None, 0), runtime=False).journal(1.5, Kind.EXITED, "app", 0)
+    (pod,) = lifecycles(codeless.ends(30).recording(), expects=lambda _, code: code == 1)
+    assert (pod.finals_ns, [each.expected for each in pod.restarts]) == ((), [None])
+
+
+def test_a_container_that_was_created_but_did_not_start_is_a_restart_that_is_on_its_way() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1)).runtime(3.0, Kind.CREATED, "app", "app-1").ends(30)
+    (restart,) = only(history).restarts
+    assert (restart.created_ns, restart.started_ns) == (ns(3.0), None)
+
+
+def test_a_pod_that_is_reported_as_failed_says_since_when() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1))
+    history.status(4.0, {"app": history.exited("app", 0, 0.5, 1.5, 1)}, phase="Failed")
+    assert only(history.ends(30)).failed_ns == ns(4.0)
+    assert only(good()).failed_ns is None
+
+
 def test_a_deleted_pod_is_watched_until_it_is_gone() -> None:
     history = good().add(20.0, Channel.API, Kind.DELETED, {"resource_version": "9"}, pod=True)
     pod = only(history)
@@ -110,6 +135,43 @@ def test_the_first_start_after_a_restart_of_all() -> None:
     (pod,) = lifecycles(history.recording(), triggers=lambda name, code: name == "source" and code == 88)
     (found,) = pod.restarts_all
     assert (found.container, found.exited_ns, found.started_ns) == ("source", ns(5.0), ns(6.5))
+
+
+def restarted_with_all(*companion: tuple[float, float | None, int]) -> Lifecycle:
+    """Nothing but the exit of `source` with 88, at 5 s, asks for restarts; it starts again at 8 s."""
+    pair = scenario(app(name="source"), app(name="other"), policy=RestartPolicy.NEVER)
+    history = History(pair).lives("source", (0.5, 5.0, 88), (8.0, None, 0)).lives("other", *companion).ends(90)
+    (pod,) = lifecycles(
+        history.recording(),
+        expects=lambda name, code: (name, code) == ("source", 88),
+        triggers=lambda name, code: (name, code) == ("source", 88),
+    )
+    return pod
+
+
+def of_companion(pod: Lifecycle) -> list[tuple[bool | None, bool]]:
+    """Of each restart of it: whether it was asked for, and whether it came."""
+    return [(each.expected, each.started_ns is not None) for each in pod.restarts if each.container == "other"]
+
+
+def test_a_restart_of_all_asks_for_the_restart_of_a_companion_that_it_kills() -> None:
+    pod = restarted_with_all((0.5, 5.2, 137), (6.5, None, 0))
+    assert (of_companion(pod), pod.finals_ns) == ([(True, True)], ())
+
+
+def test_a_restart_of_all_asks_for_the_restart_of_a_companion_that_had_exited_before() -> None:
+    pod = restarted_with_all((0.5, 3.0, 0), (6.5, None, 0))
+    assert (of_companion(pod), pod.finals_ns) == ([(True, True)], ())
+
+
+def test_a_restart_of_all_asks_for_one_restart_and_not_for_the_next() -> None:
+    pod = restarted_with_all((0.5, 5.2, 137), (6.5, 9.0, 0), (9.5, None, 0))
+    assert (of_companion(pod), pod.finals_ns) == ([(True, True), (False, True)], (ns(9.0),))
+
+
+def test_a_companion_that_a_restart_of_all_never_brought_back_is_waited_for() -> None:
+    pod = restarted_with_all((0.5, 5.2, 137))
+    assert (of_companion(pod), pod.finals_ns) == ([(True, False)], ())
 
 
 def test_an_empty_recording_has_no_pods() -> None:
