@@ -84,6 +84,19 @@ def _highest(moments: list[tuple[int, int]]) -> int:
     return highest
 
 
+def _longest_due_s(measured: Measured, phase: Phase) -> float | None:
+    """The longest delay that was due after an exit of the phase; 0 if none was."""
+    if not measured.lifecycles:
+        return None
+    dues = (
+        restart.due_s
+        for pod in measured.lifecycles
+        for restart in pod.restarts
+        if restart.due_s is not None and phase.from_ns <= restart.exited_ns < phase.to_ns
+    )
+    return max(dues, default=0.0)
+
+
 def _nodes(measured: Measured, _phase: Phase) -> float | None:
     names = {each.source.node for each in measured.scrapes if each.source.source == "kubelet"}
     return float(len(names)) if names else None
@@ -143,6 +156,7 @@ def _begin_ns(pod: Lifecycle) -> int | None:
 FACTS: Mapping[str, Fact] = {
     "churn_per_s": Fact("{} pods/s churn", _churn, one="{} pod/s churn"),
     "pods_per_node": Fact("{} pods per node", _pods_per_node, one="{} pod per node"),
+    "longest_due_s": Fact("delays of up to {} s", _longest_due_s),
     "nodes": Fact("{} nodes", _nodes, one="{} node"),
     "cores": Fact("{} cores per node", _cores, one="{} core per node"),
     "harness_cpu_share": Fact("harness CPU {} of kubelet and runtime", _harness_share, share=True),

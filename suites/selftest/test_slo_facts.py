@@ -56,6 +56,7 @@ def test_facts_of_a_phase() -> None:
     assert facts == {
         "churn_per_s": 0,
         "pods_per_node": 1,
+        "longest_due_s": 1,
         "nodes": 1,
         "cores": 2,
         "harness_cpu_share": pytest.approx(1.3 / 13),
@@ -84,6 +85,13 @@ def test_pods_per_node_are_those_there_at_once() -> None:
     pods = [started(1, 1, deleted_ns=gone), started(2, 1, deleted_ns=gone), started(20, 1), started(3, 1, node="other")]
     assert facts_of(measured(lifecycles=pods), phase())["pods_per_node"] == 2
     assert facts_of(measured(lifecycles=pods), phase(50, 100))["pods_per_node"] == 1
+
+
+def test_the_longest_delay_is_that_due_after_the_exits_of_the_phase() -> None:
+    pods = [crasher(restart(10, 1, due_s=0), restart(60, 2, due_s=10), restart(70, None, due_s=4))]
+    assert facts_of(measured(lifecycles=pods), phase(50, 100))["longest_due_s"] == 10
+    assert facts_of(measured(lifecycles=pods), phase(0, 50))["longest_due_s"] == 0
+    assert facts_of(measured(lifecycles=[crasher(restart(1, 9, due_s=None))]), phase())["longest_due_s"] == 0
 
 
 def test_the_smallest_node_counts() -> None:

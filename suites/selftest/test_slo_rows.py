@@ -8,7 +8,7 @@ from crashloop.errors import UsageError
 from crashloop.measure.files import MANIFESTS, load_rows
 from crashloop.slo.families import SOURCES
 from crashloop.slo.row_faults import read_rows
-from crashloop.slo.rows import HistogramSli, SampleSli, families_of
+from crashloop.slo.rows import HistogramSli, RateSli, SampleSli, families_of
 
 GOOD = """
 description: made up
@@ -159,6 +159,25 @@ def test_official_rows_keep_the_official_targets_and_preconditions() -> None:
         assert row.slice_s == 300
         assert [condition.most(2) for condition in row.preconditions] == [20, 20]
         assert [condition.most(64) for condition in row.preconditions] == [20, 110]
+
+
+def conditions(row_id: str) -> dict[str, float | None]:
+    (row,) = (row for row in load_rows("restarts") if row.id == row_id)
+    return {condition.fact: condition.at_most for condition in row.preconditions}
+
+
+def test_lateness_is_promised_only_for_the_delays_that_its_definition_names() -> None:
+    assert conditions("restart-lateness") == {"pods_per_node": 110, "longest_due_s": 2}
+
+
+@pytest.mark.parametrize("row_id", ["api-requests-per-restart", "kubelet-cpu-per-restart"])
+def test_what_a_restart_costs_is_promised_only_of_a_host_that_keeps_up(row_id: str) -> None:
+    assert conditions(row_id) == {"cpu_busy_share": 0.9}
+
+
+def test_how_many_restarts_a_second_come_is_no_promise() -> None:
+    """A load of few pods asks for few, and one that drives a node to its limit gets many: it is a figure of each stage."""
+    assert not [row.id for row in load_rows("restarts") if isinstance(row.sli, RateSli)]
 
 
 def test_rows_that_are_ours_say_so() -> None:

@@ -119,7 +119,7 @@ def test_rows_that_are_only_reported_fail_no_run(tmp_path: Path) -> None:
 
 def test_times_and_rates_are_promised_only_while_the_host_is_left_alone() -> None:
     under = {row.id for row in rows_of(Slos()) if LEFT_ALONE in row.preconditions}
-    assert {"pod-startup-latency", "restart-lateness", "restarts-per-second"} <= under
+    assert {"pod-startup-latency", "restart-lateness", "pleg-relist"} <= under
     assert not {"restarts-conserved", "unexpected-restarts", "api-requests-per-restart"} & under
 
 
