@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from locust import LoadTestShape, User
 
-from crashloop.stress.order import Order
+from crashloop.stress.order import MARKS, Order
 from load.stages import StageClock
 
 
@@ -20,7 +20,7 @@ class Stages(LoadTestShape):
     def __init__(self, order: Order, classes: dict[str, type[User]]) -> None:
         super().__init__()
         self._clock = StageClock(order.stages, drain_within_s=order.drain_within_s)
-        self._marks = Path(order.folder, "stages.jsonl")
+        self._marks = Path(order.folder, MARKS)
         self._classes = classes
 
     def tick(self) -> Any:

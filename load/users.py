@@ -13,12 +13,10 @@ from load.pace import arrivals_ns
 from load.worker import Worker
 
 FOREVER_S = 1e6
-GONE_WITHIN_S = 90.0
-"""How long a pod that was deleted may take to be gone; a full node takes its time."""
-TAKEN_WITHIN_S = 60.0
-"""How long the API server may be away when a pod of a storm is made."""
 AGAIN_S = 1.0
-NOT_FOUND = 404
+GRACE_S = 5.0
+"""How much longer whoever waits for a removal waits, so that what was not gone is counted."""
+NOT_FOUND, CONFLICT = 404, 409
 
 L = TypeVar("L", bound=AnyLoad)
 
@@ -44,27 +42,43 @@ class LoadUser(User, Generic[L]):
     def next_serial(self) -> int:
         return self.worker.serial(self.name)
 
-    def create_pod(self, manifest: Json, intended_ns: int | None = None) -> bool:
-        """Create a pod that is followed; whether the API server took it."""
-        pod = manifest["metadata"]["name"]
-        self.worker.watch.expect(pod, time.time_ns())
+    def create(self, manifest: Json, intended_ns: int | None = None) -> bool:
+        """Create an object, and follow it if it is a pod; whether it is there."""
+        name = manifest["metadata"]["name"]
+        if manifest["kind"] == "Pod":
+            self.worker.watch.expect(name, time.time_ns())
         operation = self.worker.api.create(manifest, load=self.name, intended_ns=intended_ns)
-        if operation.error and operation.code:
-            self.worker.watch.forget(pod)
-        return not operation.error
+        # Nobody else uses that name: a request that got no answer was taken all the same.
+        there = not operation.error or operation.code == CONFLICT
+        if not there and operation.code:
+            self.worker.watch.forget(name)
+        return there
+
+    def insist(self, manifest: Json) -> None:
+        """Create what is to stay for the whole stage. An API server that is away is asked again."""
+        within_s = self.worker.order.taken_within_s
+        deadline_s = time.monotonic() + within_s
+        while not self.create(manifest):
+            if time.monotonic() >= deadline_s:
+                self.worker.fail(self.name, "created", manifest["metadata"]["name"], within_s)
+                return
+            gevent.sleep(AGAIN_S)
 
     def remove(self, kind: str, name: str) -> None:
         """Delete an object and wait until its pods are gone. An API server that is away is asked again."""
-        deadline_s = time.monotonic() + GONE_WITHIN_S
+        within_s = self.worker.order.gone_within_s
+        deadline_s = time.monotonic() + within_s
         while time.monotonic() < deadline_s:
             operation = self.worker.api.delete(kind, name, load=self.name)
             if operation.code == NOT_FOUND:
                 self.worker.watch.forget(name)
             if not operation.error or operation.code == NOT_FOUND:
                 self.worker.watch.deleting(name, operation.sent_ns)
-                self.worker.watch.wait_gone(name, timeout_s=max(0.0, deadline_s - time.monotonic()))
-                return
+                if self.worker.watch.wait_gone(name, timeout_s=max(0.0, deadline_s - time.monotonic())):
+                    return
+                break
             gevent.sleep(AGAIN_S)
+        self.worker.fail(self.name, "deleted", name, within_s)
 
 
 class CrashUser(LoadUser[Crash]):
@@ -75,9 +89,7 @@ class CrashUser(LoadUser[Crash]):
     def on_start(self) -> None:
         manifest = self.maker.crashing(self.load, self.next_serial())
         self.pod = manifest["metadata"]["name"]
-        deadline_s = time.monotonic() + TAKEN_WITHIN_S
-        while not self.create_pod(manifest) and time.monotonic() < deadline_s:
-            gevent.sleep(AGAIN_S)
+        self.insist(manifest)
 
     def on_stop(self) -> None:
         self.remove("Pod", self.pod)
@@ -101,7 +113,7 @@ class ArrivingUser(LoadUser[L]):
         self.arrivals.start()
 
     def on_stop(self) -> None:
-        self.arrivals.stop(timeout_s=GONE_WITHIN_S)
+        self.arrivals.stop(timeout_s=self.worker.order.gone_within_s + GRACE_S)
 
     def arrive(self, intended_ns: int) -> None:
         raise NotImplementedError
@@ -116,10 +128,10 @@ class ChurnUser(ArrivingUser[Churn]):
         manifest = self.maker.healthy(self.load, self.next_serial())
         pod = manifest["metadata"]["name"]
         try:
-            if not self.create_pod(manifest, intended_ns):
+            if not self.create(manifest, intended_ns):
                 return
             if not self.worker.watch.wait_for(pod, "started", timeout_s=self.load.start_within_s):
-                self.worker.fail(self.name, "started", self.load.start_within_s, f"pod {pod} has not started")
+                self.worker.fail(self.name, "started", pod, self.load.start_within_s)
             gevent.sleep(self.load.hold_s)
         finally:
             self.remove("Pod", pod)
@@ -134,10 +146,10 @@ class JobsUser(ArrivingUser[Jobs]):
         manifest = self.maker.job(self.load, self.next_serial())
         job = manifest["metadata"]["name"]
         try:
-            if self.worker.api.create(manifest, load=self.name, intended_ns=intended_ns).error:
+            if not self.create(manifest, intended_ns):
                 return
             if not self.worker.watch.wait_for(job, "completed", timeout_s=self.load.complete_within_s):
-                self.worker.fail(self.name, "completed", self.load.complete_within_s, f"job {job} has not completed")
+                self.worker.fail(self.name, "completed", job, self.load.complete_within_s)
         finally:
             self.remove("Job", job)
 
@@ -150,7 +162,7 @@ class RolloutUser(LoadUser[Rollout]):
     def on_start(self) -> None:
         manifest = self.maker.deployment(self.load, self.next_serial())
         self.deployment = manifest["metadata"]["name"]
-        self.worker.api.create(manifest, load=self.name)
+        self.insist(manifest)
         self.rolling = gevent.spawn(self._roll)
 
     def on_stop(self) -> None:
@@ -174,8 +186,10 @@ class DemandUser(ArrivingUser[Demand]):
     def on_start(self) -> None:
         manifest = self.maker.server(self.load, self.next_serial())
         self.pod = manifest["metadata"]["name"]
-        self.create_pod(manifest)
-        self.worker.watch.wait_for(self.pod, "started", timeout_s=TAKEN_WITHIN_S)
+        self.insist(manifest)
+        within_s = self.worker.order.taken_within_s
+        if not self.worker.watch.wait_for(self.pod, "started", timeout_s=within_s):
+            self.worker.fail(self.name, "started", self.pod, within_s)
         super().on_start()
 
     def on_stop(self) -> None:

@@ -56,8 +56,20 @@ class Worker:
         """An arrival found no place left."""
         self.write(Operation(load=load, what="dropped", intended_ns=intended_ns, sent_ns=time.time_ns()))
 
-    def fail(self, load: str, step: str, waited_s: float, why: str) -> None:
-        """Count a step that did not come in time."""
+    def fail(self, load: str, step: str, name: str, waited_s: float) -> None:
+        """Count a step in the life of an object (created, started, completed, deleted) that did not come in time."""
+        why = f"not {step} within {waited_s:g} s"
+        sent_ns = time.time_ns()
+        self.write(
+            Operation(
+                load=load,
+                what=f"not {step}",
+                pod=name,
+                sent_ns=sent_ns,
+                took_ns=round(waited_s * 1e9),
+                error=f"{name} was {why}.",
+            )
+        )
         self.environment.events.request.fire(
             request_type="POD",
             name=f"{load}: {step}",

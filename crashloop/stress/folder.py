@@ -8,7 +8,7 @@ import msgspec
 
 from crashloop.rundir import RunDir, read_document
 from crashloop.stress.incidents import Incident
-from crashloop.stress.order import Operation, StageMark
+from crashloop.stress.order import MARKS, Operation, StageMark
 from crashloop.stress.plan import STRESS_PLAN_FORMAT, StressPlan
 
 SUITE = "stress"
@@ -26,7 +26,7 @@ class StressDir(RunDir):
         self.load_dir = root / "load"
         """load.json, stages.jsonl, operations-<worker>.jsonl, and Locust's own log and statistics."""
         self.order_json = self.load_dir / "load.json"
-        self.stages_jsonl = self.load_dir / "stages.jsonl"
+        self.stages_jsonl = self.load_dir / MARKS
         self.metrics_dir = root / "metrics"
         """<source>.jsonl, lifecycles.jsonl: crashloop.measure."""
         self.incidents_jsonl = root / "incidents.jsonl"

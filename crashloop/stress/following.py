@@ -36,7 +36,7 @@ class Situation(msgspec.Struct, kw_only=True):
     """Pods there are."""
 
     def introduction(self, mark: StageMark) -> str:
-        """Such as `stage 2 of 3 (storm): measuring for 120 s with 14 crashers, 1 canary`."""
+        """Such as `stage 2 of 3 (storm): measuring for 120 s with 1 healthy, 14 crashers`."""
         stage = self.stages[mark.index]
         loads = ", ".join(f"{count} {name}" for name, count in stage.users.items())
         return f"{self._place(mark)}: measuring for {stage.duration_s:g} s with {loads}"
@@ -54,6 +54,10 @@ class Situation(msgspec.Struct, kw_only=True):
             "end": "over",
         }[self.mark.what]
         return f"{self._place(self.mark)}: {doing}, {self.pods} pods, {starts_per_s:.1f} container starts/s"
+
+    def lingering(self, mark: StageMark) -> str:
+        """Such as `stage 2 of 3 (storm) ended with 4 users that had not gone.`"""
+        return f"{self._place(mark)} ended with {mark.users} users that had not gone."
 
     def _place(self, mark: StageMark) -> str:
         stage = self.stages[mark.index]

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crashloop.errors import UsageError
-from crashloop.stress.order import ORDER_VARIABLE, WORKER_VARIABLE
+from crashloop.stress.order import MARKS, ORDER_VARIABLE, WORKER_VARIABLE
 from crashloop.waiting import WaitTimeout, wait_until
 
 PROJECT = Path(__file__).parents[2]
 LOCUSTFILE = PROJECT / "load" / "locustfile.py"
 LOOPBACK = "127.0.0.1"
+WORKERS_WITHIN_S = 60
+"""How long the workers may take to be there; a master that lacks one then ends by itself."""
 
 _ASKED = (0, -signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM)
 """Exit codes of a generator that was asked to end, or is done."""
@@ -33,7 +35,9 @@ class Death(NamedTuple):
 class Generator:
     """One process, or a master and its workers. They live no longer than this process: each holds a pipe of it."""
 
-    def __init__(self, order: Path, *, workers: int, web_port: int | None = None) -> None:
+    def __init__(
+        self, order: Path, *, workers: int, web_port: int | None = None, workers_within_s: int = WORKERS_WITHIN_S
+    ) -> None:
         """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there.
 
         Raises UsageError where there is no load generator: outside of a checkout, or without Locust.
@@ -43,6 +47,7 @@ class Generator:
         self._order = order
         self._workers = workers
         self._web_port = web_port
+        self._workers_within_s = workers_within_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._told: set[str] = set()
 
@@ -51,11 +56,15 @@ class Generator:
         return tuple(process.pid for process in self._processes.values())
 
     def start(self) -> None:
-        port = _free_port()
+        port = free_port()
         for number in range(1, self._workers + 1):
             worker = ("--worker", f"--master-host={LOOPBACK}", f"--master-port={port}")
             self._start(f"worker {number}", number, *worker)
         self._start("generator", 0, *self._what_leads(port))
+
+    def has_begun(self) -> bool:
+        """Whether the first stage has begun: before, nothing was made."""
+        return (self._order.parent / MARKS).exists()
 
     def has_ended(self) -> bool:
         """Whether the process that leads has ended."""
@@ -95,9 +104,9 @@ class Generator:
         return all(process.poll() is not None for process in self._processes.values())
 
     def _signal(self, number: signal.Signals) -> None:
-        """Only the leading one: it tells its workers. Without it, each of them."""
+        """Only the leading one: it tells its workers. Without it, or while it still waits for them, each of them."""
         leader = self._processes.get("generator")
-        if leader is not None and leader.poll() is None:
+        if leader is not None and leader.poll() is None and self.has_begun():
             leader.send_signal(number)
             return
         for process in self._processes.values():
@@ -108,7 +117,8 @@ class Generator:
         folder = self._order.parent
         web = ("--headless", "--only-summary") if self._web_port is None else self._web(self._web_port)
         where = (f"--master-bind-host={LOOPBACK}", f"--master-bind-port={port}")
-        master = ("--master", *where, f"--expect-workers={self._workers}") if self._workers else ()
+        expects = (f"--expect-workers={self._workers}", f"--expect-workers-max-wait={self._workers_within_s}")
+        master = ("--master", *where, *expects) if self._workers else ()
         return (*web, *master, f"--html={folder / 'locust.html'}", f"--csv={folder / 'locust'}")
 
     def _web(self, port: int) -> tuple[str, ...]:
@@ -135,7 +145,8 @@ class Generator:
         return self._order.parent / f"{name.replace(' ', '-')}.log"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this host that nobody listens on."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])

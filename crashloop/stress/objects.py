@@ -1,28 +1,89 @@
 """What loads have made in the cluster: counted, and removed with everything that it owns."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
-from crashloop.waiting import wait_until
+from crashloop.kube.errors import ApiRefusal, KubeError
+from crashloop.waiting import WaitTimeout, wait_until
 
-_COLLECTIONS = ("/apis/apps/v1/namespaces/{}/deployments", "/apis/batch/v1/namespaces/{}/jobs")
+_COLLECTIONS = {
+    "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
+    "Job": "/apis/batch/v1/namespaces/{}/jobs",
+    "Pod": "/api/v1/namespaces/{}/pods",
+}
+"""By kind, what makes pods first."""
+ASK_EVERY_S = 2.0
+"""What makes pods may have made one while its removal was under way, so removal is asked for again."""
 
 
-class _PodList(msgspec.Struct):
-    items: tuple[msgspec.Raw, ...] = ()
+class Objects(msgspec.Struct, frozen=True):
+    """How many objects there are, by kind."""
+
+    count: Mapping[str, int]
+
+    def __bool__(self) -> bool:
+        return any(self.count.values())
+
+    def __str__(self) -> str:
+        """Such as `1 Job and 3 Pods`."""
+        words = [f"{number} {kind}{'s' * (number != 1)}" for kind, number in self.count.items() if number]
+        return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def pods_left(api: KubeApi, namespace: str, selector: str) -> int:
-    """How many pods with such labels there are. Raises KubeError."""
-    return len(msgspec.json.decode(api.list_pods(namespace, label_selector=selector), type=_PodList).items)
+class Cleared(msgspec.Struct, frozen=True):
+    """What clearing a namespace of a load came to."""
+
+    found: Objects
+    """What was there at the first look."""
+    still: Objects
+    """What was there at the last look: nothing, or else its time was up."""
+
+
+def objects_left(api: KubeApi, namespace: str, selector: str) -> Objects:
+    """What there is with such labels. Raises KubeError."""
+    query = {"labelSelector": selector}
+    return Objects(
+        {
+            kind: len(api.call(f"list {kind}s ({selector})", "GET", path.format(namespace), query=query)["items"])
+            for kind, path in _COLLECTIONS.items()
+        }
+    )
 
 
 def remove_objects(api: KubeApi, namespace: str, selector: str) -> None:
-    """Ask for the removal of everything with such labels, what makes pods first. Raises KubeError."""
-    for path in (*_COLLECTIONS, "/api/v1/namespaces/{}/pods"):
-        query = {"labelSelector": selector, "propagationPolicy": "Background"}
+    """Ask for the removal of everything with such labels. Raises KubeError."""
+    query = {"labelSelector": selector, "propagationPolicy": "Background"}
+    for path in _COLLECTIONS.values():
         api.call(f"delete what a load has left ({selector})", "DELETE", path.format(namespace), query=query)
+
+
+def clear(api: KubeApi, namespace: str, selector: str, *, within_s: float) -> Cleared:
+    """Remove everything with such labels and wait until it is gone; an API server that is away is asked again.
+
+    Raises KubeError if it could not be asked at the end of that time.
+    """
+    looks: list[Objects] = []
+    away: list[KubeError] = []
+
+    def gone() -> bool:
+        away.clear()
+        try:
+            looks.append(objects_left(api, namespace, selector))
+            if looks[-1]:
+                remove_objects(api, namespace, selector)
+        except KubeError as error:
+            away.append(error)
+            return False
+        return not looks[-1]
+
+    try:
+        wait_until("what a load has left to be gone", gone, timeout_s=within_s, every_s=ASK_EVERY_S)
+    except WaitTimeout:
+        if away:
+            raise away[-1] from None
+    return Cleared(looks[0], looks[-1])
 
 
 def remove_namespace(api: KubeApi, name: str, *, within_s: float) -> None:

@@ -12,6 +12,8 @@ from crashloop.stress.profile import Stage
 
 ORDER_FORMAT = "crashloop.load/1"
 
+MARKS = "stages.jsonl"
+"""Name of the file in which the load generator writes down how far its stages are."""
 ORDER_VARIABLE = "CRASHLOOP_LOAD"
 """Environment variable with the path of load.json."""
 WORKER_VARIABLE = "CRASHLOOP_LOAD_WORKER"
@@ -39,6 +41,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """No pod lives longer than this (activeDeadlineSeconds), whatever becomes of who made it."""
     drain_within_s: float = 120.0
     """How long the end of a stage may take: deletions, and waiting until the watch tells of them."""
+    gone_within_s: float = 90.0
+    """How long an object that was deleted may take to be gone with its pods; a full node takes its time."""
+    taken_within_s: float = 60.0
+    """How long the API server may be away when something is made that is to stay for the whole stage."""
 
 
 class StageMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +65,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     load: str
     what: str
-    """create, delete, patch, request: a call to the API server. dropped: an arrival with no place left."""
+    """create, delete, patch, request: a call to the API server. dropped: an arrival with no place left.
+
+    not created, not started, not completed, not deleted: a step that did not come in time; `error` is a sentence.
+    """
     pod: str = ""
     """Name of the object it was about."""
     intended_ns: int | None = None

@@ -20,7 +20,8 @@ from crashloop.stress.following import Marks, Situation
 from crashloop.stress.generator import Generator
 from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.loads import WORKER_LABEL
-from crashloop.stress.objects import pods_left, remove_objects
+from crashloop.stress.misses import misses
+from crashloop.stress.objects import clear, remove_objects
 from crashloop.stress.order import Order
 from crashloop.stress.plan import AFTER_S, StressPlan
 from crashloop.stress.profile import Disturbance
@@ -30,6 +31,8 @@ LOOK_S = 0.5
 TELL_EVERY_S = 10.0
 STOPS_WITHIN_S = 90.0
 """How long an interrupted load may take to remove what it has made."""
+CLEAR_WITHIN_S = 120.0
+"""How long what the load has left may take to be gone once the run has asked for its removal."""
 
 
 class StressRun:
@@ -45,6 +48,7 @@ class StressRun:
         say: Callable[[str], None],
         *,
         web_port: int | None = None,
+        clear_within_s: float = CLEAR_WITHIN_S,
     ) -> None:
         self._run = run
         self._plan = plan
@@ -52,6 +56,7 @@ class StressRun:
         self._evidence = evidence
         self._lifeline = lifeline
         self._say = say
+        self._clear_within_s = clear_within_s
         self._note = Incidents(run.incidents_jsonl, say).note
         self._generator = Generator(run.order_json, workers=plan.profile.workers, web_port=web_port)
         self._tasks = ThreadPoolExecutor(4, thread_name_prefix="stress")
@@ -86,6 +91,8 @@ class StressRun:
         finally:
             self._generator.stop(within_s=STOPS_WITHIN_S)
             self._take_marks()
+            for cause, sentence in misses(self._run.operations()):
+                self._note(cause, sentence)
             self._clean_up()
 
     def _follow(self, most_s: float) -> None:
@@ -100,7 +107,9 @@ class StressRun:
                 self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was ended.")
                 return
             self._take_marks()
-            self._watch_generator()
+            if not self._is_whole() and not self._generator.has_begun():
+                self._note(Cause.LOAD, "The load had not begun when that happened, and was given up.")
+                return
             self._disturb(now_s - began_s)
             self._evidence.session.sweep()
             if now_s - told_s >= TELL_EVERY_S:
@@ -108,7 +117,7 @@ class StressRun:
                 told_s, starts = now_s, self._evidence.session.starts
                 self._situation.pods = self._evidence.session.present
                 self._say(self._situation.line(starts_per_s=rate, now_ns=time.time_ns()))
-        self._watch_generator()
+        self._is_whole()
 
     def _take_marks(self) -> None:
         """Scrape at the edges of what is measured."""
@@ -118,13 +127,24 @@ class StressRun:
                 self._do(self._evidence.scrape)
             if mark.what == "measure":
                 self._say(self._situation.introduction(mark))
+            if mark.what == "end" and mark.users:
+                self._note(Cause.LINGERED, self._situation.lingering(mark))
 
-    def _watch_generator(self) -> None:
-        for death in self._generator.deaths():
+    def _is_whole(self) -> bool:
+        """Whether every part of the generator is alive, or done. What a worker has left is removed."""
+        deaths = list(self._generator.deaths())
+        for death in deaths:
             self._note(Cause.LOAD, death.sentence)
             if death.worker is not None:
-                selector = f"{self._site.selector},{WORKER_LABEL}={death.worker}"
-                self._do(partial(remove_objects, self._site.api, self._site.namespace, selector))
+                self._do(partial(self._remove_of_worker, death.worker))
+        return not deaths
+
+    def _remove_of_worker(self, worker: int) -> None:
+        selector = f"{self._site.selector},{WORKER_LABEL}={worker}"
+        try:
+            remove_objects(self._site.api, self._site.namespace, selector)
+        except KubeError as error:
+            self._note(Cause.LEFT_BEHIND, f"What worker {worker} has left is removed at the end: {error}")
 
     def _disturb(self, age_s: float) -> None:
         for each in [each for each in self._due if each.after_s <= age_s]:
@@ -144,15 +164,17 @@ class StressRun:
             self._note(Cause.CLUSTER, str(error))
 
     def _clean_up(self) -> None:
-        """Remove what the load has left, as a generator that was killed does."""
-        api, namespace, selector = self._site.api, self._site.namespace, self._site.selector
+        """Remove what the load has left, as a generator that was killed does, and wait until it is gone."""
+        within_s = self._clear_within_s
         try:
-            left = pods_left(api, namespace, selector)
-            if left:
-                self._note(Cause.LEFT_BEHIND, f"{left} pods were left by the load and are removed.")
-            remove_objects(api, namespace, selector)
+            cleared = clear(self._site.api, self._site.namespace, self._site.selector, within_s=within_s)
         except KubeError as error:
-            self._note(Cause.LEFT_BEHIND, f"What the load has left could not be removed: {error}")
+            self._note(Cause.NOT_REMOVED, f"What the load has left could not be removed: {error}")
+            return
+        if cleared.found:
+            self._note(Cause.LEFT_BEHIND, f"The load has left {cleared.found}; the run asked for the removal.")
+        if cleared.still:
+            self._note(Cause.NOT_REMOVED, f"{cleared.still}: still there {within_s:.0f} s after that was asked for.")
 
     def _do(self, task: Callable[[], None]) -> None:
         """Do beside the loop what takes time; a task that crashes ends the run."""

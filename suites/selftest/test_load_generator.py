@@ -1,134 +1,60 @@
 """The load generator as a process: Locust itself, against a server that accepts everything."""
 
-import json
 import signal
-import threading
+import urllib.request
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import psutil
 import pytest
 
 from crashloop.stress.folder import read_jsonl
-from crashloop.stress.generator import Generator
-from crashloop.stress.loads import Crash
-from crashloop.stress.order import Operation, Order, StageMark
-from crashloop.stress.profile import Stage
+from crashloop.stress.generator import LOOPBACK, Generator, free_port
+from crashloop.stress.loads import AnyLoad, Rollout
+from crashloop.stress.order import Operation, StageMark
 from crashloop.waiting import wait_until
-from suites.selftest.kube_peer import write_kubeconfig
+from suites.selftest.load_peer import PODS, Accepting, accepting, missed, write_order
 
-
-class Accepting:
-    """Takes every object, tells of none, and forgets what is deleted: a delete is answered as of something unknown."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, str]] = []
-        """Method and path, in order."""
-        self.stopped = threading.Event()
-
-    def paths(self, method: str) -> list[str]:
-        return [path.rpartition("/")[2] for seen, path in list(self.requests) if seen == method]
-
-
-def handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            if "watch=true" in self.path:
-                peer.stopped.wait()
-            self._answer(200, {"kind": "PodList", "metadata": {"resourceVersion": "1"}, "items": []})
-
-        def do_POST(self) -> None:
-            self._answer(201, {})
-
-        def do_DELETE(self) -> None:
-            self._answer(404, {})
-
-        def _answer(self, code: int, body: dict[str, Any]) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            peer.requests.append((self.command, self.path))
-            raw = json.dumps(body).encode()
-            self.send_response(code)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    return Handler
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Clients that go away are expected."""
+WHOLE = [("begin", 0), ("measure", 3), ("drain", 3), ("end", 0)]
 
 
 @pytest.fixture
 def peer(tmp_path: Path) -> Iterator[Accepting]:
     """A peer whose kubeconfig is in the folder."""
-    accepting = Accepting()
-    server = _Server(("127.0.0.1", 0), handler(accepting))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    write_kubeconfig(tmp_path, server.server_port)
-    try:
-        yield accepting
-    finally:
-        accepting.stopped.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def order(folder: Path, *, duration_s: float) -> Path:
-    load = folder / "load"
-    load.mkdir()
-    written = Order(
-        kubeconfig=str(folder / "kubeconfig"),
-        namespace="ns",
-        run="r",
-        image="image",
-        hosts={"storm": "storm"},
-        loads={"crashers": Crash(node="storm")},
-        stages=(Stage(name="storm", duration_s=duration_s, users={"crashers": 3}, spawn_per_s=10, settle_s=0),),
-        folder=str(load),
-        ends_after_s=60,
-        drain_within_s=20,
-    )
-    path = load / "load.json"
-    path.write_bytes(msgspec.json.encode(written))
-    return path
-
-
-PODS = ["crashers-0-0", "crashers-0-1", "crashers-0-2"]
+    with accepting(tmp_path) as peer:
+        yield peer
 
 
 def created(peer: Accepting) -> None:
     wait_until("three pods to be created", lambda: len(peer.paths("POST")) >= 3, timeout_s=60)
 
 
-def test_a_stage_comes_is_measured_and_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
-    generator = Generator(order(tmp_path, duration_s=1), workers=0)
+def carried_out(generator: Generator) -> None:
+    """Start it and wait until it has ended by itself."""
     generator.start()
     wait_until("the load to be over", generator.has_ended, timeout_s=60)
     generator.stop(within_s=5)
-    marks = list(read_jsonl(tmp_path / "load/stages.jsonl", StageMark))
-    operations = list(read_jsonl(tmp_path / "load/operations-0.jsonl", Operation))
-    assert [(mark.what, mark.users) for mark in marks] == [("begin", 0), ("measure", 3), ("drain", 3), ("end", 0)]
-    assert sorted(each.pod for each in operations if each.what == "create") == PODS
+
+
+def marks(folder: Path) -> list[tuple[str, int]]:
+    return [(mark.what, mark.users) for mark in read_jsonl(folder / "load/stages.jsonl", StageMark)]
+
+
+def operations(folder: Path) -> list[Operation]:
+    return list(read_jsonl(folder / "load/operations-0.jsonl", Operation))
+
+
+def test_a_stage_comes_is_measured_and_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path), workers=0)
+    carried_out(generator)
+    assert marks(tmp_path) == WHOLE
+    assert sorted(each.pod for each in operations(tmp_path) if each.what == "create") == PODS
     assert sorted(peer.paths("DELETE")) == PODS
     assert list(generator.deaths()) == []
 
 
 def test_a_load_that_is_told_to_end_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
-    generator = Generator(order(tmp_path, duration_s=600), workers=0)
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
     generator.start()
     created(peer)
     generator.stop(within_s=30)
@@ -137,7 +63,7 @@ def test_a_load_that_is_told_to_end_takes_away_what_it_has_made(peer: Accepting,
 
 
 def test_a_load_whose_runner_is_gone_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
-    generator = Generator(order(tmp_path, duration_s=600), workers=0)
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
     generator.start()
     created(peer)
     generator.let_go()
@@ -147,7 +73,7 @@ def test_a_load_whose_runner_is_gone_takes_away_what_it_has_made(peer: Accepting
 
 
 def test_a_generator_that_was_killed_is_told_once(peer: Accepting, tmp_path: Path) -> None:
-    generator = Generator(order(tmp_path, duration_s=600), workers=0)
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
     generator.start()
     created(peer)
     psutil.Process(generator.pids[0]).send_signal(signal.SIGKILL)
@@ -157,3 +83,106 @@ def test_a_generator_that_was_killed_is_told_once(peer: Accepting, tmp_path: Pat
     assert death.sentence == "The generator of the load ended with signal 9 (Killed); see load/generator.log."
     assert list(generator.deaths()) == []
     assert peer.paths("DELETE") == []
+
+
+def test_a_worker_that_is_killed_before_it_connects_keeps_nobody_waiting(peer: Accepting, tmp_path: Path) -> None:
+    """The one that leads gives the missing worker up and ends by itself."""
+    generator = Generator(write_order(tmp_path), workers=2, workers_within_s=2)
+    generator.start()
+    psutil.Process(generator.pids[0]).kill()
+    wait_until("the generator to give up", generator.has_ended, timeout_s=60)
+    assert not generator.has_begun()
+    generator.stop(within_s=30)
+    assert {death.sentence for death in generator.deaths()} == {
+        "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log.",
+        "The generator of the load ended with exit code 1; see load/generator.log.",
+    }
+    assert peer.paths("POST") == []
+
+
+def test_a_generator_that_waits_for_its_workers_ends_with_all_of_them_when_told(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    generator = Generator(write_order(tmp_path), workers=2, workers_within_s=600)
+    generator.start()
+    psutil.Process(generator.pids[0]).kill()
+    log = tmp_path / "load/generator.log"
+    wait_until("it to wait for a worker", lambda: "workers to be ready" in log.read_text(), timeout_s=60)
+    processes = [psutil.Process(pid) for pid in generator.pids[1:]]
+    generator.stop(within_s=20)
+    assert [death.worker for death in generator.deaths()] == [1]
+    assert not any(process.is_running() for process in processes)
+
+
+def test_two_workers_share_the_users_of_a_stage(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path), workers=2)
+    carried_out(generator)
+    assert marks(tmp_path) == WHOLE
+    assert {name.split("-")[1] for name in peer.paths("DELETE")} == {"1", "2"}
+    assert len(peer.paths("POST")) == len(peer.paths("DELETE")) == 3
+    assert list(generator.deaths()) == []
+
+
+def test_with_a_web_port_locust_s_page_is_served_and_the_load_ends_by_itself(peer: Accepting, tmp_path: Path) -> None:
+    port = free_port()
+    generator = Generator(write_order(tmp_path, duration_s=5), workers=0, web_port=port)
+    generator.start()
+    created(peer)
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/", timeout=10) as page:
+        assert page.status == 200
+        assert "<title>Locust</title>" in page.read().decode()
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/stats/requests", timeout=10) as figures:
+        assert b'"crashers: create"' in figures.read()
+    wait_until("the load to be over", generator.has_ended, timeout_s=60)
+    generator.stop(within_s=5)
+    assert marks(tmp_path) == WHOLE
+    assert sorted(peer.paths("DELETE")) == PODS
+    assert list(generator.deaths()) == []
+    assert (tmp_path / "load/locust.html").exists()
+
+
+def test_with_a_web_port_too_a_load_that_is_told_to_end_takes_away_what_it_has_made(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0, web_port=free_port())
+    generator.start()
+    created(peer)
+    generator.stop(within_s=30)
+    assert sorted(peer.paths("DELETE")) == PODS
+    assert list(generator.deaths()) == []
+
+
+def test_pods_that_are_not_seen_to_go_are_counted_and_told(peer: Accepting, tmp_path: Path) -> None:
+    peer.delete_code = 200
+    carried_out(Generator(write_order(tmp_path, gone_within_s=2), workers=0))
+    assert missed(operations(tmp_path), "not deleted") == [(pod, f"{pod} was not deleted within 2 s.") for pod in PODS]
+    assert "POD,crashers: deleted,TimeoutError('not deleted within 2 s'),3," in failures(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("loads", "names"),
+    [({}, PODS), ({"work": Rollout(node="storm")}, ["work-0-0", "work-0-1", "work-0-2"])],
+    ids=["pods of a storm", "a Deployment"],
+)
+def test_what_the_api_server_does_not_take_is_counted_and_told(
+    peer: Accepting, tmp_path: Path, loads: dict[str, AnyLoad], names: list[str]
+) -> None:
+    peer.create_code = 500
+    carried_out(Generator(write_order(tmp_path, loads=loads, taken_within_s=1), workers=0))
+    assert missed(operations(tmp_path), "not created") == [
+        (name, f"{name} was not created within 1 s.") for name in names
+    ]
+    assert ": created,TimeoutError('not created within 1 s'),3," in failures(tmp_path)
+
+
+def test_what_was_made_by_a_request_without_an_answer_is_there(peer: Accepting, tmp_path: Path) -> None:
+    """The API server then says that it exists, since nobody else uses its name."""
+    peer.create_code = 409
+    carried_out(Generator(write_order(tmp_path), workers=0))
+    assert len(peer.paths("POST")) == 3
+    assert missed(operations(tmp_path), "not created") == []
+
+
+def failures(folder: Path) -> str:
+    """What Locust has counted as failed."""
+    return (folder / "load/locust_failures.csv").read_text()
