@@ -91,4 +91,4 @@ def _sample(value: float | None) -> tuple[float, ...]:
 
 
 def _startups(block: Measurement, lifecycles: Sequence[Lifecycle]) -> tuple[float, ...]:
-    return tuple(samples_of("pod-startup", in_groups(lifecycles, HEALTHY), block.phase))
+    return samples_of("pod-startup", in_groups(lifecycles, HEALTHY), block.phase)

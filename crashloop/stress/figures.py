@@ -1,10 +1,10 @@
 """The figures of one stage: what was put on the node, what that took, and how it was borne. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from crashloop.errors import ObservationError
 from crashloop.slo.estimates import percentile_of
-from crashloop.slo.events import SAMPLES, in_groups
+from crashloop.slo.events import SAMPLES, Counted, counted, in_groups
 from crashloop.slo.facts import FACTS
 from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
@@ -16,6 +16,9 @@ from crashloop.stress.readings import highest, labelled, per_second, restart_tim
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 HEALTHY = ("healthy",)
 CRASHING = ("crasher",)
+OVERDUE_S: Mapping[str, float] = {"pod-startup": 5.0, "restart-lateness": 3.0}
+"""From how long on what has not come to its end counts, as long as it had taken by then: the targets of the rows on it
+(pod-startup-latency, restart-lateness). Leaving it out would make the slowest vanish."""
 REQUESTS_PER_RESTART = RatioSli(metric="rest_client_requests_total", per="restarts")
 
 
@@ -61,22 +64,23 @@ def _measured(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lif
     return Measured(phases=(phase,), scrapes=tuple(scrapes), lifecycles=tuple(lifecycles))
 
 
-def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> list[float]:
-    """The values of single events that began in a stretch and came to their end."""
-    return [
-        event.value
-        for pod in pods
-        for event in SAMPLES[kind].events(pod)
-        if event.value is not None and phase.from_ns <= event.t_ns < phase.to_ns
-    ]
+def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> tuple[float, ...]:
+    """The values of single events that began in a stretch; of those that are overdue, how long they had taken when last seen."""
+    return _counted(kind, pods, phase).values
+
+
+def _counted(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> Counted:
+    return counted(SAMPLES[kind], pods, phase, lambda value: value <= OVERDUE_S[kind])
 
 
 def _percentiles(name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase) -> dict[str, float | None]:
-    values = samples_of(kind, pods, phase)
+    """Besides percentiles how many events there were, and how many had not come to their end, whether they count or not."""
+    found = _counted(kind, pods, phase)
     return {
-        f"{name}_samples": float(len(values)),
-        f"{name}_p50_s": percentile_of(values, 50) if values else None,
-        f"{name}_p99_s": percentile_of(values, 99) if values else None,
+        f"{name}_samples": float(len(found.values)),
+        f"{name}_open": float(found.overdue + found.pending),
+        f"{name}_p50_s": percentile_of(found.values, 50) if found.values else None,
+        f"{name}_p99_s": percentile_of(found.values, 99) if found.values else None,
     }
 
 
