@@ -25,6 +25,7 @@ def up(
     kind_binary: Annotated[Path | None, typer.Option(help="Your own kind (provider kind).")] = None,
 ) -> None:
     """Bring a cluster up that stays; `crashloop down` removes it. The last line is the path of its kubeconfig."""
+    from crashloop.cluster.kind.image_names import version_in_tag
     from crashloop.cluster.ownership import mark_kept
     from crashloop.cluster.provider import ClusterRequest, NodeRequest
     from crashloop.cluster.providers import provider as provider_named
@@ -33,7 +34,9 @@ def up(
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
-    version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
+    version = KubernetesVersion.parse(
+        kubernetes_version or version_in_tag(node_image) or resolve_settings().versions.kubernetes
+    )
     profiles = [load_profile(each) for each in profile or DEFAULT_PROFILES]
     for each in profiles:
         validate_for_node(each, version)

@@ -64,6 +64,8 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: frozenset[Capability]
     image: str
     """Image for container programs: has a POSIX shell, present on every node (imagePullPolicy Never), or pullable."""
+    node_image: str | None = None
+    """Image that the nodes were made from, where nodes are containers."""
 
 
 class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +136,8 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Image of nodes that are containers. Default: the official one of the version."""
     kind_binary: str | None = None
     """The user's own `kind`. Default: the release that this suite was tried with."""
+    logs_dir: str | None = None
+    """Folder for the logs of nodes that did not come up, which are gone otherwise."""
     existing: ExistingOptions | None = None
     """Which cluster to use, for a provider that makes none."""
 

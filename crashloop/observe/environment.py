@@ -20,6 +20,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
     kernel: str
     machine: str
+    cpu_model: str = ""
+    """As the kernel names it; empty where it does not."""
     cpus: int
     memory_bytes: int
     cgroup_version: int
@@ -44,21 +46,30 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     format: str = ENVIRONMENT_FORMAT
     crashloop_version: str = __version__
     host: Host
+    node_image: str | None = None
+    """Image that the nodes were made from, where nodes are containers."""
     nodes: tuple[NodeVersions, ...]
 
 
-def read_environment(nodes: list[Json]) -> Environment:
+def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Environment:
     """The facts of this host and of the Node objects given."""
     host = Host(
         kernel=platform.release(),
         machine=platform.machine(),
+        cpu_model=_cpu_model(),
         cpus=len(os.sched_getaffinity(0)),
         memory_bytes=psutil.virtual_memory().total,
         cgroup_version=2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1,
         has_cpu_pressure=Path("/proc/pressure/cpu").exists(),
         python=sys.version.split()[0],
     )
-    return Environment(host=host, nodes=tuple(_versions(node) for node in nodes))
+    return Environment(host=host, node_image=node_image, nodes=tuple(_versions(node) for node in nodes))
+
+
+def _cpu_model() -> str:
+    """`model name` of the first CPU; ARM kernels do not tell it."""
+    lines = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines())
+    return next((value.strip() for name, _, value in lines if name.strip() == "model name"), "")
 
 
 def _versions(node: dict[str, Any]) -> NodeVersions:

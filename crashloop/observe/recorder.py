@@ -132,6 +132,7 @@ class Recorder:
             node_image=settings.node_image,
             kind_binary=settings.kind_binary,
             existing=settings.existing,
+            logs_dir=str(self._run.logs_dir),
         )
         with self._lifeline.raising():
             maker.check(request)

@@ -193,7 +193,7 @@ class Waves:
         self._facts_ever |= {node.name: self._api.node(node.name) for node in info.nodes}
         self._run.write(self._run.cluster_json, msgspec.structs.replace(info, nodes=tuple(self._nodes_ever.values())))
         facts = [self._facts_ever[name] for name in self._nodes_ever if name in self._facts_ever]
-        self._run.write(self._run.environment_json, read_environment(facts))
+        self._run.write(self._run.environment_json, read_environment(facts, node_image=info.node_image))
 
     def _kubelet_restarted(self, name: str, process: KubeletProcess) -> None:
         """Tell the scenarios on the node once the new kubelet answers; in a thread, since that takes seconds."""

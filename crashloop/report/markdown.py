@@ -28,7 +28,7 @@ def to_markdown(results: Results) -> str:
         f"{escaped(said.meaning)}",
         f"**What to do:** {escaped(said.to_do)}",
         f"crashloop {escaped(results.suite)} on Kubernetes {escaped(results.kubernetes_version)}, "
-        f"provider {escaped(results.provider)}, scope {escaped(results.scope)}, "
+        f"provider {escaped(results.provider)}{_nodes(results)}, scope {escaped(results.scope)}, "
         f"in {took(results.finished - results.started)}: {tally(results)}{f' ({counts})' if counts else ''}. "
         f"Exit code {results.exit_code}.",
     ]
@@ -42,6 +42,12 @@ def to_markdown(results: Results) -> str:
         ]
     blocks.append(f"The plots and the evidence are in report.html of run {code(results.run or results.suite)}.")
     return "\n\n".join(blocks) + "\n"
+
+
+def _nodes(results: Results) -> str:
+    """What the nodes were made from, where that is an image: kind's own, or one in its place."""
+    image = results.environment.get("node_image")
+    return f" (nodes of {code(image)})" if isinstance(image, str) else ""
 
 
 def _verdicts(verdicts: Sequence[Verdict], results: Results) -> str:

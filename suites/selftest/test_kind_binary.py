@@ -13,9 +13,19 @@ from .kind_kit import write_script
 
 
 def test_the_users_own_runs_where_it_lies(tmp_path: Path) -> None:
-    own = write_script(tmp_path / "kind", "echo kind v0.30.0 go1.24.0 linux/amd64")
+    own = write_script(tmp_path / "kind", "echo kind v0.32.0 go1.26.0 linux/amd64")
     assert ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress()) == own
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("version", ["0.31.0", "0.9.0"])
+def test_one_that_writes_configurations_of_another_shape_is_refused(tmp_path: Path, version: str) -> None:
+    own = write_script(tmp_path / "kind", f"echo kind v{version} go1.25.5 linux/amd64")
+    with pytest.raises(UsageError) as caught:
+        ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress())
+    assert str(caught.value) == (
+        f"--kind-binary {own}: is kind {version}; 0.32 or newer is needed.\nLeave the option away."
+    )
 
 
 def test_a_program_that_is_no_kind_is_refused(tmp_path: Path) -> None:

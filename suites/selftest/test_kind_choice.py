@@ -6,26 +6,25 @@ import pytest
 
 from crashloop.cluster.kind.choice import Choice
 from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.image_names import version_in_tag
 from crashloop.cluster.kind.plan import Init, NodeImage
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
+from crashloop.spec.version import KubernetesVersion
 
 from .binaries_kit import settings_for
-from .kind_kit import write_script
+from .kind_kit import fake_docker
 
 OWN = '[{"Config": {"Labels": {"dev.crashloop.node-image": "1.36.3"}}}]'
 FOREIGN = '[{"Config": {"Labels": null}}]'
 
 
 def choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: str, **options: str) -> NodeImage:
-    """The choice for Kubernetes 1.37.1; `cases` says how `docker ARGUMENTS` answers."""
-    write_script(
-        tmp_path / "bin" / "docker",
-        f'case "$*" in\n{cases}\n"image inspect"*) echo "Error: No such image" >&2; exit 1 ;;\n*) exit 9 ;;\nesac',
-    )
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    request = ClusterRequest(name="demo", kubernetes_version="1.37.1", nodes=(), **options)  # type: ignore[arg-type]
+    """The choice for Kubernetes 1.37.1 unless `options` say otherwise; `cases` says how `docker ARGUMENTS` answers."""
+    fake_docker(tmp_path, monkeypatch, cases)
+    fields = {"kubernetes_version": "1.37.1", **options}
+    request = ClusterRequest(name="demo", nodes=(), **fields)  # type: ignore[arg-type]
     return Choice(Docker(), settings_for(tmp_path / "cache"), SilentProgress()).image(request)
 
 
@@ -36,11 +35,13 @@ def test_an_official_image_that_is_there_is_used(tmp_path: Path, monkeypatch: py
     )
 
 
-def test_an_official_image_is_pulled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_official_image_is_pulled_even_where_there_is_one_of_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pulled = tmp_path / "pulled"
     cases = f"""
 'image inspect kindest/node:v1.37.1') [ -e {pulled} ] || {{ echo 'No such image' >&2; exit 1; }}; echo '{FOREIGN}' ;;
-'images --quiet'*) ;;
+'images --quiet'*) echo 0123456789ab ;;
 'pull --quiet kindest/node:v1.37.1') touch {pulled} ;;"""
     assert choose(tmp_path, monkeypatch, cases).name == "kindest/node:v1.37.1"
 
@@ -54,6 +55,35 @@ def test_an_image_that_was_named_and_is_of_another_version_is_refused(
         "node image mine:1: holds Kubernetes 1.36.3, 1.37.1 was asked for.\n"
         "Add --kubernetes-version 1.36.3, or choose another --node-image."
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "tag"), [("1.37", "v1.37.0"), ("v1.37.1", "v1.37.1"), ("1.38.0", "v1.38.0-alpha.1")]
+)
+def test_versions_are_compared_as_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, tag: str
+) -> None:
+    cases = f"'image inspect kindest/node:{tag}') echo '{FOREIGN}' ;;\n'run --rm '*) echo {tag} ;;"
+    image = choose(tmp_path, monkeypatch, cases, node_image=f"kindest/node:{tag}", kubernetes_version=version)
+    assert image.kubernetes_version == str(KubernetesVersion.parse(version))
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("kindest/node:v1.36.3", "1.36.3"),
+        ("kindest/node:v1.36.3@sha256:0123", "1.36.3"),
+        ("localhost:5000/crashloop/node:v1.37.1-0123456789ab", "1.37.1"),
+        ("my/node:1.35.4", "1.35.4"),
+        ("kindest/node:v1.38.0-alpha.1", "1.38.0"),
+        ("my/node:latest", None),
+        ("localhost:1.36.3/node", None),
+        ("node@sha256:0123", None),
+        (None, None),
+    ],
+)
+def test_a_version_is_read_in_a_tag_that_begins_with_one(image: str | None, version: str | None) -> None:
+    assert version_in_tag(image) == version
 
 
 def test_the_version_of_any_other_image_is_read_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

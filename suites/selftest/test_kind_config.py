@@ -54,6 +54,17 @@ def test_every_node_sees_a_pod_network_of_its_own() -> None:
     assert subnets == [[[{"subnet": f"10.244.{index}.0/24"}]] for index in range(3)]
 
 
+def test_the_control_plane_gets_a_storage_class_without_the_provisioner_of_kinds_own_images() -> None:
+    made_from = blueprint("stock", image=OFFICIAL)
+    control_plane, worker = yaml.safe_load(cluster_config(made_from))["nodes"]
+    mounts = {mount["containerPath"]: mount["hostPath"] for mount in control_plane["extraMounts"]}
+    (storage,) = yaml.safe_load_all(node_files(made_from, made_from.control_plane)["storage.yaml"])
+    assert storage["kind"] == "StorageClass"
+    assert mounts["/kind/manifests/default-storage.yaml"].endswith("-control-plane/storage.yaml")
+    assert "storage.yaml" not in node_files(made_from, made_from.workers[0])
+    assert all("manifests" not in mount["containerPath"] for mount in worker["extraMounts"])
+
+
 def test_arguments_have_the_shape_of_the_versions_kubeadm() -> None:
     new = kubeadm_patches(blueprint("stock"))["ClusterConfiguration"]
     old = kubeadm_patches(blueprint("stock", image=OFFICIAL))["ClusterConfiguration"]

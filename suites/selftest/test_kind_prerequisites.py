@@ -18,14 +18,15 @@ from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile
 
-from .kind_kit import write_script
+from .kind_kit import ADDRESS, calls, fake_docker
 
 GIB = 1 << 30
 GOOD = DockerFacts(
     system="linux",
-    has_client=True,
-    server="26.1.5+dfsg1",
+    client="Docker version 26.1.5+dfsg1, build a72d7cd",
     address="unix:///var/run/docker.sock",
+    server="26.1.5+dfsg1",
+    components="Engine;containerd;runc;",
     memory_available=8 * GIB,
 )
 
@@ -38,7 +39,7 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
     ("change", "subject", "remedy"),
     [
         ({"system": "darwin"}, "system", "virtual machine"),
-        ({"has_client": False}, "docker", 'no "docker" on PATH: install Docker 23.0 or newer'),
+        ({"client": ""}, "docker", 'no "docker" on PATH: install Docker 23.0 or newer'),
         (
             {"server": "", "complaint": "Cannot connect to the Docker daemon"},
             "docker",
@@ -49,7 +50,23 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
             "docker",
             "this user may not use unix:///var/run/docker.sock: run as root, or add the user to the group docker",
         ),
-        ({"server": "20.10.24"}, "docker", "its daemon is 20.10.24; 23.0 or newer is needed"),
+        ({"server": "20.10.24"}, "docker", "its daemon is 20.10.24: install Docker 23.0 or newer"),
+        (
+            {"client": "podman version 4.9.3"},
+            "docker",
+            "this `docker` is another program (podman version 4.9.3); Podman is not supported: install Docker 23.0",
+        ),
+        (
+            {"server": "4.9.3", "components": "Podman Engine;Conmon;"},
+            "docker",
+            "what answers at unix:///var/run/docker.sock is Podman, which is not supported",
+        ),
+        (
+            {"address": "tcp://far:2376"},
+            "docker",
+            "its daemon is reached over a network (tcp://far:2376), and nodes mount files of this host",
+        ),
+        ({"address": "ssh://me@far", "server": ""}, "docker", "reached over a network (ssh://me@far)"),
         ({"memory_available": GIB}, "memory", "1024 MiB are available, 2500 MiB are needed"),
         ({"experimental_provider": "podman"}, "KIND_EXPERIMENTAL_PROVIDER", "'podman' is not supported yet"),
     ],
@@ -64,7 +81,7 @@ def test_everything_that_stands_in_the_way_is_named_with_a_remedy(
 
 
 def test_all_of_it_is_said_at_once() -> None:
-    facts = msgspec.structs.replace(GOOD, has_client=False, memory_available=GIB)
+    facts = msgspec.structs.replace(GOOD, client="", memory_available=GIB)
     with pytest.raises(PrerequisiteError) as caught:
         check_docker(facts, nodes=9)
     assert str(caught.value).splitlines() == [
@@ -84,15 +101,28 @@ def test_a_version_is_read_as_docker_writes_it(version: str, release: tuple[int,
     assert docker_release(version) == release
 
 
-def test_the_daemon_is_asked_through_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_daemon_is_asked_where_the_clients_context_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = fake_docker(tmp_path, monkeypatch)
+    facts = docker_facts({})
+    assert (facts.client[:14], facts.server, facts.address) == ("Docker version", "26.1.5+dfsg1", ADDRESS)
+    assert facts.components == "Engine;containerd;runc;"
+    assert [call.split()[:2] for call in calls(log)][-1] == [ADDRESS, "version"]
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not docker_facts({}).has_client
-    write_script(tmp_path / "docker", "echo 27.0.1")
-    facts = docker_facts({"DOCKER_HOST": "tcp://far:2376"})
-    assert (facts.has_client, facts.server, facts.address) == (True, "27.0.1", "tcp://far:2376")
-    write_script(tmp_path / "docker", "echo first >&2; echo 'Cannot connect' >&2; exit 1")
+    assert docker_facts({}).client == ""
+
+
+def test_what_the_client_says_instead_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_docker(tmp_path, monkeypatch, "version*) echo first >&2; echo 'Cannot connect' >&2; exit 1 ;;")
     facts = docker_facts({})
     assert (facts.server, facts.complaint) == ("", "Cannot connect")
+    fake_docker(tmp_path, monkeypatch, """'context inspect'*) echo 'context "x": not found' >&2; exit 1 ;;""")
+    assert docker_facts({}).complaint == 'context "x": not found'
+
+
+def test_podman_is_asked_for_nothing_but_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = fake_docker(tmp_path, monkeypatch, "--version) echo 'podman version 4.9.3' ;;")
+    assert docker_facts({}).client == "podman version 4.9.3"
+    assert calls(log) == [" --version"]
 
 
 def request(name: str = "demo", *nodes: str, **options: str) -> ClusterRequest:

@@ -1,43 +1,33 @@
-"""Removing what a kind cluster has left, when its Docker answers and when it does not."""
+"""Removing what a kind cluster has left, when its Docker answers and when it does not, and nothing that others have made."""
 
+import logging
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from crashloop.cluster.host_settings import HostSettings
 from crashloop.cluster.kind.provider import KindProvider
-from crashloop.cluster.ownership import ClusterStore, OutOfReach, StateFolder, list_clusters, new_facts, reap, remove
+from crashloop.cluster.ownership import ClusterStore, OutOfReach, StateFolder, list_clusters, reap, remove
 from crashloop.errors import UsageError
 
-from .kind_kit import blueprint, write_script
+from .kind_kit import Daemon, begun, blueprint, calls, fake_docker, store_in
 
-RECORDS = """
-echo "$DOCKER_HOST $*" >>{log}
-case "$1 $2" in
-'ps --all') [ -e {log}.gone ] || echo 1234 5678 ;;
-'rm --force') touch {log}.gone ;;
-'network ls') echo 9abc ;;
-esac
-"""
+ITS_DOCKER = "unix:///its/docker.sock"
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> ClusterStore:
-    """A store that leaves this host's settings alone."""
-    host = HostSettings(tmp_path / "host-settings.json", sysctls=tmp_path / "sys", folders=())
-    return ClusterStore(tmp_path / "state", host=host)
+    return store_in(tmp_path)
 
 
-def orphan(store: ClusterStore, *, made: bool = True) -> StateFolder:
-    """A kind cluster whose owner is gone; not `made`: the owner ended before it began."""
-    facts = new_facts(name="demo", provider="kind", owner_pid=4711, kubernetes_version="1.37.1", nodes=("stock",))
-    with store.locked():
-        state = store.create(facts)
+def orphan(store: ClusterStore, *, made: bool = True, up: bool = True) -> StateFolder:
+    """A kind cluster whose owner is gone; not `made`: the owner ended before it began; not `up`: while it was made."""
+    state = begun(store)
     if made:
-        state.kubeconfig.touch()
-        content = blueprint("stock", state_folder=str(state.path), docker={"DOCKER_HOST": "unix:///its/docker.sock"})
+        content = blueprint("stock", state_folder=str(state.path), docker={"DOCKER_HOST": ITS_DOCKER})
         (state.path / "blueprint.json").write_bytes(msgspec.json.encode(content))
+    if made and up:
+        state.kubeconfig.touch()
     state.release()
     return state
 
@@ -45,28 +35,67 @@ def orphan(store: ClusterStore, *, made: bool = True) -> StateFolder:
 def test_containers_and_network_go_on_the_docker_that_made_them(
     store: ClusterStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = tmp_path / "log"
-    write_script(tmp_path / "bin" / "docker", RECORDS.format(log=log))
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    docker = Daemon(tmp_path, monkeypatch)
+    state = orphan(store)
+    docker.add("crashloop-demo-control-plane", "/lib/modules", state.path / "nodes" / "crashloop-demo-control-plane")
+    docker.add("crashloop-demo-worker", f"/host_mnt{state.path}/nodes/stock")
+    assert reap(store) == ("demo",)
+    assert docker.names == []
+    assert not docker.network.exists()
+    assert {call.split()[0] for call in calls(docker.log)} == {ITS_DOCKER}
+    assert f"{ITS_DOCKER} rm --force --volumes crashloop-demo-control-plane crashloop-demo-worker" in calls(docker.log)
+    assert list_clusters(store) == ()
+
+
+def test_containers_of_the_same_name_that_mount_nothing_of_the_state_folder_stay(
+    store: ClusterStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    docker = Daemon(tmp_path, monkeypatch)
+    state = orphan(store)
+    docker.add("crashloop-demo-control-plane", "/lib/modules", f"{state.path}-2/nodes/stock")
+    docker.add("crashloop-demo-worker", state.path / "nodes" / "stock")
+    with caplog.at_level(logging.WARNING):
+        assert reap(store) == ("demo",)
+    assert docker.names == ["crashloop-demo-control-plane"]
+    assert docker.network.exists()
+    assert caplog.messages == [
+        "network crashloop-demo: left alone, since others are on it (crashloop-demo-control-plane)"
+    ]
+
+
+def test_a_container_that_is_still_being_made_for_a_killed_client_is_removed_too(
+    store: ClusterStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = orphan(store, up=False)
+    looks = tmp_path / "looks"
+    late = f"'ps '*label=*) echo >>{looks}; [ \"$(wc -l <{looks})\" != 2 ] || echo {state.path} >{tmp_path}/containers/late"
+    docker = Daemon(tmp_path, monkeypatch, f"{late}; ls {tmp_path}/containers ;;")
+    docker.network.touch()
+    assert reap(store) == ("demo",)
+    assert docker.names == []
+    assert not docker.network.exists()
+
+
+def test_a_network_that_is_in_use_for_a_moment_is_tried_again(
+    store: ClusterStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = tmp_path / "tried"
+    busy = "network crashloop-demo has active endpoints"
+    docker = Daemon(
+        tmp_path,
+        monkeypatch,
+        f"'network rm '*) [ -e {tried} ] || {{ touch {tried}; echo '{busy}' >&2; exit 1; }}; rm {tmp_path}/network ;;",
+    )
+    docker.network.touch()
     orphan(store)
     assert reap(store) == ("demo",)
-    assert log.read_text().splitlines() == [
-        f"unix:///its/docker.sock {words}"
-        for words in (
-            "ps --all --quiet --filter label=io.x-k8s.kind.cluster=crashloop-demo",
-            "rm --force --volumes 1234 5678",
-            "network ls --quiet --filter name=^crashloop-demo$",
-            "network rm crashloop-demo",
-        )
-    ]
-    assert list_clusters(store) == ()
+    assert not docker.network.exists()
 
 
 def test_a_docker_that_does_not_answer_stops_nobody_and_is_tried_again(
     store: ClusterStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_script(tmp_path / "bin" / "docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    fake_docker(tmp_path, monkeypatch, "*) echo 'Cannot connect to the Docker daemon' >&2; exit 1 ;;")
     orphan(store)
     assert reap(store) == ()
     with pytest.raises(OutOfReach) as caught:

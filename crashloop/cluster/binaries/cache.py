@@ -85,11 +85,24 @@ class Cache:
         found = self.find(name)
         if found is not None:
             return found
+        with self.workplace(name, progress) as folder:
+            return self.find(name) or self._make(name, folder, make)
+
+    @contextmanager
+    def workplace(self, name: str, progress: Progress) -> Iterator[Path]:
+        """An empty folder for the only one who makes that name; it is gone afterwards.
+
+        Raises PrerequisiteError if the cache cannot be written or has no space left.
+        """
         with storage_errors(self.root):
             self.partial.mkdir(parents=True, exist_ok=True)
             self.locks.mkdir(parents=True, exist_ok=True)
             with self._lock(name, progress):
-                return self.find(name) or self._make(name, make)
+                folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.partial))
+                try:
+                    yield folder
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def remove_leftovers(self) -> list[str]:
         """Remove what killed processes left half-finished; returns the names of those folders."""
@@ -104,18 +117,14 @@ class Cache:
                 continue
         return removed
 
-    def _make(self, name: str, make: Make) -> CachedEntry:
-        partial = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.partial))
-        try:
-            entry = make(partial)
-            (partial / ENTRY_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(entry)))
-            partial.chmod(0o755)
-            final = self.root / name
-            if final.exists():
-                shutil.rmtree(final)
-            partial.rename(final)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+    def _make(self, name: str, partial: Path, make: Make) -> CachedEntry:
+        entry = make(partial)
+        (partial / ENTRY_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(entry)))
+        partial.chmod(0o755)
+        final = self.root / name
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
         return CachedEntry(folder=final, entry=entry)
 
     def _lock_file(self, name: str) -> Path:

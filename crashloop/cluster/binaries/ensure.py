@@ -17,6 +17,8 @@ from crashloop.settings import Settings
 from crashloop.spec.version import KubernetesVersion
 
 SHIM = "containerd-shim-runc-v2"
+OLDEST_KIND = (0, 32)
+"""Older ones write kubeadm.k8s.io/v1beta3 for every version (pkg/cluster/internal/kubeadm of sigs.k8s.io/kind@v0.31.0)."""
 PROGRAMS = (*KUBERNETES_PROGRAMS, "etcd", "containerd", "ctr", SHIM, "runc", *CNI_PLUGINS, "busybox")
 
 
@@ -90,15 +92,20 @@ def ensure_kubelet(settings: Settings, *, kubernetes_version: str, api_server: s
 def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progress) -> Path:
     """The user's own `kind`, or the release that this suite was tried with.
 
-    Raises UsageError if the user's own does not answer, PrerequisiteError if there is no way to get the other.
+    Raises UsageError if the user's own does not answer or is too old, PrerequisiteError if there is no way to get the other.
     """
     if kind_binary is None:
         return Provision(settings, progress).ensure(components.kind(settings.versions)).path("kind")
     path = kind_binary.expanduser().absolute()
     try:
-        ask_version("kind", path)
+        version = ask_version("kind", path)
     except NoAnswer as error:
         raise UsageError(f"--kind-binary {path}: {error}\nExpected a `kind` that answers `version`.") from error
+    if KubernetesVersion.parse(version).release < OLDEST_KIND:
+        oldest = ".".join(map(str, OLDEST_KIND))
+        raise UsageError(
+            f"--kind-binary {path}: is kind {version}; {oldest} or newer is needed.\nLeave the option away."
+        )
     return path
 
 

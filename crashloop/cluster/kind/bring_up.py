@@ -12,7 +12,7 @@ from crashloop.cluster.kind.plan import Blueprint, NodePlan
 from crashloop.cluster.local.files import write_file
 from crashloop.cluster.local.processes import STATE_MARK, kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
-from crashloop.errors import ClusterError
+from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.waiting import WaitTimeout, wait_until
@@ -42,6 +42,16 @@ class BringUp:
                 path = layout.node(node.name) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_file(path, text)
+
+    def require_sight(self) -> None:
+        """Raise PrerequisiteError if Docker has other files than we do where nodes will mount ours."""
+        config = self._blueprint.layout.config
+        if not self._docker.sees(config, self._blueprint.image.name):
+            raise PrerequisiteError(
+                f"cluster {self._blueprint.cluster}: its Docker does not see {config}, and nodes mount files beside it.\n"
+                "Docker runs on another host than crashloop, or crashloop in a container with Docker's socket.\n"
+                "Run crashloop where Docker runs, or set CRASHLOOP_STATE_DIR to a folder that has one path for both."
+            )
 
     def create(self) -> None:
         """Make the containers and let kubeadm make a cluster of them; give its nodes the image of container programs.

@@ -1,18 +1,18 @@
 """Which node image a cluster is made from: the one that was named, the official one, or one of our own."""
 
-import re
 from pathlib import Path
 
 from crashloop.cluster.binaries import ensure_binaries
 from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.image_names import official_image, version_in_tag
 from crashloop.cluster.kind.node_image import LABEL, ensure_own_image
 from crashloop.cluster.kind.plan import Init, NodeImage
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.settings import Settings
+from crashloop.spec.version import KubernetesVersion
 
-OFFICIAL = "kindest/node"
 PULL_S = 1800.0
 """Some 400 MB; the daemon itself gives up on a registry that does not answer after 15 s."""
 
@@ -36,10 +36,11 @@ class Choice:
             return self._described(self._own(request.kubernetes_version, request.bin_dir))
         else:
             image = self._described(self._default(request.kubernetes_version))
-        if image.kubernetes_version != request.kubernetes_version:
+        asked = str(KubernetesVersion.parse(request.kubernetes_version))
+        if image.kubernetes_version != asked:
             raise UsageError(
-                f"node image {image.name}: holds Kubernetes {image.kubernetes_version}, {request.kubernetes_version} was "
-                f"asked for.\nAdd --kubernetes-version {image.kubernetes_version}, or choose another --node-image."
+                f"node image {image.name}: holds Kubernetes {image.kubernetes_version}, {asked} was asked for.\n"
+                f"Add --kubernetes-version {image.kubernetes_version}, or choose another --node-image."
             )
         return image
 
@@ -55,18 +56,16 @@ class Choice:
         return self._described(name)
 
     def _default(self, version: str) -> str:
-        official = f"{OFFICIAL}:v{version}"
+        official = official_image(version)
         if self._docker.image(official) is not None:
             return official
-        if not self._docker.images_labelled(f"{LABEL}={version}"):
-            try:
-                self._pull(official)
-            except CommandFailed as error:
-                reason = _last_line(error).rpartition(": ")[2]
-                with self._progress.step(f"{official} cannot be pulled ({reason}); a node image of our own instead"):
-                    return self._own(version, None)
-            return official
-        return self._own(version, None)
+        try:
+            self._pull(official)
+        except CommandFailed as error:
+            reason = _last_line(error).rpartition(": ")[2]
+            with self._progress.step(f"{official} cannot be pulled ({reason}); a node image of our own instead"):
+                return self._own(version, None)
+        return official
 
     def _own(self, version: str, bin_dir: str | None) -> str:
         binaries = ensure_binaries(
@@ -87,15 +86,15 @@ class Choice:
         own = (image["Config"].get("Labels") or {}).get(LABEL)
         return NodeImage(
             name=name,
-            kubernetes_version=own or self._version_in(name),
+            kubernetes_version=str(KubernetesVersion.parse(own or self._version_in(name))),
             init=Init.SYSTEMD if own is None else Init.SERVICE,
             has_program_image=own is not None,
         )
 
     def _version_in(self, name: str) -> str:
-        match = re.match(rf"{OFFICIAL}:v(\d+\.\d+\.\d+)(?:@|$)", name)
-        if match:
-            return match[1]
+        told = version_in_tag(name)
+        if told is not None and name.partition("@")[0] == official_image(told):
+            return told
         look = ("run", "--rm", "--network=none", "--entrypoint=cat", name, "/kind/version")
         try:
             found = self._docker.run(*look, describe=f"node image {name}").strip()
@@ -103,7 +102,7 @@ class Choice:
             raise UsageError(
                 f"node image {name}: has no /kind/version ({_last_line(error)}).\nExpected an image made for `kind`."
             ) from error
-        return found.removeprefix("v")
+        return found
 
 
 def _last_line(error: CommandFailed) -> str:

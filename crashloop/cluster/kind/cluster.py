@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.kind.belongings import require_unused
 from crashloop.cluster.kind.bring_up import BringUp
 from crashloop.cluster.kind.candidate import candidate_plan, try_candidate
 from crashloop.cluster.kind.docker import Docker
@@ -75,14 +76,17 @@ class KindCluster:
             ),
             capabilities=ALWAYS | (IN_REACH if len(sockets) == len(blueprint.workers) else frozenset()),
             image=blueprint.program_image,
+            node_image=blueprint.image.name,
         )
 
     def start(self, progress: Progress) -> None:
         """Make the cluster; returns when all nodes are Ready."""
         blueprint = self._blueprint
+        require_unused(self._docker, blueprint)
         write_file(blueprint.layout.blueprint, msgspec.json.encode(blueprint), mode=0o600)
         bring_up = BringUp(blueprint)
         bring_up.write_files()
+        bring_up.require_sight()
         subject = (
             f"cluster {blueprint.cluster}: control plane and {len(blueprint.workers)} nodes of {blueprint.image.name}"
         )
@@ -143,10 +147,28 @@ class KindCluster:
     def collect_logs(self, destination: Path) -> None:
         collect_logs(self._blueprint, destination)
 
+    def abandon(self, error: BaseException, *, logs: Path | None) -> None:
+        """Remove what there is of a cluster that `error` has kept from coming up.
+
+        Raises ClusterError with the same message and the folder, if logs of its nodes could be kept there.
+        """
+        try:
+            kept = logs is not None and isinstance(error, ClusterError) and self._keep_logs(logs)
+        finally:
+            self.down()
+        if kept:
+            raise ClusterError(f"{error}\nLogs of its nodes: {logs}") from error
+
     def down(self) -> None:
         if self._state.path.exists():
-            remove_cluster(self._blueprint)
+            if self._blueprint.layout.blueprint.exists():  # without it nothing was begun
+                remove_cluster(self._blueprint)
             self._store.delete(self._state)
+
+    def _keep_logs(self, folder: Path) -> bool:
+        """Whether there were any."""
+        self.collect_logs(folder)
+        return any(folder.rglob("*.log"))
 
     def _service(self, node: NodePlan, command: str, service: str) -> None:
         self._docker.execute(

@@ -15,6 +15,8 @@ MANIFESTS = Path(__file__).parents[3] / "manifests" / "kind"
 SHARED = "/crashloop"
 """Where a node sees its folder, read-only."""
 PATCHES = "patches"
+STORAGE = "storage.yaml"
+"""Only on the control plane, in the place of what `kind` installs there (pkg/cluster/internal/create/actions/installstorage)."""
 CNI = "10-crashloop.conflist"
 ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
 """From here on `kind` writes kubeadm.k8s.io/v1beta4 (pkg/cluster/internal/kubeadm/config.go of sigs.k8s.io/kind@v0.33.0)."""
@@ -32,11 +34,13 @@ def cluster_config(blueprint: Blueprint) -> str:
 
 def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
     """Files in a node's folder: path below it -> text."""
+    storage = {} if node.profile else {STORAGE: (MANIFESTS / STORAGE).read_text()}
     return {
         # kubeadm merges it over the kubelet's configuration: the target's name, then how (kubeadm patches).
         f"{PATCHES}/kubeletconfiguration+merge.yaml": _yaml(kubelet_patch(blueprint, node)),
         "resolv.conf": "# Pods of this cluster have no name service.\n",
         CNI: cni_conflist(node.index),
+        **storage,
     }
 
 
@@ -60,6 +64,8 @@ def _node(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
     if node.kubelet is not None:
         mounts.append((Path(node.kubelet), "/usr/bin/kubelet"))
     joins = node is not blueprint.control_plane
+    if not joins:
+        mounts.append((folder / STORAGE, "/kind/manifests/default-storage.yaml"))
     kubeadm: dict[str, Any] = {
         "kind": "JoinConfiguration" if joins else "InitConfiguration",
         "patches": {"directory": f"{SHARED}/{PATCHES}"},

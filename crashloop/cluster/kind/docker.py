@@ -1,6 +1,7 @@
 """The few questions to Docker and orders to it, through its own client, which is what `kind` uses as well."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ ANSWER_S = 60.0
 """A daemon on two busy cores that starts ten containers answers within a few seconds."""
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 """pkg/cluster/internal/providers/docker/constants.go of sigs.k8s.io/kind@v0.33.0."""
+TLS_VARIABLES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 
 
 class Docker:
@@ -45,6 +47,18 @@ class Docker:
         found: dict[str, Any] = json.loads(printed)[0]
         return found
 
+    def sees(self, file: Path, image: str) -> bool:
+        """Whether a container of an image reads in a file what we do: to Docker a path is one of its own host."""
+        mount = f"type=bind,source={file},target=/seen,readonly"
+        options = ("--rm", "--network=none", "--userns=host", "--security-opt=label=disable", "--mount", mount)
+        try:
+            seen = self.run("run", *options, "--entrypoint=cat", image, "/seen", describe=f"a look at {file}")
+        except CommandFailed as error:
+            if "bind source path does not exist" in error.output:
+                return False
+            raise
+        return seen == file.read_text()
+
     def process_ids(self, containers: Sequence[str]) -> dict[str, int]:
         """Process id on the daemon's host of the first process of each container, by its name; 0 for one that does not run."""
         words = ("inspect", "--type=container", "--format={{.Name}} {{.State.Pid}}", *containers)
@@ -52,24 +66,52 @@ class Docker:
         return {name.removeprefix("/"): int(pid) for name, pid in rows}
 
     def containers_of(self, cluster: str) -> list[str]:
-        """Ids of all containers of a kind cluster, running or not."""
-        label = f"label={CLUSTER_LABEL}={cluster}"
-        return self.run("ps", "--all", "--quiet", "--filter", label, describe=f"containers of {cluster}").split()
+        """Names of all containers of a kind cluster, running or not."""
+        return self._containers(f"label={CLUSTER_LABEL}={cluster}")
+
+    def containers_on(self, network: str) -> list[str]:
+        """Names of all containers that use a network, running or not."""
+        return self._containers(f"network={network}")
+
+    def _containers(self, condition: str) -> list[str]:
+        words = ("ps", "--all", "--format={{.Names}}", "--filter", condition)
+        return self.run(*words, describe=f"containers with {condition}").split()
+
+    def mounts(self, container: str) -> list[str]:
+        """Paths on the daemon's host that a container mounts; none if it is gone."""
+        words = ("inspect", "--type=container", "--format={{range .Mounts}}{{println .Source}}{{end}}", container)
+        try:
+            return self.run(*words, describe=f"mounts of {container}").splitlines()
+        except CommandFailed as error:
+            if "no such container" in error.output.lower():
+                return []
+            raise
 
     def cgroup_version(self) -> int:
         """1 or 2, as the daemon's host has it."""
         return int(self.run("info", "--format", "{{.CgroupVersion}}", describe="docker info"))
-
-    def images_labelled(self, label: str) -> list[str]:
-        """Ids of all images with a label (`key=value`)."""
-        return self.run("images", "--quiet", "--filter", f"label={label}", describe=f"images with {label}").split()
 
     def import_image(self, archive: Path, name: str, *, changes: Sequence[str], timeout_s: float) -> None:
         """Make an image of a root file system."""
         options = [word for change in changes for word in ("--change", change)]
         self.run("import", *options, str(archive), name, describe=f"image {name}", timeout_s=timeout_s)
 
+    def has_network(self, name: str) -> bool:
+        return bool(
+            self.run("network", "ls", "--quiet", "--filter", f"name=^{name}$", describe=f"network {name}").strip()
+        )
+
     def remove_network(self, name: str) -> None:
-        """Remove a network; one that is gone already is no error."""
-        if self.run("network", "ls", "--quiet", "--filter", f"name=^{name}$", describe=f"network {name}").strip():
-            self.run("network", "rm", name, describe=f"network {name}")
+        self.run("network", "rm", name, describe=f"network {name}")
+
+
+def chosen_docker(environment: Mapping[str, str] = os.environ) -> Docker:
+    """The Docker that this user's `docker` talks to now, by its address.
+
+    Contexts, environments and users change; whoever removes a cluster later has to find the Docker that it was made on.
+    Raises PrerequisiteError if there is no `docker`, CommandFailed if its context is not known.
+    """
+    words = ("context", "inspect", "--format", "{{.Endpoints.docker.Host}}")
+    address = Docker().run(*words, describe="docker context").strip()
+    # An empty value is none to the client, and hides what a later process has.
+    return Docker({"DOCKER_HOST": address, **{name: environment.get(name, "") for name in TLS_VARIABLES}})

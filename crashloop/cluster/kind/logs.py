@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def collect_logs(blueprint: Blueprint, destination: Path) -> None:
-    """Copy what there is; what cannot be read is told in the log and left out."""
+    """Copy what there is, for everybody to read; what cannot be read is told in the log and left out."""
     docker = Docker(blueprint.docker)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda node: _collect(blueprint, docker, node, destination), blueprint.nodes))
@@ -36,6 +36,15 @@ def collect_logs(blueprint: Blueprint, destination: Path) -> None:
             kind_of(blueprint).export_logs(destination / "kind")
     except CommandFailed as error:
         log.warning("%s", error)
+    make_readable(destination)
+
+
+def make_readable(folder: Path) -> None:
+    """Let everybody read a folder with all it holds, as `chmod -R a+rX`: Docker copies modes, and logs of pods have 0640."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o555 if path.is_dir() or mode & 0o111 else 0o444))
 
 
 def _collect(blueprint: Blueprint, docker: Docker, node: NodePlan, destination: Path) -> None:

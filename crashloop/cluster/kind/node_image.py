@@ -1,12 +1,11 @@
 """Our own node image, for hosts that cannot pull an official one and for the user's own binaries."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from crashloop.cluster.binaries.binary_set import BinarySet
-from crashloop.cluster.binaries.cache import storage_errors
+from crashloop.cluster.binaries.cache import Cache
 from crashloop.cluster.binaries.components import architecture
 from crashloop.cluster.binaries.probe import is_static
 from crashloop.cluster.images import ImageArchive, docker_archive, ensure_image_archive
@@ -52,37 +51,37 @@ def ensure_own_image(docker: Docker, binaries: BinarySet, settings: Settings, pr
     archive = ensure_image_archive(binaries, settings)
     name = own_image_name(binaries, archive)
     if docker.image(name) is None:
-        with progress.step(f"node image {name}"):
-            build(docker, binaries, archive, name, settings)
+        place = f"node-image-{name.rpartition('-')[2]}"
+        with Cache(settings.paths.cache_dir).workplace(place, progress) as work:
+            if docker.image(name) is None:  # nobody else has made it meanwhile
+                with progress.step(f"node image {name}"):
+                    _build(docker, binaries, archive, name, work)
     return name
 
 
-def build(docker: Docker, binaries: BinarySet, archive: ImageArchive, name: str, settings: Settings) -> None:
-    """Build the image and give it to Docker."""
-    folder = settings.paths.cache_dir / "images"
-    with storage_errors(folder), tempfile.TemporaryDirectory(prefix=".node-image-", dir=folder) as work:
-        files = programs_of(binaries)
-        parts = Parts(
-            kubernetes_version=binaries.kubernetes_version,
-            programs=files,
-            libraries=libraries_of(files[program] for program in (*TOOLS, *RUNTIME)),
-            applets=tuple(run([binaries.busybox, "--list"], describe="busybox --list", timeout_s=_ASK_S).split()),
-            control_plane_images=_control_plane_images(binaries, files, Path(work)),
-            program_images=archive.path,
-        )
-        root = Path(work, "root.tar")
-        with root.open("wb") as file:
-            write_tar(file, node_members(parts))
-        docker.import_image(
-            root,
-            name,
-            changes=(
-                'ENTRYPOINT ["/sbin/init"]',
-                "ENV PATH=/usr/bin",
-                f"LABEL {LABEL}={binaries.kubernetes_version}",
-            ),
-            timeout_s=_IMPORT_S,
-        )
+def _build(docker: Docker, binaries: BinarySet, archive: ImageArchive, name: str, work: Path) -> None:
+    files = programs_of(binaries)
+    parts = Parts(
+        kubernetes_version=binaries.kubernetes_version,
+        programs=files,
+        libraries=libraries_of(files[program] for program in (*TOOLS, *RUNTIME)),
+        applets=tuple(run([binaries.busybox, "--list"], describe="busybox --list", timeout_s=_ASK_S).split()),
+        control_plane_images=_control_plane_images(binaries, files, work),
+        program_images=archive.path,
+    )
+    root = work / "root.tar"
+    with root.open("wb") as file:
+        write_tar(file, node_members(parts))
+    docker.import_image(
+        root,
+        name,
+        changes=(
+            'ENTRYPOINT ["/sbin/init"]',
+            "ENV PATH=/usr/bin",
+            f"LABEL {LABEL}={binaries.kubernetes_version}",
+        ),
+        timeout_s=_IMPORT_S,
+    )
 
 
 def _control_plane_images(binaries: BinarySet, files: dict[str, Path], work: Path) -> Path:

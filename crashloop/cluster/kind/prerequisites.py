@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ import msgspec
 import psutil
 
 from crashloop.cluster.binaries.probe import is_executable_file
-from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
 from crashloop.cluster.local.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, Problem
 from crashloop.cluster.names import check_names
@@ -24,6 +23,7 @@ OLDEST_DOCKER = (23, 0)
 MOST_NODES = 30
 LONGEST_HOSTNAME = 63
 _ANSWER_S = 20.0
+_SERVER = "{{.Server.Version}} {{range .Server.Components}}{{.Name}};{{end}}"
 
 
 class DockerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,13 +31,16 @@ class DockerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     system: str
     """sys.platform."""
-    has_client: bool
-    server: str
+    client: str
+    """What `docker --version` printed; empty if there is no `docker`."""
+    address: str
+    """Where the client looks for its daemon."""
+    server: str = ""
     """Version of the daemon; empty if it did not answer."""
+    components: str = ""
+    """What the daemon says that it is made of."""
     complaint: str = ""
     """What the client said instead."""
-    address: str
-    """DOCKER_HOST, or the socket that is used without it."""
     memory_available: int
     """Bytes."""
     experimental_provider: str = ""
@@ -46,23 +49,26 @@ class DockerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def docker_facts(environment: Mapping[str, str] = os.environ) -> DockerFacts:
     """Facts about Docker on this host."""
-    has_client = shutil.which("docker") is not None
-    server = complaint = ""
-    if has_client:
-        try:
-            server = (
-                Docker()
-                .run("version", "--format", "{{.Server.Version}}", describe="docker version", timeout_s=_ANSWER_S)
-                .strip()
-            )
-        except CommandFailed as error:
-            complaint = (error.output.strip().splitlines() or ["it does not answer"])[-1]
+    client = server = components = complaint = ""
+    address = environment.get("DOCKER_HOST", "")
+    try:
+        client = Docker().run("--version", describe="docker --version").strip()
+        if is_docker(client):
+            docker = chosen_docker(environment)
+            address = docker.environment["DOCKER_HOST"]
+            answer = docker.run("version", "--format", _SERVER, describe="docker version", timeout_s=_ANSWER_S)
+            server, _, components = answer.strip().partition(" ")
+    except PrerequisiteError:
+        pass  # there is no `docker`, which the empty `client` says
+    except CommandFailed as error:
+        complaint = (error.output.strip().splitlines() or ["it does not answer"])[-1]
     return DockerFacts(
         system=sys.platform,
-        has_client=has_client,
+        client=client,
+        address=address,
         server=server,
+        components=components,
         complaint=complaint,
-        address=environment.get("DOCKER_HOST", "unix:///var/run/docker.sock"),
         memory_available=psutil.virtual_memory().available,
         experimental_provider=environment.get("KIND_EXPERIMENTAL_PROVIDER", ""),
     )
@@ -88,29 +94,50 @@ def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
             "KIND_EXPERIMENTAL_PROVIDER",
             f"{facts.experimental_provider!r} is not supported yet: unset it and use Docker.",
         )
-    yield from _docker(facts)
+    problem = docker_problem(facts)
+    if problem is not None:
+        yield problem
     memory = CONTROL_PLANE_MEMORY + (nodes + 1) * NODE_MEMORY
     if facts.memory_available < memory:
         available = facts.memory_available // MIB
         yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
 
 
-def _docker(facts: DockerFacts) -> Iterator[Problem]:
-    wanted = ".".join(map(str, OLDEST_DOCKER))
-    if not facts.has_client:
-        yield Problem("docker", f'no "docker" on PATH: install Docker {wanted} or newer.')
-    elif "permission denied" in facts.complaint.lower():
-        yield Problem(
-            "docker", f"this user may not use {facts.address}: run as root, or add the user to the group docker."
+def docker_problem(facts: DockerFacts) -> Problem | None:
+    """What stands in the way of Docker alone. Pure."""
+    text = _docker(facts)
+    return None if text is None else Problem("docker", text)
+
+
+def _docker(facts: DockerFacts) -> str | None:
+    install = f"install Docker {'.'.join(map(str, OLDEST_DOCKER))} or newer"
+    where = f" at {facts.address}" if facts.address else ""
+    if not facts.client:
+        return f'no "docker" on PATH: {install}.'
+    if not is_docker(facts.client):
+        return f"this `docker` is another program ({facts.client}); Podman is not supported: {install}."
+    if facts.address and not facts.address.startswith("unix://"):
+        return (
+            f"its daemon is reached over a network ({facts.address}), and nodes mount files of this host: "
+            "use one of this host, by its socket (unset DOCKER_HOST, or `docker context use default`)."
         )
-    elif not facts.server:
-        yield Problem(
-            "docker",
-            f"its daemon does not answer at {facts.address} ({facts.complaint}): "
-            "start it (`systemctl start docker`), or set DOCKER_HOST.",
+    if "permission denied" in facts.complaint.lower():
+        return f"this user may not use {facts.address}: run as root, or add the user to the group docker."
+    if not facts.server:
+        return (
+            f"its daemon does not answer{where} ({facts.complaint}): "
+            "start it (`systemctl start docker`), or set DOCKER_HOST."
         )
-    elif docker_release(facts.server) < OLDEST_DOCKER:
-        yield Problem("docker", f"its daemon is {facts.server}; {wanted} or newer is needed: update it.")
+    if "podman" in facts.components.lower():
+        return f"what answers{where} is Podman, which is not supported: {install}, or set DOCKER_HOST."
+    if docker_release(facts.server) < OLDEST_DOCKER:
+        return f"its daemon is {facts.server}: {install}."
+    return None
+
+
+def is_docker(client: str) -> bool:
+    """Whether that is how Docker's own client names itself; packages give its name to Podman's as well."""
+    return client.startswith("Docker version")
 
 
 def docker_release(version: str) -> tuple[int, int]:

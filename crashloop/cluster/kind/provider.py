@@ -9,7 +9,7 @@ from crashloop.cluster.binaries import check_kubelet, ensure_busybox, ensure_kin
 from crashloop.cluster.images import archive_of
 from crashloop.cluster.kind.choice import Choice
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
-from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.docker import chosen_docker
 from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
 from crashloop.cluster.kind.reach import may_reach
@@ -21,9 +21,6 @@ from crashloop.cluster.ownership import ClusterStore, StateFolder, new_facts, re
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
-
-DOCKER_VARIABLES = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
-"""Which Docker a cluster is made on; whoever removes it later may have others set."""
 
 
 class KindProvider:
@@ -77,15 +74,15 @@ class KindProvider:
                 state = self._store.create(facts)
                 cluster = KindCluster(blueprint, state=state, store=self._store, kubelets=kubelets)
             cluster.start(progress)
-        except BaseException:
+        except BaseException as error:
             if cluster is not None:
-                cluster.down()
+                cluster.abandon(error, logs=_path(request.logs_dir))
             raise
         return cluster
 
     def _blueprint(self, request: ClusterRequest, progress: Progress) -> tuple[Blueprint, Kubelets]:
         """What is to be made; images and programs are there afterwards."""
-        docker = Docker({name: os.environ[name] for name in DOCKER_VARIABLES if name in os.environ})
+        docker = chosen_docker()
         kind = ensure_kind(self._settings, kind_binary=_path(request.kind_binary), progress=progress)
         image = Choice(docker, self._settings, progress).image(request)
         archive = archive_of(ensure_busybox(self._settings, progress), self._settings)

@@ -1,8 +1,12 @@
-"""Removing everything that a kind cluster has put on the host. Goes by names and labels, so its owner may be long gone.
+"""Removing everything that a kind cluster has put on the host. Goes by its blueprint, so its owner may be long gone.
 
-Straight through Docker, as `kind delete cluster` does it too: that would look into the user's own kubeconfig besides.
+Straight through Docker, as `kind delete cluster` does it too: that would look into the user's own kubeconfig besides, and take
+every container of the cluster's name.
 """
 
+import logging
+
+from crashloop.cluster.kind.belongings import own_containers, strangers
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.plan import Blueprint
 from crashloop.cluster.local.processes import kill_until_gone, marked_processes
@@ -10,11 +14,14 @@ from crashloop.cluster.local.teardown import unmount_below
 from crashloop.cluster.ownership import OutOfReach
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
-from crashloop.waiting import pause
+from crashloop.waiting import wait_until
 
-SETTLE_S = 1.0
-"""The daemon may be making a container for a client that has just been killed."""
+LOOK_AGAIN_S = 1.0
+"""The daemon may still be making a container, or a network, for a client that has just been killed."""
+AT_ONCE_S = 0.05
 REMOVE_S = 120.0
+
+log = logging.getLogger(__name__)
 
 
 def remove_cluster(blueprint: Blueprint) -> None:
@@ -23,15 +30,11 @@ def remove_cluster(blueprint: Blueprint) -> None:
     Raises OutOfReach if its Docker does not answer, ClusterError naming what resists.
     """
     state = blueprint.layout.root
-    interrupted = marked_processes(state) or not blueprint.layout.kubeconfig.exists()
+    interrupted = bool(marked_processes(state)) or not blueprint.layout.kubeconfig.exists()
     kill_until_gone(lambda: marked_processes(state), describe=f"processes of cluster {blueprint.cluster} to end")
     docker = Docker(blueprint.docker)
     try:
-        _remove_containers(docker, blueprint.kind_name)
-        if interrupted:
-            pause(SETTLE_S)
-            _remove_containers(docker, blueprint.kind_name)
-        docker.remove_network(blueprint.kind_name)
+        _remove_from(docker, blueprint, interrupted=interrupted)
     except (PrerequisiteError, CommandFailed) as error:
         if not _answers(docker):
             where = blueprint.docker.get("DOCKER_HOST", "the local one")
@@ -43,11 +46,43 @@ def remove_cluster(blueprint: Blueprint) -> None:
     unmount_below(state)
 
 
-def _remove_containers(docker: Docker, cluster: str) -> None:
-    containers = docker.containers_of(cluster)
-    if containers:
-        words = ("rm", "--force", "--volumes", *containers)
-        docker.run(*words, describe=f"containers of {cluster}", timeout_s=REMOVE_S)
+def _remove_from(docker: Docker, blueprint: Blueprint, *, interrupted: bool) -> None:
+    looks = 0
+
+    def gone() -> bool:
+        nonlocal looks
+        containers = own_containers(docker, blueprint)
+        if containers:
+            words = ("rm", "--force", "--volumes", *containers)
+            docker.run(*words, describe=f"containers of {blueprint.kind_name}", timeout_s=REMOVE_S)
+            looks = 0
+            return False
+        looks += 1
+        return looks > interrupted and _network_is_gone(docker, blueprint)
+
+    wait_until(
+        f"containers and network {blueprint.kind_name} to go",
+        gone,
+        timeout_s=REMOVE_S,
+        every_s=LOOK_AGAIN_S if interrupted else AT_ONCE_S,
+    )
+
+
+def _network_is_gone(docker: Docker, blueprint: Blueprint) -> bool:
+    network = blueprint.kind_name
+    if not docker.has_network(network):
+        return True
+    others = strangers(docker, blueprint)
+    if others:
+        log.warning("network %s: left alone, since others are on it (%s)", network, ", ".join(others))
+        return True
+    try:
+        docker.remove_network(network)
+    except CommandFailed as error:
+        if "active endpoints" not in error.output:
+            raise
+        return False
+    return True
 
 
 def _answers(docker: Docker) -> bool:
