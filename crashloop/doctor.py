@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from crashloop.cluster import runner
+from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.host import HostFacts, host_facts
 from crashloop.cluster.local.prerequisites import (
     CONTROL_PLANE_MEMORY,
@@ -70,6 +71,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Text of /proc/pressure/cpu; empty if the kernel has none."""
     forward_policy: str
     """Policy of the host's FORWARD chain; empty if it cannot be read."""
+    docker: DockerFacts
     clusters: tuple[ClusterRecord, ...]
 
 
@@ -84,6 +86,7 @@ def examine(settings: Settings | None = None) -> Report:
             process_start_s=_process_start_s(),
             cpu_pressure=pressure.read_text() if pressure.exists() else "",
             forward_policy=_forward_policy(),
+            docker=docker_facts(),
             clusters=list_clusters(ClusterStore(state_dir)),
         )
     )
@@ -101,6 +104,7 @@ def report(findings: Findings) -> Report:
             name="container starts", value=f"about {budgets.container_starts_per_s:g} a second leave delays undisturbed"
         ),
         Row(name="live nodes", value=f"{budgets.live_nodes} at once"),
+        _docker(findings.docker),
     ]
     return Report(rows=tuple(rows), budgets=budgets)
 
@@ -169,6 +173,14 @@ def _pressure(text: str) -> Row:
         value="this kernel does not tell (no /proc/pressure/cpu)",
         advice="Stalls of the host are seen by the recorder's heartbeat only.",
     )
+
+
+def _docker(facts: DockerFacts) -> Row:
+    """For the provider `kind`; `local` does without."""
+    problem = docker_problem(facts)
+    if problem is None:
+        return Row(name="docker", value=f"{facts.server} at {facts.address}, for --provider kind")
+    return Row(name=problem.subject, state="warn", value="none for --provider kind", advice=problem.text)
 
 
 def _process_start_s() -> float:

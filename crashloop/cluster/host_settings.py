@@ -4,6 +4,7 @@ Source of the first: setupKernelTunables in pkg/kubelet/cm/container_manager_lin
 `protectKernelDefaults: false`; the values are those of k8s.io/component-helpers/node/util/sysctl.
 """
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,6 +28,8 @@ HOST_FOLDERS = ("/var/lib/kubelet", "/var/lib/cni")
 
 MADE_BY_DOCKER = ("/lib/modules",)
 """Folders that `kind` mounts into its nodes, and that Docker makes where the host has none."""
+
+log = logging.getLogger(__name__)
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,17 +77,26 @@ class HostSettings:
                     (self._sysctls / name).write_text(str(wanted))
 
     def restore(self) -> None:
-        """Give the host its values back, as far as this user may, and forget them."""
+        """Give the host its values back and forget them; what this user may not write is told and stays written down."""
         if not self._file.exists():
             return
         recorded = msgspec.json.decode(self._file.read_bytes(), type=Recorded)
         for folder in recorded.missing_folders:
             with suppress(OSError):
                 Path(folder).rmdir()
+        stay = []
         for name, value in to_restore(recorded.sysctls, self._read()).items():
-            with suppress(PermissionError):
+            try:
                 (self._sysctls / name).write_text(value)
-        self._file.unlink()
+            except PermissionError:
+                stay.append(f"{name.replace('/', '.')}={value}")
+        if not stay:
+            self._file.unlink()
+            return
+        log.warning(
+            "host settings: kubelets have changed some that this user may not write.\nRun as root: sysctl -w %s",
+            " ".join(stay),
+        )
 
     def _read(self) -> dict[str, str]:
         found = {}

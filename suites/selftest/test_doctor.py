@@ -8,6 +8,7 @@ from crashloop.cluster.ownership import ClusterRecord
 from crashloop.doctor import Findings, Row, examine, report
 from crashloop.spec.plan import Budgets
 
+from .test_kind_prerequisites import GOOD as DOCKER
 from .test_local_host import GIB, GOOD
 
 CALM = Findings(
@@ -16,6 +17,7 @@ CALM = Findings(
     process_start_s=0.00065,
     cpu_pressure="some avg10=1.50 avg60=0.00 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
     forward_policy="",
+    docker=DOCKER,
     clusters=(),
 )
 
@@ -64,6 +66,18 @@ def test_a_single_core_is_warned_of() -> None:
 
 def test_a_closed_forward_chain_is_mentioned_and_is_not_in_the_way() -> None:
     assert row(msgspec.structs.replace(CALM, forward_policy="DROP"), "forwarding").state == "ok"
+
+
+def test_docker_is_named_and_its_absence_is_no_fault_of_a_host_for_local() -> None:
+    assert row(CALM, "docker").value == "26.1.5+dfsg1 at unix:///var/run/docker.sock, for --provider kind"
+    absent = msgspec.structs.replace(CALM, docker=msgspec.structs.replace(DOCKER, client=""))
+    assert row(absent, "docker") == Row(
+        name="docker",
+        state="warn",
+        value="none for --provider kind",
+        advice='no "docker" on PATH: install Docker 23.0 or newer.',
+    )
+    assert report(absent).ok
 
 
 def test_clusters_that_were_left_behind_are_named() -> None:

@@ -1,7 +1,10 @@
 """Who owns a cluster, and what the next start removes. State folders in a temporary place; no cluster is up."""
 
+import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -139,6 +142,42 @@ def test_what_somebody_else_has_set_meanwhile_stays() -> None:
     recorded = {"kernel/panic": "0", "kernel/panic_on_oops": "0", "vm/overcommit_memory": "1"}
     now = {"kernel/panic": "30", "kernel/panic_on_oops": "1", "vm/overcommit_memory": "1"}
     assert to_restore(recorded, now) == {"kernel/panic_on_oops": "0"}
+
+
+@pytest.fixture
+def readable_place() -> Iterator[Path]:
+    """A folder that every user can read, unlike pytest's."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_what_this_user_may_not_write_is_told_and_stays_written_down(
+    readable_place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    setting = readable_place / "sys" / "kernel" / "panic"
+    setting.parent.mkdir(parents=True)
+    setting.write_text("0\n")
+    (readable_place / "mine").mkdir(mode=0o777)
+    settings = HostSettings(readable_place / "mine" / "settings.json", sysctls=readable_place / "sys", folders=())
+    settings.record()
+    setting.write_text("10\n")
+    setting.chmod(0o444)
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.seteuid(65534)
+    try:
+        settings.restore()
+    finally:
+        if was_root:
+            os.seteuid(0)
+    assert caplog.messages == [
+        "host settings: kubelets have changed some that this user may not write.\nRun as root: sysctl -w kernel.panic=0"
+    ]
+    setting.chmod(0o644)
+    settings.restore()
+    assert setting.read_text() == "0"
+    assert list((readable_place / "mine").iterdir()) == []
 
 
 def test_a_folder_that_the_host_did_not_have_goes_again_if_it_is_empty(tmp_path: Path) -> None:
