@@ -104,7 +104,7 @@ def test_what_stands_in_the_way_is_said_and_nothing_is_left(
     capsys: pytest.CaptureFixture[str],
     docker: str | None,
     options: str,
-    exit_code: ExitCode,
+    exit_code: int,
     said: str,
 ) -> None:
     programs = {
@@ -119,6 +119,6 @@ def test_what_stands_in_the_way_is_said_and_nothing_is_left(
     with pytest.raises(SystemExit) as caught:
         main()
     message = capsys.readouterr().err
-    assert caught.value.code == int(exit_code), message
+    assert caught.value.code == exit_code, message
     assert said in message
     assert {path.name for path in state.rglob("*")} <= {"lock", "clusters"}
