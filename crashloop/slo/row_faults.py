@@ -79,6 +79,16 @@ def faults(row: SloRow) -> Iterator[str]:
         yield from _precondition(condition)
 
 
+def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[str]) -> Iterator[str]:
+    """What a row names that a load does not have, whose pods are of these groups and whose phases have these names."""
+    for group in row.sli.groups if isinstance(row.sli, SampleSli | ShareSli | RateSli | ConservationSli) else ():
+        yield from _known("groups", group, tuple(groups))
+    if row.phase is not None:
+        yield from _known("phase", row.phase, tuple(phases))
+    if isinstance(row.sli, RatioSli) and row.sli.idle is not None:
+        yield from _known("idle", row.sli.idle, tuple(phases))
+
+
 def _target(target: Target, row: SloRow) -> Iterator[str]:
     bounds = [each for each in (target.at_most, target.below, target.at_least) if each is not None]
     if len(bounds) != 1:

@@ -24,7 +24,7 @@ from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.publishing import publish_stress
-from crashloop.stress.rows import rows_of
+from crashloop.stress.rows import fitting_rows, rows_of
 from crashloop.stress.running import StressRun
 from crashloop.stress.site import site
 
@@ -51,7 +51,7 @@ def plan_stress(options: StressOptions) -> StressPlan:
     profile = load_stress_profile(options.profile)
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
-    rows_of(profile.slos)
+    fitting_rows(profile)
     version = KubernetesVersion.parse(options.kubernetes_version or resolve_settings().versions.kubernetes)
     return plan_of(
         profile,

@@ -194,9 +194,19 @@ _GROUPS: dict[type[Load], str] = {
 }
 
 
+GROUPS = frozenset(_GROUPS.values())
+"""What a row of manifests/slo may ask for."""
+
+
 def has_known_delays(load: AnyLoad) -> bool:
     """Whether exits are the containers' own, so that the model says which delay is due: no kills, no RestartAllContainers."""
     return isinstance(load, Crash) and (load.rule is None or load.rule.action is not Action.RESTART_ALL_CONTAINERS)
+
+
+def exit_codes(load: Crash) -> frozenset[int]:
+    """The codes with which pods of the load exit."""
+    failing = {load.exit_code} if load.succeeding < 1 else set()
+    return frozenset(failing | ({0} if load.succeeding > 0 else set()))
 
 
 def succeeds(load: Crash, serial: int) -> bool:

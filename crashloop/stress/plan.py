@@ -7,7 +7,9 @@ import msgspec
 from crashloop.cluster.provider import NodeRequest
 from crashloop.spec.plan import PlannedNode
 from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.profile import Stage, StressProfile, resolved
+from crashloop.stress.rules import heeded
 
 STRESS_PLAN_FORMAT = "crashloop.stress-plan/1"
 
@@ -65,13 +67,19 @@ def plan_of(
     cores: int,
     kubelet: Callable[[str], KubeletProfile],
 ) -> StressPlan:
-    """The plan for a host with so many CPUs; `kubelet` finds the kubelet profile of a node."""
+    """The plan for a host with so many CPUs; `kubelet` finds the kubelet profile of a node.
+
+    Raises UsageError for a load with a restart rule that its node does not heed.
+    """
+    kubelets = {node.name: kubelet(node.profile) for node in profile.nodes}
+    version = KubernetesVersion.parse(kubernetes_version)
+    loads = {name: heeded(name, load, kubelets[load.node], version) for name, load in profile.loads.items()}
     return StressPlan(
-        profile=resolved(profile, cores=cores),
+        profile=resolved(msgspec.structs.replace(profile, loads=loads), cores=cores),
         provider=provider,
         kubernetes_version=kubernetes_version,
         cores=cores,
-        kubelets=tuple(kubelet(node.profile) for node in profile.nodes),
+        kubelets=tuple(kubelets.values()),
     )
 
 

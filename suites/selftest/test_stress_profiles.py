@@ -1,16 +1,21 @@
 """Stress profiles: what a file may say, what contradicts itself, and what `full` means on a host."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
+from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.plan import plan_of
+from crashloop.stress.launch import StressOptions, plan_stress
+from crashloop.stress.loads import Crash
+from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Slos, official_pods, pods_on, resolved
 from crashloop.stress.profiles import load_stress_profile, stress_profile_names, with_max_pods
-from crashloop.stress.rows import LEFT_ALONE, rows_of
+from crashloop.stress.rows import LEFT_ALONE, fitting_rows, rows_of
 
 GOOD = """\
 # What it is for,
@@ -35,7 +40,7 @@ def test_every_shipped_profile_can_be_planned_here(name: str) -> None:
     profile = load_stress_profile(name)
     plan = plan_of(profile, provider="local", kubernetes_version="1.37.1", cores=2, kubelet=load_profile)
     assert profile.description
-    assert rows_of(profile.slos)
+    assert fitting_rows(profile)
     most = official_pods(2) if name == "quick" else profile.max_pods
     assert all(pods_on(plan.profile, stage, node.name) <= most for stage in plan.stages for node in profile.nodes)
 
@@ -112,6 +117,61 @@ def test_an_unknown_row_is_refused_before_anything_is_brought_up(tmp_path: Path)
         rows_of(profile.slos)
 
 
+AT_MOST_5_S = {"target": {"at_most": 5, "unit": "s"}}
+AT_MOST_5 = {"target": {"at_most": 5, "unit": "of them"}}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            AT_MOST_5_S
+            | {
+                "sli": {"kind": "samples", "of": "pod-startup", "groups": ["crashers"]},
+                "percentile": 50,
+                "min_samples": 2,
+            },
+            "groups 'crashers' is not known; expected crasher.",
+        ),
+        (
+            {
+                "sli": {"kind": "share", "of": "unexpected-restarts", "groups": ["all"]},
+                "target": {"below": 1, "unit": "%"},
+            },
+            "groups 'all' is not known; expected crasher, healthy, job, server.",
+        ),
+        (
+            AT_MOST_5 | {"sli": {"kind": "rate", "of": "restarts"}, "phase": "strom"},
+            "phase 'strom' is not known; expected storm.",
+        ),
+        (
+            AT_MOST_5
+            | {"sli": {"kind": "ratio", "metric": "process_cpu_seconds_total", "per": "restarts", "idle": "baseline"}},
+            "idle 'baseline' is not known; expected storm.",
+        ),
+        (
+            {"sli": {"kind": "conservation", "groups": ["jobs"]}, "target": {"at_most": 0, "unit": "starts"}}
+            | {"decided_by": "interval"},
+            "groups 'jobs' is not known; expected job.",
+        ),
+    ],
+    ids=["groups of samples", "groups of a share", "phase", "idle phase", "groups of a conservation"],
+)
+def test_a_row_that_looks_for_what_the_load_has_not_is_refused_before_anything_is_brought_up(
+    tmp_path: Path, row: dict[str, Any], sentence: str
+) -> None:
+    mine = {"id": "mine", "definition": "what it says", "source": "this test"} | row
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(yaml.safe_dump({"description": "rows of the user's own", "slos": [mine]}), encoding="utf-8")
+    path = written(tmp_path, GOOD + f"slos: {{files: [{rows}]}}\n")
+    with pytest.raises(UsageError) as refused:
+        plan_stress(StressOptions(profile=str(path)))
+    assert str(refused.value) == (
+        f"SLO 'mine': {sentence}\nSeen in {rows}, for the stress profile \"mine\".\n"
+        "Correct the row, or leave it out of this profile: slos.without."
+    )
+
+
 def test_rows_that_are_only_reported_fail_no_run(tmp_path: Path) -> None:
     profile = load_stress_profile(written(tmp_path, GOOD + 'slos: {files: [official], report: ["*"]}\n'))
     assert {row.mode for row in rows_of(profile.slos)} == {"report"}
@@ -127,3 +187,47 @@ def test_a_kubelet_profile_that_says_how_many_pods_it_takes_wins() -> None:
     own = KubeletProfile(name="p", config={"maxPods": 40})
     assert with_max_pods(own, 250).config == {"maxPods": 40}
     assert with_max_pods(KubeletProfile(name="p"), 250).config == {"maxPods": 250}
+
+
+RULED = "rule: {operator: In, values: [42]}, restart_policy: Never"
+
+
+def planned(folder: Path, crashing: str, *, version: str, kubelet: str = "max-1s") -> StressPlan:
+    """The plan of a load that crashes as it is told to."""
+    text = GOOD.replace("profile: stock", f"profile: {kubelet}").replace("run_s: 0.5", crashing)
+    profile = load_stress_profile(written(folder, text))
+    return plan_of(profile, provider="local", kubernetes_version=version, cores=2, kubelet=load_profile)
+
+
+@pytest.mark.parametrize(
+    ("version", "kubelet", "kept"),
+    [
+        ("1.37.1", "max-1s", True),
+        ("1.37.1", "rules-off", False),
+        ("1.34.8", "max-1s", False),
+        ("1.33.13", "max-1s", False),
+    ],
+    ids=["rules", "gate off", "off by default", "unknown"],
+)
+def test_a_rule_that_no_exit_asks_for_goes_where_the_kubelet_heeds_none(
+    tmp_path: Path, version: str, kubelet: str, kept: bool
+) -> None:
+    load = planned(tmp_path, f"exit_code: 7, {RULED}", version=version, kubelet=kubelet).profile.loads["crashers"]
+    assert isinstance(load, Crash)
+    assert (load.rule is not None) is kept
+    assert load.restart_policy is RestartPolicy.NEVER
+
+
+def test_a_rule_that_exits_ask_for_is_refused_where_the_kubelet_heeds_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        planned(tmp_path, f"exit_code: 42, {RULED}", version="1.34.8")
+    assert str(refused.value) == (
+        "load 'crashers': its restart rule needs the feature gate ContainerRestartRules, which kubelet profile 'max-1s' "
+        "does not have on in Kubernetes 1.34.8.\nUse another profile or another version."
+    )
+
+
+def test_restart_all_containers_has_a_gate_of_its_own(tmp_path: Path) -> None:
+    every = RULED.replace("{", "{action: RestartAllContainers, ")
+    with pytest.raises(UsageError, match="needs the feature gate RestartAllContainersOnContainerExits"):
+        planned(tmp_path, f"exit_code: 42, {every}", version="1.35.4")

@@ -1,0 +1,155 @@
+"""Every row that can fail a run gets its samples from the profile's own arithmetic, and its preconditions are kept."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from crashloop.model.config import Curve, effective_curve
+from crashloop.profiles import load_profile
+from crashloop.slo.rows import ConservationSli, HistogramSli, Precondition, SampleSli, ShareSli, SloRow
+from crashloop.spec.policy import Action, RestartPolicy
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.loads import Churn, Crash, exit_codes
+from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.profile import Stage, StressProfile, official_pods, pods_on
+from crashloop.stress.profiles import load_stress_profile, stress_profile_names
+from crashloop.stress.rows import LEFT_ALONE, fitting_rows
+
+VERSION = KubernetesVersion.parse("1.37.1")
+JITTER, RELIST_S = 0.5, 1.0
+GONE_S = 30.0
+"""How long a pod of a full node takes to be gone."""
+"""How much later than it is due a kubelet may restart: half the delay (pkg/kubelet/pod_workers.go@v1.37.1), and a relist."""
+
+
+class Expected(NamedTuple):
+    """What a window of a stage holds at the least."""
+
+    arrivals: int
+    """Healthy pods that come."""
+    restarts: int
+    triggers: int
+    """Exits that restart all containers of a pod."""
+    stays_down: bool
+    """Whether some container exits and must not restart."""
+
+
+def planned(profile: StressProfile, cores: int = 2) -> StressPlan:
+    return plan_of(profile, provider="local", kubernetes_version=str(VERSION), cores=cores, kubelet=load_profile)
+
+
+def expected(plan: StressPlan, stage: Stage, window_s: float) -> Expected:
+    """The slowest that a right kubelet may be."""
+    arrivals = restarts = triggers = 0.0
+    stays_down = False
+    for name, users in stage.users.items():
+        load = plan.profile.loads[name]
+        if isinstance(load, Churn):
+            arrivals += int(users) * (load.rate_per_s * window_s - 1)
+        if isinstance(load, Crash) and not restarted(load):
+            stays_down = True
+        elif isinstance(load, Crash):
+            curve = effective_curve(plan.kubelet(load.node), VERSION)
+            assert isinstance(curve, Curve)
+            cycles = int(users) * window_s / (load.run_s + curve.maximum_s * (1 + JITTER) + RELIST_S)
+            all_of_them = load.rule is not None and load.rule.action is Action.RESTART_ALL_CONTAINERS
+            triggers += cycles if all_of_them else 0
+            restarts += cycles * (load.containers_each if all_of_them else load.containers)
+    return Expected(int(arrivals), int(restarts), int(triggers), stays_down)
+
+
+def restarted(load: Crash) -> bool:
+    """Whether every exit of the load's pods asks for a restart."""
+    by_rule = load.rule is not None and all(map(load.rule.matches, exit_codes(load)))
+    return by_rule or load.restart_policy is RestartPolicy.ALWAYS
+
+
+def samples(row: SloRow, found: Expected) -> int:
+    """How many samples of a row a window holds at the least."""
+    sli = row.sli
+    if isinstance(sli, ConservationSli):
+        return row.min_samples
+    if isinstance(sli, ShareSli):
+        return found.restarts if found.stays_down else 0
+    if isinstance(sli, SampleSli):
+        return {"pod-startup": found.arrivals, "restart-all-first-start": found.triggers}[sli.of]
+    assert isinstance(sli, HistogramSli)
+    assert sli.metric == "apiserver_request_sli_duration_seconds"
+    # One object: a kubelet reads a pod and writes its status at least once for each start. Many: nobody lists at a rate.
+    return max(found.arrivals, found.restarts) if sli.where["scope"] == ("resource",) else 0
+
+
+def unkept(row: SloRow, condition: Precondition, plan: StressPlan) -> Iterator[str]:
+    """Stages of which the load itself breaks a precondition of a row."""
+    for stage in plan.stages:
+        if condition.fact == "pods_per_node":
+            most = float(max(pods_on(plan.profile, stage, node.name) for node in plan.profile.nodes))
+        elif condition.fact == "churn_per_s":
+            arrivals = (plan.profile.loads[name] for name in stage.users)
+            most = sum(2 * load.rate_per_s + 2 for load in arrivals if isinstance(load, Churn))
+        else:
+            raise AssertionError(f"nobody has reckoned with the precondition {condition.fact} of a row that gates")
+        bound = condition.most(plan.cores)
+        if bound is None or most > bound:
+            yield f"{row.id}: {condition.fact} is {most:g} in {stage.label}, at most {bound or 0:g} is asked for"
+
+
+def unreachable(profile: StressProfile, cores: int = 2) -> Iterator[str]:
+    """Why a row that gates would be INCONCLUSIVE however right everything is."""
+    plan = planned(profile, cores)
+    for row in fitting_rows(profile):
+        if row.mode != "gate":
+            continue
+        for condition in row.preconditions:
+            if condition != LEFT_ALONE:
+                yield from unkept(row, condition, plan)
+        stages = [stage for stage in plan.stages if row.phase in (None, stage.name)]
+        most = max(samples(row, expected(plan, each, min(each.duration_s, row.slice_s or 1e9))) for each in stages)
+        if most < row.min_samples:
+            yield f"{row.id}: {most} samples of {row.min_samples}"
+
+
+@pytest.mark.parametrize("cores", [2, 4, 16])
+@pytest.mark.parametrize("name", stress_profile_names())
+def test_every_row_that_gates_in_a_shipped_profile_gets_its_samples(name: str, cores: int) -> None:
+    assert list(unreachable(load_stress_profile(name), cores)) == []
+
+
+def changed(profile: StressProfile, **stage: object) -> StressProfile:
+    """The profile with other settings in its stages named storm."""
+    stages = tuple(msgspec.structs.replace(each, **stage) if each.name == "storm" else each for each in profile.stages)
+    return msgspec.structs.replace(profile, stages=stages)
+
+
+def test_a_storm_that_is_too_short_or_in_which_nothing_stays_down_is_found() -> None:
+    quick = load_stress_profile("quick")
+    assert list(unreachable(changed(quick, duration_s=30))) == [
+        "api-call-latency-mutating: 80 samples of 100",
+        "api-call-latency-read-resource: 80 samples of 100",
+        "pod-startup-latency: 31 samples of 100",
+        "unexpected-restarts: 80 samples of 300",
+    ]
+    without_final = changed(quick, users={"healthy": 1, "crashers": "full"})
+    assert list(unreachable(without_final)) == ["unexpected-restarts: 0 samples of 300"]
+
+
+def test_a_load_beyond_the_official_limit_is_found() -> None:
+    quick = load_stress_profile("quick")
+    crowded = changed(quick, users={"healthy": 1, "final": 2, "crashers": 13})
+    assert list(unreachable(crowded)) == [
+        f"{row}: pods_per_node is 21 in storm, at most 20 is asked for"
+        for row in ("api-call-latency-mutating", "api-call-latency-read-resource", "pod-startup-latency")
+    ]
+
+
+@pytest.mark.parametrize("name", stress_profile_names())
+def test_beyond_the_official_limit_no_slowness_of_the_node_drops_healthy_pods(name: str) -> None:
+    """Pods that take as long as they may to start, and to be gone, all find a place."""
+    plan = planned(load_stress_profile(name))
+    for stage in plan.stages:
+        for load in (plan.profile.loads[each] for each in stage.users):
+            if isinstance(load, Churn) and pods_on(plan.profile, stage, load.node) > official_pods(plan.cores):
+                stays_s = load.start_within_s + load.hold_s + GONE_S
+                assert load.in_flight >= load.rate_per_s * stays_s, f"{stage.label} drops pods"
