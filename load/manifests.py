@@ -59,13 +59,23 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
     def job(self, load: Jobs, serial: int) -> Json:
         """A Job whose pod fails some times before it succeeds."""
         template = _template(self._pod(load, serial))
-        spec = {"backoffLimit": load.failures + 3, "completions": 1, "template": template}
+        # The pod's own deadline is not enough: a Job makes another pod in the place of one that failed.
+        spec = {
+            "activeDeadlineSeconds": self._lives_s(),
+            "backoffLimit": load.failures + 3,
+            "completions": 1,
+            "template": template,
+        }
         return self._object("batch/v1", "Job", serial, spec)
 
     def deployment(self, load: Rollout, serial: int) -> Json:
-        """A Deployment whose pods crash."""
+        """A Deployment whose pods crash.
+
+        Nothing in it bounds its life: pkg/apis/apps/validation@v1.37.1 forbids activeDeadlineSeconds in what makes pods
+        without an end.
+        """
         template = self._pod(load, serial)
-        del template["spec"]["activeDeadlineSeconds"]  # not allowed there; its pods go with the Deployment
+        del template["spec"]["activeDeadlineSeconds"]
         rollout = {"crashloop.dev/rollout": self.name(serial)}
         template["metadata"]["labels"] |= rollout
         spec = {
@@ -98,8 +108,11 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         host = self.order.hosts[load.node]
         manifest = pod_manifest(scenario, node=host, image=self.order.image, run=self.order.run)
         manifest["metadata"]["labels"] |= self._labels()
-        manifest["spec"]["activeDeadlineSeconds"] = max(1, round(self.order.ends_after_s))
+        manifest["spec"]["activeDeadlineSeconds"] = self._lives_s()
         return manifest
+
+    def _lives_s(self) -> int:
+        return max(1, round(self.order.ends_after_s))
 
     def _labels(self) -> dict[str, str]:
         return {LOAD_LABEL: self.load, WORKER_LABEL: str(self.worker)}

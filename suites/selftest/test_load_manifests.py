@@ -96,11 +96,12 @@ def test_a_job_fails_some_times_and_then_succeeds() -> None:
     load = Jobs(node="n", rate_per_s=1, failures=2, run_s=0.1)
     job = maker(load).job(load, 0)
     assert job["spec"]["backoffLimit"] == 5
+    assert job["spec"]["activeDeadlineSeconds"] == 300
     assert job["spec"]["template"]["spec"]["restartPolicy"] == "OnFailure"
     assert arguments(job["spec"]["template"])[2:] == ["0.1:1:2", "0.1:0:1"]
 
 
-def test_a_deployment_selects_its_own_pods_only_and_has_no_deadline() -> None:
+def test_a_deployment_selects_its_own_pods_only_and_may_have_no_deadline() -> None:
     load = Rollout(node="n", replicas=3)
     deployment = maker(load).deployment(load, 1)
     template = deployment["spec"]["template"]

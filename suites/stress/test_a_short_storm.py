@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.history.reduction import read_recording
 from crashloop.report.stress_results import StressResults
 from crashloop.stress.folder import StressDir
 from crashloop.stress.profile import Slos
@@ -30,6 +31,17 @@ def test_nothing_is_lost_and_nothing_comes_early(storm: tuple[Running, StressRes
     assert verdict(results, "restarts-conserved").value == 0
     assert results.totals["restarts"] >= 6
     assert running.process.returncode == results.exit_code == ExitCode.OK
+
+
+def test_pods_that_must_stay_down_have_one_life(storm: tuple[Running, StressResults]) -> None:
+    """While others restart: an exit code that no rule names is the end under restart policy Never."""
+    running, _ = storm
+    found = []
+    for path in sorted(running.run.history_dir.glob("final-*.jsonl")):
+        with path.open("rb") as lines:
+            (pod,) = read_recording(lines).pods
+        found.append([life.exit_code for life in pod.containers["app"]])
+    assert found == [[7], [7]]
 
 
 def test_the_load_was_measured_on_its_node(storm: tuple[Running, StressResults]) -> None:
