@@ -88,8 +88,7 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
 def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> list[SliResult]:
     kind, pods = SHARES[sli.of], list(in_groups(measured.lifecycles, sli.groups))
     seen = [bad for pod in pods for t_ns, bad in kind.events(pod) if window.from_ns <= t_ns < window.to_ns]
-    if seen and not any(True for pod in pods for _ in kind.chances(pod)):
-        raise ObservationError(kind.no_chance)
+    had_chance = any(True for pod in pods for _ in kind.chances(pod))
     spread = estimates.wilson(sum(seen), len(seen))
     return [
         SliResult(
@@ -99,6 +98,7 @@ def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> li
             bad=sum(seen),
             from_ns=window.from_ns,
             to_ns=window.to_ns,
+            undecided="" if had_chance or not seen else kind.no_chance,
         )
     ]
 

@@ -34,7 +34,9 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_ns: int | None = None
     """None if it has not come yet."""
     due_s: float | None = None
-    """The back-off delay that was due by the model; None if nothing said which."""
+    """The back-off delay that was due by the model, the shortest that may have been; None if nothing said which."""
+    due_at_most_s: float | None = None
+    """The longest that may have been due, where the evidence cannot tell which was; None: only one may."""
     expected: bool | None = None
     """Whether rule, restart policy or a RestartAllContainers of the pod asked for it; None if that was not looked at."""
 
@@ -73,6 +75,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The pod's creationTimestamp, whole seconds; the official SLI starts here."""
     asked_ns: int | None = None
     """When our create request was sent, by our clock."""
+    seen_ns: int | None = None
+    """When the watch first delivered it."""
     scheduled_ns: int | None = None
     """When the watch first delivered it with a node."""
     started_ns: int | None = None
@@ -137,6 +141,8 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     """How many may miss it, where the target lies within a bucket; None: no more than `bad`."""
     group: dict[str, str] = {}
     """Labels by which the row tells groups apart, such as resource and verb."""
+    phase: str = ""
+    """Name of the phase that the window lies in."""
     from_ns: int = 0
     to_ns: int = 0
     edges: tuple[float, float | None] | None = None
@@ -144,6 +150,8 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     than the lower one."""
     notes: tuple[str, ...] = ()
     """Sentences on what the value lacks: scrapes that were missed, a process that restarted."""
+    undecided: str = ""
+    """Why the value proves nothing, as a sentence; empty if it does."""
 
 
 class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
