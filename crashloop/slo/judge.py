@@ -110,9 +110,11 @@ def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
     obstacles = tuple(sentences.broken(row, facts, window.name))
     try:
-        return _Part(window.name, facts, obstacles, tuple(results(row, measured, window)))
+        found = tuple(results(row, measured, window))
     except ObservationError as missing:
         return _Part(window.name, facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
+    undecided = (f"Phase {window.name}: {each.undecided}" for each in found if each.undecided)
+    return _Part(window.name, facts, (*obstacles, *undecided), found)
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:
