@@ -25,10 +25,16 @@ FIGURES = {
 """In the order in which they are shown."""
 
 
-def figure_text(value: float | None) -> str:
-    """A number with the digits that matter; a dash where nothing tells."""
+def figure_text(name: str, value: float | None) -> str:
+    """A figure with the digits that matter, a share as a percentage; a dash where nothing tells."""
     if value is None:
         return "–"
+    if name.endswith("_share"):
+        return _percent(100 * value)
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %" if value == 0 or value >= 1 else f"{value:.1g} %"

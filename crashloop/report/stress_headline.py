@@ -22,8 +22,8 @@ def stress_headline(results: StressResults) -> Headline:
     return Headline(
         standing,
         sentence,
-        " ".join((_MEANS[standing], *slos.undecided)),
-        _TO_DO[standing] if slos.are_kept or standing is not Standing.PASS else slos.what_to_read,
+        " ".join((slos.nothing_gates or _MEANS[standing], *slos.undecided)),
+        _TO_DO[standing] if slos.are_kept or standing in (Standing.FAIL, Standing.ERROR) else slos.what_to_read,
     )
 
 
@@ -33,6 +33,7 @@ class _Slos:
     def __init__(self, results: StressResults) -> None:
         found = [(each, row) for each in results.verdicts if (row := results.row(each.slo)) is not None]
         self._all = [each for each, _ in found]
+        self._checks_hold = results.outcome is Outcome.PASS
         self._official = [each for each, row in found if row.is_official]
 
     @property
@@ -59,11 +60,18 @@ class _Slos:
         return f"of {counted(len(self._all), 'SLO')} {kept}, {told}"
 
     @property
+    def nothing_gates(self) -> str:
+        """That a run whose checks hold is no more than that; empty if any SLO gates, or a check does not hold."""
+        if any(each.mode == "gate" for each in self._all) or not self._checks_hold:
+            return ""
+        return "No SLO gates in this load: it measures, and only the checks of the run decide the exit code."
+
+    @property
     def undecided(self) -> Iterator[str]:
         """Which were not judged, and what of that weighs most."""
         open_ones = self._with(Outcome.INCONCLUSIVE)
         if open_ones:
-            yield f"Not judged, as a precondition was broken or samples were few: {_names(open_ones)}."
+            yield f"Not judged: {_names(open_ones)}."
         if self._no_official_one:
             yield (
                 f"So none of the {counted(len(self._official), 'official SLO')} of Kubernetes was judged: "
@@ -117,13 +125,14 @@ _MEANS = {
     Standing.PASS: "Every target that gates was met where its preconditions held, with at least the samples that it asks for.",
     Standing.FAIL: "Where a target was missed its preconditions held; a check of the run that fails is a broken guarantee.",
     Standing.INCONCLUSIVE: (
-        "Nothing that gates accuses Kubernetes, but the load was not what was planned, a precondition was broken, or samples "
-        "are few."
+        "Nothing that gates accuses Kubernetes, but not everything that gates could be judged: the load was not what was "
+        "planned, a precondition was broken, or samples were few."
     ),
     Standing.ERROR: "The fault lies with this suite, its rows or the host, not with Kubernetes; what was recorded is kept.",
 }
 _READ_ON = (
-    "Read the sentences of what was missed or not judged before relying on this run; the stages' figures say why."
+    "Read the sentences of what was missed or not judged before relying on this run: they name what is missing, and the "
+    "stages' figures say what was scarce."
 )
 _OFFICIAL = (
     "Official SLOs need a load within their preconditions (at most 110 pods a node and 10 a core), and enough samples."

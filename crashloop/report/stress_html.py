@@ -6,15 +6,18 @@ from markupsafe import Markup
 
 from crashloop.predict.words import costs_in_words
 from crashloop.report.facts import flattened
-from crashloop.report.figure_words import FIGURES, figure_text
 from crashloop.report.headline import Headline
 from crashloop.report.html import page
+from crashloop.report.results import ProfileSummary
 from crashloop.report.standing import Standing
+from crashloop.report.stress_against_pods import against_pods
 from crashloop.report.stress_headline import stress_headline
-from crashloop.report.stress_plots import Plot, curve_plots, rows
-from crashloop.report.stress_results import RowText, StageResult, StressResults
+from crashloop.report.stress_plots import Plot, curve_plots, curve_title, rows
+from crashloop.report.stress_results import NodeResult, RowText, StressResults
 from crashloop.report.stress_svg import LINES, curve_svg, plot_svg
+from crashloop.report.stress_words import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows
 from crashloop.report.text import took
+from crashloop.report.view import config_yaml
 from crashloop.slo.types import SloVerdict
 
 
@@ -24,8 +27,11 @@ class PromiseRow(NamedTuple):
     standing: Standing
     verdict: SloVerdict
     text: RowText | None
-    groups: tuple[tuple[str, str, str], ...]
-    """Of each window and group: its labels, value and samples."""
+    """None: a check of the run itself."""
+    said: str
+    """Its sentence without its name."""
+    groups: tuple[tuple[str, str, str, str], ...]
+    """Of each window and group: phase, labels, value and samples."""
 
 
 class Figure(NamedTuple):
@@ -35,6 +41,14 @@ class Figure(NamedTuple):
     svg: Markup
     legend: tuple[tuple[int, str], ...]
     told: str
+
+
+class NodeView(NamedTuple):
+    """A node as the load meets it."""
+
+    node: NodeResult
+    yaml: str
+    """What its kubelet is configured with besides the provider's own settings."""
 
 
 class FigureRow(NamedTuple):
@@ -49,13 +63,21 @@ class StressView(NamedTuple):
     headline: Headline
     took: str
     promises: tuple[PromiseRow, ...]
+    checks: tuple[PromiseRow, ...]
+    """Of the run itself: whether what was measured is what was planned."""
     timeline: tuple[FigureRow, ...]
+    against_pods: FigureRow
+    """Without figures where storms had too few different numbers of pods."""
     curves: tuple[Figure, ...]
+    nodes: tuple[NodeView, ...]
     stage_names: tuple[str, ...]
     stage_figures: tuple[tuple[str, tuple[str, ...]], ...]
     costs: str | None
     """What one restart cost, in a sentence."""
+    counting: str
+    """Why numbers of restarts differ."""
     totals: tuple[tuple[str, str], ...]
+    environment_line: str
     environment: tuple[tuple[str, str], ...]
 
 
@@ -65,48 +87,61 @@ MAX_GROUPS = 40
 
 def to_stress_html(results: StressResults) -> str:
     """The whole page."""
-    return page("stress.html.j2", sheets=("style.css.j2", "stress.css.j2"), view=stress_view(results), results=results)
+    return page(
+        "stress.html.j2",
+        sheets=("style.css.j2", "stress.css.j2"),
+        view=stress_view(results),
+        results=results,
+        ratios=ratios_in_words,
+    )
 
 
 def stress_view(results: StressResults) -> StressView:
     """Lay the results out."""
-    ranked = sorted(results.verdicts, key=lambda each: (each.mode != "gate", Standing(each.outcome.value).rank))
+    ranked = sorted(results.verdicts, key=lambda each: (Standing(each.outcome.value).rank, each.mode != "gate"))
+    told = [_promise(each, results) for each in ranked]
     return StressView(
         results=results,
         headline=stress_headline(results),
         took=took(results.finished - results.started),
-        promises=tuple(_promise(each, results) for each in ranked),
+        promises=tuple(each for each in told if each.text is not None),
+        checks=tuple(each for each in told if each.text is None),
         timeline=_timeline(results),
+        against_pods=_against_pods(results),
         curves=tuple(
-            Figure(f"{plot.curve.node} ({plot.curve.profile})", curve_svg(plot, name=f"curve-{index}"), (), plot.told)
+            Figure(curve_title(plot.curve), curve_svg(plot, name=f"curve-{index}"), (), plot.told)
             for index, plot in enumerate(curve_plots(results.curves))
         ),
-        stage_names=tuple(stage_name(each) for each in results.stages),
-        stage_figures=tuple(
-            (words, tuple(figure_text(each.figures.get(name)) for each in results.stages))
-            for name, words in FIGURES.items()
+        nodes=tuple(
+            NodeView(each, config_yaml(ProfileSummary(name=each.profile, config=each.config))) for each in results.nodes
         ),
+        stage_names=tuple(stage_name(each) for each in results.stages),
+        stage_figures=tuple(stage_rows(results)),
         costs=None if results.costs is None else costs_in_words(results.costs),
-        totals=tuple((name.replace("_", " "), f"{value:,.0f}") for name, value in results.totals.items()),
+        counting=COUNTING,
+        totals=tuple((f"{name.replace('_', ' ')} in all", f"{value:,.0f}") for name, value in results.totals.items()),
+        environment_line=environment_in_words(results),
         environment=tuple(flattened(results.environment)),
     )
-
-
-def stage_name(stage: StageResult) -> str:
-    """Name, mix and arm."""
-    return ", ".join(filter(None, (stage.name, stage.mix, stage.arm)))
 
 
 def _promise(verdict: SloVerdict, results: StressResults) -> PromiseRow:
     groups = tuple(
         (
+            each.phase or "–",
             ", ".join(f"{name} {value}" for name, value in each.group.items() if value) or "all",
             "–" if each.value is None else f"{each.value:.3g} {verdict.unit}",
             f"{each.samples:,}",
         )
         for each in verdict.results[:MAX_GROUPS]
     )
-    return PromiseRow(Standing(verdict.outcome.value), verdict, results.row(verdict.slo), groups)
+    return PromiseRow(
+        Standing(verdict.outcome.value),
+        verdict,
+        results.row(verdict.slo),
+        verdict.sentence.removeprefix(f"{verdict.slo}: "),
+        groups,
+    )
 
 
 def _timeline(results: StressResults) -> tuple[FigureRow, ...]:
@@ -117,12 +152,18 @@ def _timeline(results: StressResults) -> tuple[FigureRow, ...]:
         if len(figures) > 1:
             shown.append(FigureRow(row.title, figures))
             continue
-        alone = tuple(each._replace(node=f"{row.title}, {each.node}") for each in figures)
+        alone = tuple(each._replace(node=f"{row.title} · {each.node}") for each in figures)
         if shown and not shown[-1].title:
             shown[-1] = FigureRow("", shown[-1].figures + alone)
         else:
             shown.append(FigureRow("", alone))
     return tuple(shown)
+
+
+def _against_pods(results: StressResults) -> FigureRow:
+    row = against_pods(results)
+    figures = (_figure(plot, f"pods-{index}")._replace(node=plot.title) for index, plot in enumerate(row.plots))
+    return FigureRow(row.title, tuple(figures))
 
 
 def _figure(plot: Plot, name: str) -> Figure:

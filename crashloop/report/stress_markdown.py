@@ -1,11 +1,11 @@
 """summary.md of a stress run, for a GitHub job summary."""
 
 from crashloop.predict.words import costs_in_words
-from crashloop.report.figure_words import FIGURES, figure_text
 from crashloop.report.markdown import code, escaped, table
 from crashloop.report.standing import Standing
 from crashloop.report.stress_headline import stress_headline
-from crashloop.report.stress_results import StressResults
+from crashloop.report.stress_results import OpenModel, StressResults
+from crashloop.report.stress_words import COUNTING, environment_in_words, stage_name, stage_rows
 from crashloop.report.text import took
 
 
@@ -18,10 +18,16 @@ def to_stress_markdown(results: StressResults) -> str:
         f"**What to do:** {escaped(said.to_do)}",
         f"crashloop stress {code(results.profile)} on Kubernetes {escaped(results.kubernetes_version)}, provider "
         f"{escaped(results.provider)}, in {took(results.finished - results.started)}. Exit code {results.exit_code}.",
-        "### Promises",
-        _verdicts(results),
+        f"Environment: {escaped(environment_in_words(results) or 'not recorded')}.",
+        "### SLOs",
+        _verdicts(results, checks=False),
+        "### Checks of the run",
+        _verdicts(results, checks=True),
+        "### Load",
+        *_load(results),
         "### Stages",
         _stages(results),
+        COUNTING,
         *([escaped(costs_in_words(results.costs))] if results.costs else []),
         *_compared(results),
         *(
@@ -34,23 +40,49 @@ def to_stress_markdown(results: StressResults) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _verdicts(results: StressResults) -> str:
+def _verdicts(results: StressResults, *, checks: bool) -> str:
+    """SLOs, or the checks of the run itself."""
     rows = []
     for verdict in results.verdicts:
         standing, row = Standing(verdict.outcome.value), results.row(verdict.slo)
-        promise = escaped(row.promise) if row else ""
-        outcome = f"{standing.symbol} {standing.label}"
-        rows.append((outcome, code(verdict.slo), verdict.mode, promise, escaped(verdict.sentence)))
-    return table(("Outcome", "SLO", "Mode", "Promise", "What was seen"), rows, rest="slo.json")
+        if checks is (row is not None):
+            continue
+        outcome, said = (
+            f"{standing.symbol} {standing.label}",
+            escaped(verdict.sentence.removeprefix(f"{verdict.slo}: ")),
+        )
+        rows.append((outcome, code(verdict.slo), *(() if row is None else (verdict.mode, escaped(row.promise))), said))
+    header = ("Outcome", "Check", "What was seen") if checks else ("Outcome", "SLO", "Mode", "Promise", "What was seen")
+    return table(header, rows, rest="slo.json")
+
+
+def _load(results: StressResults) -> list[str]:
+    blocks = []
+    if results.planned is not None:
+        loads = [
+            (code(each.name), escaped(each.node), escaped(each.user), escaped(each.users))
+            for each in results.planned.loads
+        ]
+        blocks.append(table(("Load", "Node", "One user is", "Users"), loads, rest="slo.json"))
+    nodes = [(escaped(each.name), code(each.profile), escaped(each.curve or "unknown")) for each in results.nodes]
+    blocks.append(table(("Node", "Kubelet profile", "Delays"), nodes, rest="slo.json"))
+    if results.arrivals:
+        arrivals = [
+            (code(each.load), *map(str, (each.intended, each.made, each.dropped, each.failed)), _late(each))
+            for each in results.arrivals
+        ]
+        header = ("Arrivals of", "intended", "made", "dropped", "failed", "sent late, p99 (s)")
+        blocks.append(table(header, arrivals, rest="slo.json"))
+    return blocks
+
+
+def _late(each: OpenModel) -> str:
+    return "–" if each.late_p99_s is None else f"{each.late_p99_s:.3f}"
 
 
 def _stages(results: StressResults) -> str:
-    rows = [
-        (escaped(words), *(figure_text(each.figures.get(name)) for each in results.stages))
-        for name, words in FIGURES.items()
-    ]
-    labels = (escaped(" ".join(filter(None, (each.name, each.mix, each.arm)))) for each in results.stages)
-    return table(("", *labels), rows, rest="slo.json")
+    rows = [(escaped(words), *map(escaped, values)) for words, values in stage_rows(results)]
+    return table(("", *(escaped(stage_name(each)) for each in results.stages)), rows, rest="slo.json")
 
 
 def _compared(results: StressResults) -> list[str]:

@@ -3,15 +3,17 @@
 Plots that belong together share their axes (small multiples): one row a quantity, one plot a node.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from crashloop.report.scale import Scale, scale_for
 from crashloop.report.stress_results import Dots, LoadCurve, Point, Series, StageResult, StressResults
+from crashloop.slo.sentences import number
 
 WIDTH, HEIGHT = 560, 150
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 18, 22
 NO_NODE = "control plane and harness"
+_LATENCY = "latency: "
 
 
 class Line(NamedTuple):
@@ -41,6 +43,8 @@ class Plot(NamedTuple):
     lines: tuple[Line, ...]
     dots: tuple[tuple[float, float, bool], ...]
     """x, y and whether the target is missed."""
+    ranges: tuple[tuple[float, float, float], ...]
+    """x, and between which y the value would lie if it were measured again."""
     target: tuple[float, str] | None
     """y of the SLO's target, and its label."""
     x_ticks: tuple[tuple[float, str], ...]
@@ -68,6 +72,7 @@ def rows(results: StressResults) -> tuple[Row, ...]:
             axes.row("restarts a second", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]),
             axes.dots_row("start-up of healthy pods", results.dots),
             axes.dots_row("restart lateness", results.dots),
+            *axes.latency_rows(_named(results, _LATENCY)),
             axes.row(
                 "CPU (cores)", "cores", [(each.name.removeprefix("CPU: "), each) for each in _named(results, "CPU: ")]
             ),
@@ -104,20 +109,48 @@ class _Axes:
         scale = scale_for((), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0)))
         return Row(f"{title} (s)", tuple(self._dots(each, scale) for each in found))
 
+    def latency_rows(self, series: Sequence[Series]) -> Iterator[Row]:
+        """Percentiles from scrape to scrape, with their targets: one row a quantity."""
+        for name in dict.fromkeys(each.name for each in series):
+            found = [each for each in series if each.name == name]
+            title = f"{name.removeprefix(_LATENCY)} ({found[0].unit})"
+            scale = scale_for(
+                (), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0))
+            )
+            yield Row(title, tuple(self._latency(title, each, scale) for each in found))
+
+    def _latency(self, title: str, series: Series, scale: Scale) -> Plot:
+        line = Line(series.name, tuple((self._x(t), at_height(value, scale)) for t, value in series.points))
+        highest = max(value for _, value in series.points)
+        more = "more than " if series.at_most is not None and highest >= series.at_most else ""
+        told = f"from scrape to scrape, up to {more}{number(highest)} {series.unit}"
+        if series.target is not None:
+            beyond = sum(1 for _, value in series.points if value > series.target)
+            told += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
+        target = _target(series.target, series.unit, scale)
+        return self._plot(title, series.node, series.unit, scale, lines=(line,), target=target, told=told)
+
     def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
         own = [(name, each) for name, each in series if each.node == node]
         lines = tuple(
-            Line(name, tuple((self._x(t), _y(value, scale)) for t, value in each.points)) for name, each in own
+            Line(name, tuple((self._x(t), at_height(value, scale)) for t, value in each.points)) for name, each in own
         )
-        told = "; ".join(f"{name} up to {max(v for _, v in each.points):.3g} {unit}" for name, each in own)
+        told = "; ".join(
+            f"{'' if len(own) == 1 else f'{name} '}up to {number(max(v for _, v in each.points))} {unit}"
+            for name, each in own
+        )
         return self._plot(title, node, unit, scale, lines=lines, told=told)
 
     def _dots(self, dots: Dots, scale: Scale) -> Plot:
         missed = [dots.target is not None and value > dots.target for _, value in dots.points]
-        placed = tuple((self._x(t), _y(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True))
-        target = None if dots.target is None else (_y(dots.target, scale), f"target {dots.target:g} {dots.unit}")
-        highest = max(value for _, value in dots.points)
-        told = f"{len(placed)} shown, up to {highest:.3g} {dots.unit}, {sum(missed)} beyond the target"
+        placed = tuple(
+            (self._x(t), at_height(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True)
+        )
+        highest, every = max(value for _, value in dots.points), max(dots.samples, len(placed))
+        told = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
+        if dots.target is not None:
+            told += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
+        target = _target(dots.target, dots.unit, scale)
         return self._plot(dots.name, dots.node, dots.unit, scale, dots=placed, target=target, told=told)
 
     def _plot(
@@ -139,9 +172,10 @@ class _Axes:
             bands=self._bands,
             lines=lines,
             dots=dots,
+            ranges=(),
             target=target,
             x_ticks=tuple((self._x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
-            y_ticks=tuple((_y(value, scale), f"{value:g}") for value in scale.ticks(5)),
+            y_ticks=tuple((at_height(value, scale), f"{value:,g}") for value in scale.ticks(5)),
             told=told,
         )
 
@@ -155,7 +189,16 @@ class _Axes:
         return Band(x, self._x(stage.to_s) - x, label, kind)
 
 
-def _y(value: float, scale: Scale) -> float:
+def _target(value: float | None, unit: str, scale: Scale) -> tuple[float, str] | None:
+    return None if value is None else (at_height(value, scale), f"target {value:g} {unit}")
+
+
+def _of_all(number: int, every: int) -> str:
+    return f"all {every:,}" if number == every and every else f"{number:,} of {every:,}"
+
+
+def at_height(value: float, scale: Scale) -> float:
+    """y of a value."""
     return TOP + (1 - scale.at(value)) * (HEIGHT - TOP - BOTTOM)
 
 
@@ -180,6 +223,11 @@ class CurvePlot(NamedTuple):
     told: str
 
 
+def curve_title(curve: LoadCurve) -> str:
+    """The load that was on, node, and kubelet profile."""
+    return " · ".join(filter(None, (curve.stage, f"{curve.node} ({curve.profile})")))
+
+
 def curve_plots(curves: Sequence[LoadCurve]) -> tuple[CurvePlot, ...]:
     """All on one delay axis."""
     points = [point for curve in curves for point in curve.points]
@@ -192,11 +240,11 @@ def _curve_plot(curve: LoadCurve, scale: Scale) -> CurvePlot:
     columns = tuple(
         Column(
             LEFT + (index + 0.5) * step,
-            _y(each.due_s, scale),
-            _y(each.lowest_s, scale),
-            _y(each.p50_s, scale),
-            _y(each.p90_s, scale),
-            _y(each.highest_s, scale),
+            at_height(each.due_s, scale),
+            at_height(each.lowest_s, scale),
+            at_height(each.p50_s, scale),
+            at_height(each.p90_s, scale),
+            at_height(each.highest_s, scale),
         )
         for index, each in enumerate(curve.points)
     )
@@ -206,10 +254,10 @@ def _curve_plot(curve: LoadCurve, scale: Scale) -> CurvePlot:
     )
     last = curve.points[-1]
     told = (
-        f"{sum(each.samples for each in curve.points)} delays of {len(curve.points)} restarts; at restart {last.restart} "
-        f"{last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s"
+        f"{sum(each.samples for each in curve.points):,} delays of restarts {curve.points[0].restart} to {last.restart}; at "
+        f"restart {last.restart}: {last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s"
     )
-    return CurvePlot(curve, columns, ticks, tuple((_y(v, scale), f"{v:g}") for v in scale.ticks(6)), told)
+    return CurvePlot(curve, columns, ticks, tuple((at_height(v, scale), f"{v:g}") for v in scale.ticks(6)), told)
 
 
 def _named(results: StressResults, prefix: str) -> list[Series]:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from crashloop.predict.costs import Costs
+from crashloop.report.stress_plan import PlannedRun
 from crashloop.slo.compare import Effect
 from crashloop.slo.rows import Better
 from crashloop.slo.types import Interval, SloVerdict
@@ -47,6 +48,11 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """What it shows, such as restarts; series of one name share a plot."""
     node: str = ""
     unit: str
+    target: float | None = None
+    """Of the SLO that it belongs to, where one is drawn."""
+    slo: str = ""
+    at_most: float | None = None
+    """The largest value that can be told, where there is one: what is drawn there is that or more."""
     points: tuple[Point, ...]
 
 
@@ -57,6 +63,12 @@ class Dots(msgspec.Struct, frozen=True, kw_only=True):
     node: str = ""
     unit: str
     target: float | None = None
+    slo: str = ""
+    """Id of the row that promises the target."""
+    samples: int = 0
+    """Events of the whole run; of many only the highest of neighbours are among the points."""
+    missed: int = 0
+    """How many of all of them missed the target."""
     points: tuple[Point, ...]
 
 
@@ -73,10 +85,12 @@ class LoadCurvePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """The delays of a node's crashing containers under load."""
+    """The delays of a node's crashing containers under one load."""
 
     node: str
     profile: str
+    stage: str = ""
+    """Name and mix of the stages that it is from, all rounds together."""
     points: tuple[LoadCurvePoint, ...]
 
 
@@ -89,6 +103,8 @@ class StageResult(msgspec.Struct, frozen=True, kw_only=True):
     from_s: float
     to_s: float
     users: dict[str, int] = {}
+    crashing_pods: int = 0
+    """The most pods of it that crash, on all nodes together."""
     figures: dict[str, float | None] = {}
     """By name, the unit in it: restarts_per_s, kubelet_cpu_cores, ... None where nothing tells."""
     intervals: dict[str, Interval] = {}
@@ -159,6 +175,8 @@ class StressResults(msgspec.Struct, frozen=True, kw_only=True):
     totals: dict[str, float] = {}
     """Of the whole run: pods, container_starts, restarts, history_events, ..."""
     environment: dict[str, Any] = {}
+    planned: PlannedRun | None = None
+    """None: the file was written before this was told."""
 
     def row(self, slo: str) -> RowText | None:
         """The text of a verdict's SLO; None for what is no row of a file."""

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from crashloop.report.stress_plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, CurvePlot, Line, Plot
+from crashloop.report.stress_plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, CurvePlot, Line, Plot, curve_title
 from crashloop.report.text import printable
 
 _STYLE = """
 svg { background: #fff; font-family: sans-serif }
 text { font-size: 10px; fill: #57606a } .title { font-size: 12px; fill: #1f2328; font-weight: 600 }
-.y { text-anchor: end } .x, .stage { text-anchor: middle } .stage { font-size: 9px }
+.y { text-anchor: end } .unit { text-anchor: start } .x, .stage { text-anchor: middle } .stage { font-size: 9px }
 .grid { stroke: #d0d7de; stroke-width: .6; fill: none }
 .stage-calm { fill: #57606a; fill-opacity: .06 } .stage-storm, .stage-treatment { fill: #bc4c00; fill-opacity: .10 }
 .stage-baseline { fill: #0550ae; fill-opacity: .09 }
@@ -35,9 +35,11 @@ def plot_svg(plot: Plot, *, name: str) -> Markup:
         *(_x_label(x, label) for x, label in plot.x_ticks),
         *_target(plot),
         *(_line(index, line) for index, line in enumerate(plot.lines)),
+        *_ranges(plot.ranges),
         *_marks(plot.dots),
     ]
-    return _svg(body, title=f"{plot.title} on {plot.node}", told=plot.told, name=name)
+    title = f"{plot.title} on {plot.node}" if plot.node else plot.title
+    return _svg(body, title=title, told=plot.told, name=name)
 
 
 def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
@@ -51,9 +53,9 @@ def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
         *(_x_label(x, label) for x, label in plot.x_ticks),
         f'<path class="range" d="{whole}"/><path class="middle" d="{middle}"/><path class="due" d="{due}"/>',
         *(f'<circle class="half" cx="{_n(each.x)}" cy="{_n(each.p50)}" r="2.2"/>' for each in plot.columns),
-        f'<text class="x" x="{WIDTH // 2}" y="{HEIGHT - 1}">restart</text>',
+        f'<text class="y" x="{LEFT - 5}" y="{HEIGHT - BOTTOM + 13}">restart</text>',
     ]
-    title = f"delays on {plot.curve.node} ({plot.curve.profile}), seconds"
+    title = f"delays on {curve_title(plot.curve)}, seconds"
     return _svg(body, title=title, told=plot.told, name=name)
 
 
@@ -95,7 +97,8 @@ def _target(plot: Plot) -> Iterable[str]:
     if y > TOP:
         yield f'<rect class="beyond" x="{LEFT}" y="{TOP}" width="{width}" height="{_n(y - TOP)}"/>'
     yield f'<path class="target" d="M{LEFT} {_n(y)}h{width}"/>'
-    yield f'<text class="y" x="{WIDTH - RIGHT - 2}" y="{_n(y - 3)}">{_text(label)}</text>'
+    below_stage_names = y - 3 if y > TOP + 12 else y + 11
+    yield f'<text class="unit" x="{LEFT + 3}" y="{_n(below_stage_names)}">{_text(label)}</text>'
 
 
 def _line(index: int, line: Line) -> str:
@@ -104,6 +107,12 @@ def _line(index: int, line: Line) -> str:
     (x, y), *rest = line.path
     path = f"M{_n(x)} {_n(y)}" + "".join(f"L{_n(x)} {_n(y)}" for x, y in rest)
     return f'<path class="line l{index % LINES}" d="{path}"><title>{_text(line.name)}</title></path>'
+
+
+def _ranges(ranges: Iterable[tuple[float, float, float]]) -> Iterable[str]:
+    path = "".join(f"M{_n(x)} {_n(low)}V{_n(high)}" for x, low, high in ranges)
+    if path:
+        yield f'<path class="range" d="{path}"/>'
 
 
 def _marks(dots: Iterable[tuple[float, float, bool]]) -> Iterable[str]:

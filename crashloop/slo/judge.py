@@ -9,6 +9,8 @@ nothing was promised there, or nothing is known. A metric that nothing has is a 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from crashloop.errors import ObservationError
 from crashloop.slo import sentences
 from crashloop.slo.conservation import COUNTER
@@ -42,7 +44,6 @@ def judge(row: SloRow, measured: Measured) -> SloVerdict:
 class _Part(NamedTuple):
     """One window of a row."""
 
-    phase: str
     facts: dict[str, float]
     obstacles: tuple[str, ...]
     """Why nothing is promised in it, or nothing is known of it."""
@@ -97,9 +98,8 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
         obstacles=tuple(dict.fromkeys(obstacle for part in hindered for obstacle in part.obstacles)),
         judged=len(told),
         few=tuple(result for _, result, outcome in each if outcome is None),
-        phase=(shown[0] if shown else parts[0]).phase,
-        judged_in=tuple(part.phase for part in sure),
-        few_in=tuple(part.phase for part, _, outcome in each if outcome is None),
+        phase=shown[1].phase if shown else "",
+        judged_in=tuple(part.results[0].phase for part in sure),
         windows=len(parts),
     )
     found = [result for _, result, _ in each]
@@ -110,11 +110,12 @@ def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
     obstacles = tuple(sentences.broken(row, facts, window.name))
     try:
-        found = tuple(results(row, measured, window))
+        found = results(row, measured, window)
     except ObservationError as missing:
-        return _Part(window.name, facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
+        return _Part(facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
     undecided = (f"Phase {window.name}: {each.undecided}" for each in found if each.undecided)
-    return _Part(window.name, facts, (*obstacles, *undecided), found)
+    in_phase = tuple(msgspec.structs.replace(each, phase=window.name) for each in found)
+    return _Part(facts, (*obstacles, *undecided), in_phase)
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:

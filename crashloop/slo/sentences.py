@@ -34,17 +34,15 @@ class Story(NamedTuple):
     few: Sequence[SliResult]
     """Those with too few."""
     phase: str
-    """Of the window that is shown."""
+    """Of the window that is shown; empty if there is none."""
     judged_in: Sequence[str]
     """Phase of each window in which something was judged."""
-    few_in: Sequence[str]
-    """Phase of each of `few`."""
     windows: int
 
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
-    parts = (_promise, _worst, _budget, _bucket, _too_few, _proven, _obstacles, _undecided)
+    parts = (_promise, _worst, _budget, _bucket, _proven, _too_few, _obstacles, _undecided)
     return " ".join(sentence for part in parts for sentence in part(story))
 
 
@@ -82,7 +80,7 @@ def _too_few(story: Story) -> Iterator[str]:
         most = max(each.samples for each in story.few)
         yield f"{_counted(most, story.row)} {'is' if most == 1 else 'are'} fewer than {needed}."
         return
-    few, all_parts, names = len(story.few), story.judged + len(story.few), tuple(dict.fromkeys(story.few_in))
+    few, all_parts, names = len(story.few), story.judged + len(story.few), tuple(dict.fromkeys(each.phase for each in story.few))
     them = "was" if few == 1 else "were"
     if any(each.group for each in story.few):
         yield f"{few} of {all_parts} groups and phases had fewer than {needed} and {them} not judged."
@@ -129,6 +127,8 @@ def _where(story: Story) -> str:
     """The stretch of the run that was judged; where others were not, the one that is shown is named."""
     if isinstance(story.row.sli, ConservationSli):
         return "the whole run"
+    if not story.phase or (story.shown is None and story.windows > 1):
+        return f"phase {story.row.phase}" if story.row.phase else "every phase"
     if len(story.judged_in) < story.windows or len(set(story.judged_in)) == 1:
         return f"phase {story.phase}"
     return f"every phase, the worst is {story.phase}"

@@ -1,34 +1,53 @@
-"""Curves under load: how long the restarts of each number took on each node, beside what was due. Pure."""
+"""Curves under load: how long the restarts of each number took on each node and in each mix, beside what was due. Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from crashloop.report.stress_results import LoadCurve, LoadCurvePoint
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.types import Lifecycle, Restart
+from crashloop.stress.costing import UNDER_LOAD
+from crashloop.stress.phases import Measurement
 
 MAX_RESTARTS = 30
 """Restarts that are told apart; on a curve with a low maximum the later ones are all alike."""
 MIN_SAMPLES = 2
 
 
-def load_curves(lifecycles: Iterable[Lifecycle], profile_of: Callable[[str], str]) -> tuple[LoadCurve, ...]:
-    """One curve a node whose containers have delays that are known; `profile_of` names a node's kubelet profile."""
-    by_node: defaultdict[str, defaultdict[int, list[Restart]]] = defaultdict(lambda: defaultdict(list))
+def load_curves(
+    lifecycles: Iterable[Lifecycle], stages: Sequence[Measurement], profile_of: Callable[[str], str]
+) -> tuple[LoadCurve, ...]:
+    """One curve for each node and mix of the stages that are a storm; `profile_of` names a node's kubelet profile.
+
+    A pod belongs to the stage by whose end its first exit had come: a stage takes its pods with it. So the restarts from before
+    a stage was measured, while its users came, are part of its curve.
+    """
+    found: defaultdict[tuple[str, str], defaultdict[int, list[Restart]]] = defaultdict(lambda: defaultdict(list))
     for pod in lifecycles:
+        stage = _stage_of(pod, stages)
+        if stage is None or stage.phase.name != UNDER_LOAD:
+            continue
         for each in pod.restarts:
             if each.due_s is not None and each.created_ns is not None and each.number <= MAX_RESTARTS:
-                by_node[pod.node][each.number].append(each)
-    return tuple(
+                found[pod.node, stage.stage.label][each.number].append(each)
+    order = {each.stage.label: index for index, each in reversed(list(enumerate(stages)))}
+    curves = (
         LoadCurve(
             node=node,
             profile=profile_of(node),
+            stage=label,
             points=tuple(
-                _point(number, found) for number, found in sorted(numbers.items()) if len(found) >= MIN_SAMPLES
+                _point(number, restarts) for number, restarts in sorted(numbers.items()) if len(restarts) >= MIN_SAMPLES
             ),
         )
-        for node, numbers in sorted(by_node.items())
+        for (node, label), numbers in sorted(found.items(), key=lambda one: (order[one[0][1]], one[0][0]))
     )
+    return tuple(each for each in curves if each.points)
+
+
+def _stage_of(pod: Lifecycle, stages: Sequence[Measurement]) -> Measurement | None:
+    first_ns = min((each.exited_ns for each in pod.restarts), default=None)
+    return next((each for each in stages if first_ns is not None and first_ns < each.phase.to_ns), None)
 
 
 def _point(number: int, found: list[Restart]) -> LoadCurvePoint:

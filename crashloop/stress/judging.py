@@ -29,9 +29,11 @@ from crashloop.stress.curves import load_curves
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
 from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.latencies import latencies
 from crashloop.stress.order import Order
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.planned import crashing_pods, planned_run
 from crashloop.stress.recorded import read_recorded
 from crashloop.stress.rows import rows_of
 from crashloop.stress.spread import intervals
@@ -40,12 +42,15 @@ from crashloop.stress.timeline import dots, timeline
 WHOLE = "whole run"
 
 
-def judge_run(run: StressDir) -> StressResults:
-    """Judge the whole run anew. Raises UsageError if its plan cannot be read, OSError if its evidence cannot."""
+def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults:
+    """Judge the whole run anew. Raises UsageError if its plan cannot be read, OSError if its evidence cannot.
+
+    `keeps_lifecycles`: write metrics/lifecycles.jsonl; without it the directory is left as it is.
+    """
     plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
     rows = rows_of(plan.profile.slos)
     recorded = read_recorded(run, plan)
-    if run.metrics_dir.exists():
+    if keeps_lifecycles and run.metrics_dir.exists():
         write_lifecycles(run.metrics_dir, recorded.lifecycles)
     scrapes = load_scrapes(run.metrics_dir)
     began = began_ns(marks) or round(info.started.timestamp() * 1e9)
@@ -73,13 +78,14 @@ def judge_run(run: StressDir) -> StressResults:
         verdicts=verdicts,
         rows=tuple(_text(row) for row in rows),
         nodes=tuple(_nodes(plan, hosts)),
-        stages=tuple(_stage(each, scrapes, recorded.lifecycles, began) for each in measured),
+        stages=tuple(_stage(each, plan, scrapes, recorded.lifecycles, began) for each in measured),
         series=(
             *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
             *answers(plan.profile.loads, run.operations(), began_ns=began, ended_ns=ended),
+            *latencies(rows, scrapes, began_ns=began),
         ),
-        dots=dots(recorded.lifecycles, began_ns=began),
-        curves=load_curves(recorded.lifecycles, _profiles(plan, hosts).__getitem__),
+        dots=dots(recorded.lifecycles, rows, began_ns=began),
+        curves=load_curves(recorded.lifecycles, measured, _profiles(plan, hosts).__getitem__),
         comparisons=comparisons(seen, measured),
         arrivals=open_models(plan.profile.loads, run.operations()),
         incidents=tuple(
@@ -88,6 +94,7 @@ def judge_run(run: StressDir) -> StressResults:
         costs=run_costs(plan, measured, of_stages),
         totals=_totals(recorded.lifecycles, recorded.events),
         environment=_environment(run),
+        planned=planned_run(plan, measured, hosts),
     )
 
 
@@ -99,7 +106,7 @@ def _judged(rows: Iterable[SloRow], of_stages: Measured, *, whole: tuple[int, in
 
 
 def _stage(
-    measured: Measurement, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], began: int
+    measured: Measurement, plan: StressPlan, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], began: int
 ) -> StageResult:
     stage, phase = measured.stage, measured.phase
     return StageResult(
@@ -109,6 +116,7 @@ def _stage(
         from_s=round((phase.from_ns - began) / 1e9, 2),
         to_s=round((phase.to_ns - began) / 1e9, 2),
         users={name: int(count) for name, count in stage.users.items()},
+        crashing_pods=crashing_pods(stage, plan.profile.loads),
         figures=figures(phase, scrapes, lifecycles),
         intervals=intervals(phase, scrapes, lifecycles),
     )

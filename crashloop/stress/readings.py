@@ -42,7 +42,10 @@ def highest(
 def along(
     scrapes: Scrapes, metric: str, selects: Selector = lambda _: True
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Growth a second of a counter from scrape to scrape: when each step ended (UTC ns), and its rate."""
+    """Growth a second of a counter from scrape to scrape: when each step ended (UTC ns), and its rate.
+
+    Scrapes less than half an interval after the one before are added to it: one that was late makes no peak.
+    """
     times = np.asarray(scrapes.t_ns, dtype=np.int64)
     window = window_of(scrapes, int(times[0]), int(times[-1])) if len(times) > 1 else None
     if window is None:
@@ -50,8 +53,20 @@ def along(
     steps = np.zeros(len(times) - 1)
     for growth in growths(scrapes, metric, window, selects):
         steps += growth.steps
-    spans_s = np.maximum(np.diff(times) / 1e9, 1e-3)
-    return times[1:], steps / spans_s
+    ends = _apart(times, scrapes.source.interval_s / 2 * 1e9)
+    if len(ends) < 2:
+        return times[:0], np.zeros(0)
+    grown = np.diff(np.concatenate(([0.0], np.cumsum(steps)))[ends])
+    return times[ends][1:], grown / (np.diff(times[ends]) / 1e9)
+
+
+def _apart(times: NDArray[np.int64], least_ns: float) -> NDArray[np.int64]:
+    """Indices of times that are at least so far from the one before; the first is among them."""
+    kept = [0]
+    for index in range(1, len(times)):
+        if times[index] - times[kept[-1]] >= least_ns:
+            kept.append(index)
+    return np.asarray(kept, dtype=np.int64)
 
 
 def labelled(**wanted: str) -> Selector:

@@ -1,21 +1,39 @@
 """The load along time: lines and dots of the report. Pure. Times are seconds since the load began."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.report.stress_results import Dots, Point, Series
 from crashloop.slo.events import SAMPLES
+from crashloop.slo.rows import SloRow, Target
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle
 from crashloop.stress.readings import along, labelled, restart_times_ns
 
 BIN_S = 5.0
 MAX_POINTS = 400
-"""Points of a line, and dots of a kind; beyond it bins are widened, and dots thinned out evenly."""
-STARTUP_TARGET_S = 5.0
-"""kubernetes/community sig-scalability/slos/pod_startup_latency.md."""
+"""Points of a line, and dots of a kind. Beyond it bins are widened, and of neighbouring dots or scrapes the highest is shown:
+what is worst is never left out, so that more of what is drawn is bad than of all there is."""
+
+
+class _Kind(NamedTuple):
+    """Single events that are shown as dots."""
+
+    name: str
+    of: str
+    """A name of crashloop.slo.events.SAMPLES."""
+    group: str
+    slo: str
+    """The row whose target is drawn."""
+
+
+DOTS = (
+    _Kind("start-up of healthy pods", "pod-startup", "healthy", "pod-startup-latency"),
+    _Kind("restart lateness", "restart-lateness", "crasher", "restart-lateness"),
+)
 
 
 def timeline(
@@ -25,24 +43,39 @@ def timeline(
     return tuple(each for each in (*_events(lifecycles, began_ns, ended_ns), *_rates(scrapes, began_ns)) if each.points)
 
 
-def dots(lifecycles: Sequence[Lifecycle], *, began_ns: int) -> tuple[Dots, ...]:
-    """Start-up of each healthy pod, and lateness of each restart, by node."""
+def dots(lifecycles: Sequence[Lifecycle], rows: Iterable[SloRow], *, began_ns: int) -> tuple[Dots, ...]:
+    """Start-up of each healthy pod, and lateness of each restart, by node, with the target of the row about them."""
+    targets = {row.id: row.target for row in rows}
     found = []
-    for name, kind, groups, target in (
-        ("start-up of healthy pods", "pod-startup", ("healthy",), STARTUP_TARGET_S),
-        ("restart lateness", "restart-lateness", ("crasher",), None),
-    ):
+    for kind in DOTS:
         for node in _nodes(lifecycles):
-            pods = [pod for pod in lifecycles if pod.node == node and pod.group in groups]
-            points = sorted(
-                ((event.t_ns - began_ns) / 1e9, event.value)
-                for pod in pods
-                for event in SAMPLES[kind].events(pod)
-                if event.value is not None
-            )
-            if points:
-                found.append(Dots(name=name, node=node, unit="s", target=target, points=_thinned(points)))
+            pods = [pod for pod in lifecycles if pod.node == node and pod.group == kind.group]
+            each = _dots(kind, node, pods, targets.get(kind.slo), began_ns)
+            if each.points:
+                found.append(each)
     return tuple(found)
+
+
+def _dots(kind: _Kind, node: str, pods: Iterable[Lifecycle], target: Target | None, began_ns: int) -> Dots:
+    """What is still open is shown, and missed, if it has taken longer than the target by now; otherwise it is neither."""
+    points, missed = [], 0
+    for pod in pods:
+        for event in SAMPLES[kind.of].events(pod):
+            value = event.at_least if event.value is None else event.value
+            misses = target is not None and value is not None and not target.keeps(value)
+            if value is not None and (event.value is not None or misses):
+                points.append(((event.t_ns - began_ns) / 1e9, value))
+                missed += misses
+    return Dots(
+        name=kind.name,
+        node=node,
+        unit="s",
+        target=None if target is None else target.bound,
+        slo="" if target is None else kind.slo,
+        samples=len(points),
+        missed=missed,
+        points=_thinned(sorted(points)),
+    )
 
 
 def _events(lifecycles: Sequence[Lifecycle], began_ns: int, ended_ns: int) -> Iterator[Series]:

@@ -8,12 +8,13 @@ from crashloop.slo.types import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.curves import load_curves
+from crashloop.stress.latencies import latencies
 from crashloop.stress.loads import Churn, Crash
-from crashloop.stress.phases import measurements
+from crashloop.stress.phases import Measurement, measurements
 from crashloop.stress.profile import Stage, StressNode
 from crashloop.stress.readings import along, highest, labelled, per_second, restart_times_ns, within
 from crashloop.stress.timeline import MAX_POINTS, dots, timeline
-from suites.selftest.slo_kit import crasher, ns, restart, scrapes
+from suites.selftest.slo_kit import Values, crasher, ns, phase, restart, row, scrapes
 from suites.selftest.stress_kit import MAX_1S, marks, plan
 
 CPU = "component_cpu_seconds_total"
@@ -48,6 +49,13 @@ def test_a_rate_is_that_from_scrape_to_scrape() -> None:
     assert rates.tolist() == [0.5, 1.0]
 
 
+def test_a_scrape_right_after_a_late_one_makes_no_peak() -> None:
+    source = scrapes([0, 9.99, 10, 15], {cpu("kubelet"): (0, 5, 6, 10)})
+    times, rates = along(source, CPU)
+    assert times.tolist() == [ns(9.99), ns(15)]
+    assert rates.tolist() == pytest.approx([5 / 9.99, 5 / 5.01])
+
+
 def test_restarts_are_counted_when_they_came() -> None:
     pods = [crasher(restart(1, 1), restart(8, None)), crasher(restart(2, 3), node="node-2")]
     assert within(restart_times_ns(pods), ns(0), ns(10)) == 2
@@ -61,23 +69,97 @@ def test_the_timeline_counts_restarts_and_pods_in_steps() -> None:
     assert [value for _, value in lines["pods"].points] == [0, 1, 1, 0, 0]
 
 
-def test_dots_are_thinned_but_the_worst_stays() -> None:
-    pods = [healthy(at / 10, 9.0 if at == 777 else 1.0) for at in range(4 * MAX_POINTS)]
-    (shown,) = dots(pods, began_ns=ns(0))
+START_UP = row(
+    {"kind": "samples", "of": "pod-startup"}, {"at_most": 4, "unit": "s"}, percentile=99, id="pod-startup-latency"
+)
+
+
+def test_dots_are_thinned_but_the_worst_stays_and_all_are_counted() -> None:
+    pods = [healthy(at / 10, 9.0 if at % 7 == 0 else 1.0) for at in range(4 * MAX_POINTS)]
+    (shown,) = dots(pods, [START_UP], began_ns=ns(0))
     assert len(shown.points) == MAX_POINTS
+    assert (shown.samples, shown.missed) == (4 * MAX_POINTS, sum(1 for at in range(4 * MAX_POINTS) if at % 7 == 0))
     assert max(value for _, value in shown.points) == pytest.approx(9.0)
+
+
+def test_the_target_of_dots_is_that_of_the_row_about_them() -> None:
+    (drawn,) = dots([healthy(1, 4.5)], [START_UP], began_ns=ns(0))
+    assert (drawn.target, drawn.slo, drawn.missed) == (4, "pod-startup-latency", 1)
+    (bare,) = dots([healthy(1, 4.5)], [], began_ns=ns(0))
+    assert (bare.target, bare.slo, bare.missed) == (None, "", 0)
+
+
+def test_what_is_still_open_misses_its_target_once_it_has_taken_longer() -> None:
+    def never(asked_s: float) -> Lifecycle:
+        return Lifecycle(pod="h", uid="u", node="node-1", group="healthy", asked_ns=ns(asked_s), seen_until_ns=ns(30))
+
+    (shown,) = dots([healthy(1, 1), never(10), never(28)], [START_UP], began_ns=ns(0))
+    assert shown.points == ((1.0, 1.0), (10.0, 20.0))
+    assert (shown.samples, shown.missed) == (2, 1)
+
+
+def test_latency_along_time_is_the_percentile_of_all_calls_between_two_scrapes() -> None:
+    metric = "apiserver_request_sli_duration_seconds"
+    rule = row(
+        {"kind": "histogram", "source": "apiserver", "metric": metric, "where": {"verb": ["POST"]}},
+        {"at_most": 1, "unit": "s"},
+        percentile=99,
+        id="api-call-latency-mutating",
+    )
+    values: Values = {
+        (f"{metric}_bucket", (("le", "1"), ("resource", "pods"), ("verb", "POST"))): (0, 10, 10, 10),
+        (f"{metric}_bucket", (("le", "5"), ("resource", "pods"), ("verb", "POST"))): (0, 10, 10, 12),
+        (f"{metric}_bucket", (("le", "+Inf"), ("resource", "pods"), ("verb", "POST"))): (0, 10, 10, 12),
+        (f"{metric}_bucket", (("le", "+Inf"), ("resource", "pods"), ("verb", "GET"))): (0, 99, 99, 99),
+    }
+    source = scrapes([0, 5, 10, 15], values, source="apiserver", node="")
+    (line,) = latencies([rule, START_UP], [source], began_ns=ns(0))
+    assert (line.name, line.target, line.slo) == ("latency: p99 of mutating API calls", 1, "api-call-latency-mutating")
+    assert line.points == ((5.0, 1.0), (15.0, 5.0))
 
 
 def numbered(number: int, took_s: float, due_s: float) -> Lifecycle:
     return crasher(msgspec.structs.replace(restart(1, took_s, due_s=due_s), number=number), pod=f"p{number}-{took_s}")
 
 
+def stormed(*mixes: str, each_s: float = 10, node: str = "storm") -> tuple[Measurement, ...]:
+    """Stages that follow each other: a baseline, then one storm a mix."""
+    stages = (
+        Stage(name="baseline", duration_s=each_s),
+        *(Stage(name="storm", duration_s=each_s, mix=mix) for mix in mixes),
+    )
+    return tuple(
+        Measurement(
+            index=index,
+            stage=stage,
+            phase=phase(each_s * index, each_s * (index + 1), stage.name),
+            users=0,
+            whole=True,
+        )
+        for index, stage in enumerate(stages)
+    )
+
+
 def test_a_curve_under_load_has_a_point_for_each_restart_that_came_often_enough() -> None:
     pods = [numbered(1, took, 0) for took in (0.1, 0.2, 0.9)] + [numbered(2, took, 1) for took in (1.1, 1.3)]
-    (curve,) = load_curves([*pods, numbered(3, 1.5, 1)], lambda node: f"profile of {node}")
-    assert curve.profile == "profile of node-1"
+    (storm,) = stormed("", each_s=100)[1:]
+    (curve,) = load_curves([*pods, numbered(3, 1.5, 1)], [storm], lambda node: f"profile of {node}")
+    assert (curve.profile, curve.stage) == ("profile of node-1", "storm")
     assert [(each.restart, each.due_s, each.samples) for each in curve.points] == [(1, 0, 3), (2, 1, 2)]
     assert [curve.points[0].lowest_s, curve.points[0].p50_s, curve.points[0].highest_s] == [0.1, 0.2, 0.9]
+
+
+def test_curves_of_different_loads_are_not_mixed_and_those_of_one_load_are_pooled() -> None:
+    stages = stormed("5 pods", "10 pods", "5 pods")
+    pods = [
+        crasher(restart(at_s, took_s), restart(at_s, took_s), pod=f"p{at_s}")
+        for at_s, took_s in ((5, 9.0), (15, 1.5), (25, 2.5), (35, 1.7))
+    ]
+    found = load_curves([*pods, crasher(restart(99, 1), restart(99, 1))], stages, {"node-1": "max-1s"}.__getitem__)
+    assert [(each.stage, each.points[0].samples, each.points[0].highest_s) for each in found] == [
+        ("storm, 5 pods", 4, 1.7),
+        ("storm, 10 pods", 2, 2.5),
+    ]
 
 
 NODES = (

@@ -1,0 +1,49 @@
+"""What a stress run was to put on its nodes, as its report shows it."""
+
+import msgspec
+
+
+class PlannedLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """One load."""
+
+    name: str
+    kind: str
+    node: str
+    user: str
+    """What one user of it is, in words."""
+    users: str
+    """How many in which stages, in words."""
+
+
+class PlannedStage(msgspec.Struct, frozen=True, kw_only=True):
+    """One stage, rounds spelled out."""
+
+    label: str
+    """Name and mix."""
+    arm: str = ""
+    duration_s: float
+    measured_s: float | None = None
+    """How long it was measured; None: not at all."""
+    users: dict[str, int]
+    """By load."""
+    spawn_per_s: float
+    settle_s: float
+
+    @property
+    def users_text(self) -> str:
+        """`1 healthy, 110 crashers`."""
+        return ", ".join(f"{count} {name}" for name, count in self.users.items())
+
+
+class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was decided before the load began."""
+
+    loads: tuple[PlannedLoad, ...]
+    stages: tuple[PlannedStage, ...]
+    rounds: int = 1
+    scrape_every_s: float
+    workers: int = 0
+    """Workers of the load generator besides its master; 0: one process."""
+    host_cores: int
+    disturbances: tuple[str, ...] = ()
+    """In words."""
