@@ -8,7 +8,7 @@ from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
 from crashloop.history.statuses import ContainerReport, StatusReport
-from crashloop.model.backoff import dues
+from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
 from crashloop.model.lives import CounterLost, Lived, Observed
 from crashloop.slo.types import Lifecycle, Restart, RestartAll
@@ -83,6 +83,7 @@ def lifecycle(
         group=group,
         has_init=has_init,
         asked_ns=pod.created.utc_ns if pod.created else None,
+        seen_ns=pod.statuses[0].t_ns if pod.statuses else None,
         started_ns=_first(pod.statuses, _has_started),
         ready_ns=_first(pod.statuses, lambda each: each.ready),
         failed_ns=next((each.t_ns for each in pod.statuses if each.phase == "Failed"), None),
@@ -128,7 +129,7 @@ def _restarts(
 
     Exits whose clock cannot be brought to UTC are left out.
     """
-    due_s = _dues_s(instances, promise) if promise else {}
+    due = _dues(instances, promise) if promise else {}
     for number, exited in enumerate(instances, start=1):
         exited_ns = _utc_ns(exited.exit)
         if exited_ns is None:
@@ -144,7 +145,8 @@ def _restarts(
             exit_code=exited.exit_code,
             created_ns=_utc_ns(following.created) if following else None,
             started_ns=_utc_ns(following.start) if following else None,
-            due_s=due_s.get(number),
+            due_s=due[number].delay_s if number in due else None,
+            due_at_most_s=_longest_s(due[number]) if number in due else None,
             expected=expected,
         )
 
@@ -163,8 +165,8 @@ def _finals_ns(ran: Mapping[str, Sequence[Instance]], asked: _Asked) -> Iterator
                 yield exited_ns
 
 
-def _dues_s(instances: Sequence[Instance], promise: Promise) -> dict[int, float]:
-    """The delay due before each restart, by its number, as far as every life before it is known."""
+def _dues(instances: Sequence[Instance], promise: Promise) -> dict[int, Due]:
+    """What is due before each restart, by its number, as far as every life before it is known."""
     lives: list[Observed] = []
     before_ns: int | None = None
     for each in instances:
@@ -177,7 +179,13 @@ def _dues_s(instances: Sequence[Instance], promise: Promise) -> dict[int, float]
         lives.append(Lived(began_ns / 1e9, ended_ns / 1e9))
         before_ns = ended_ns
     found = dues(promise.curve, lives, version=promise.version, mode=promise.mode)
-    return {due.restart: due.delay_s for due in found}
+    return {due.restart: due for due in found}
+
+
+def _longest_s(due: Due) -> float | None:
+    """The longest delay that may be due, if it is not the shortest."""
+    longest_s = max(each.delay_s for each in due.windows)
+    return longest_s if longest_s > due.delay_s else None
 
 
 def _restarts_all(ran: dict[str, tuple[Instance, ...]], triggers: Decides) -> Iterator[RestartAll]:

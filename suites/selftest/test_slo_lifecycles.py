@@ -23,7 +23,7 @@ def only(history: History, promise: Promise | None = MAX_2S) -> Lifecycle:
 def test_a_good_history_as_a_lifecycle() -> None:
     pod = only(good())
     assert (pod.pod, pod.node, pod.group, pod.asked_ns) == ("crashing", "node-1", "crasher", ZERO_NS)
-    assert pod.started_ns == ns(0.5 + 0.3)
+    assert pod.seen_ns == pod.started_ns == ns(0.5 + 0.3)
     assert pod.startup_s == pytest.approx(0.8)
     assert pod.starts_ns == {"app": (ns(0.5), ns(2.0), ns(5.3), ns(8.6))}
     assert pod.restart_counts == {"app": 3}
@@ -50,6 +50,13 @@ def test_a_kubelet_that_was_started_anew_has_forgotten_what_was_due() -> None:
     assert [each.due_s for each in only(good(), promise=lost).restarts] == [0.0, 1.0, 2.0]
     kept = Promise(curve=Curve(2.0, 8.0), version=MAX_2S.version)
     assert [each.due_s for each in only(good(), promise=kept).restarts] == [0.0, 2.0, 4.0]
+
+
+def test_where_the_evidence_cannot_tell_which_delay_is_due_the_longest_is_kept_too() -> None:
+    # A run of 600 s drops the counter; this one was attempted up to a second before it was created.
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1), (5.3, 604.7, 1), (615, None, 0)).ends(620)
+    pod = only(history, Promise(curve=Curve(2.0, 8.0), version=MAX_2S.version))
+    assert [(each.due_s, each.due_at_most_s) for each in pod.restarts] == [(0.0, None), (2.0, None), (0.0, 4.0)]
 
 
 def test_a_restart_that_has_not_come_is_open_until_the_recording_ends() -> None:
