@@ -1,7 +1,9 @@
 """Open models: how many arrivals were intended, and what became of them. Pure."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,20 +11,96 @@ from crashloop.report.stress_results import OpenModel, Series
 from crashloop.slo.estimates import percentile_of
 from crashloop.stress.loads import AnyLoad, Churn, Demand, Jobs
 from crashloop.stress.order import Operation
+from crashloop.stress.phases import Measurement
 
 BIN_S = 5.0
+CREATED_WITHIN_S = 30.0
+"""How long a request of a load waits for its answer (load/api.py)."""
 
+_Open = Churn | Jobs | Demand
 _ARRIVES_BY: dict[type, str] = {Churn: "create", Jobs: "create", Demand: "request"}
 
 
-def open_models(loads: Mapping[str, AnyLoad], operations: Iterable[Operation]) -> tuple[OpenModel, ...]:
-    """One for each load of an open model that had any arrival."""
-    arrivals: defaultdict[str, list[Operation]] = defaultdict(list)
+class Asked(NamedTuple):
+    """Arrivals of one load that were intended while a stage was measured."""
+
+    load: str
+    stage: Measurement
+    by_rate: int
+    """As many as the rate asks for."""
+    logged: int
+    """Made, dropped or failed."""
+    least: int
+    """As many as must have been logged, since requests on their way at the end of the stage are not."""
+
+
+def open_models(
+    loads: Mapping[str, AnyLoad], operations: Iterable[Operation], measured: Iterable[Measurement] = ()
+) -> tuple[OpenModel, ...]:
+    """One for each load of an open model. What the rate asks for while a stage is measured is intended, logged or not."""
+    arrivals = _arrivals(loads, operations)
+    unlogged: Counter[str] = Counter()
+    for each in _asked(loads, arrivals, measured):
+        unlogged[each.load] += max(0, each.by_rate - each.logged)
+    names = sorted({*arrivals, *(name for name, missing in unlogged.items() if missing)})
+    return tuple(_model(name, arrivals[name], unlogged[name]) for name in names)
+
+
+def asked(
+    loads: Mapping[str, AnyLoad], operations: Iterable[Operation], measured: Iterable[Measurement]
+) -> Iterator[Asked]:
+    """What the rates of open models ask for in each stage, and what was logged of it."""
+    return _asked(loads, _arrivals(loads, operations), measured)
+
+
+def _arrivals(loads: Mapping[str, AnyLoad], operations: Iterable[Operation]) -> defaultdict[str, list[Operation]]:
+    found: defaultdict[str, list[Operation]] = defaultdict(list)
     for each in operations:
         load = loads.get(each.load)
         if load is not None and each.intended_ns is not None and each.what in ("dropped", _ARRIVES_BY.get(type(load))):
-            arrivals[each.load].append(each)
-    return tuple(_model(name, found) for name, found in sorted(arrivals.items()))
+            found[each.load].append(each)
+    return found
+
+
+def _asked(
+    loads: Mapping[str, AnyLoad], arrivals: Mapping[str, Sequence[Operation]], measured: Iterable[Measurement]
+) -> Iterator[Asked]:
+    for stage in measured:
+        for name, users in stage.stage.users.items():
+            load = loads[name]
+            if isinstance(load, Churn | Jobs | Demand):
+                yield _asked_of(name, load, int(users), stage, arrivals.get(name, ()))
+
+
+def _asked_of(name: str, load: _Open, users: int, stage: Measurement, arrivals: Sequence[Operation]) -> Asked:
+    from_ns, to_ns = stage.phase.from_ns, stage.phase.to_ns
+    intended = sorted(each.intended_ns for each in arrivals if each.intended_ns is not None)
+    came_ns = from_ns if stage.came_ns is None else stage.came_ns
+    first_ns = next((t_ns for t_ns in intended if t_ns >= came_ns), from_ns)
+    # The first arrival is one interval after its user's coming, from which bursts are counted.
+    began_ns = min(from_ns, first_ns - round(1e9 / load.rate_per_s))
+    on_its_way_ns = round(1e9 * (load.timeout_s if isinstance(load, Demand) else CREATED_WITHIN_S))
+    by_rate = users * _due(load, began_ns, from_ns, to_ns)
+    answered = users * _due(load, began_ns, from_ns, to_ns - on_its_way_ns)
+    return Asked(
+        load=name,
+        stage=stage,
+        by_rate=by_rate,
+        logged=sum(1 for t_ns in intended if from_ns <= t_ns < to_ns),
+        least=max(answered, by_rate - users * load.in_flight),
+    )
+
+
+def _due(load: _Open, began_ns: int, from_ns: int, to_ns: int) -> int:
+    """Arrivals of one user that are due in a stretch, wherever between two of them it begins."""
+    seconds = max(0.0, (to_ns - from_ns) / 1e9)
+    burst = load.burst if isinstance(load, Demand) else None
+    more = 0.0
+    if burst is not None:
+        begin_ns = began_ns + round(1e9 * burst.after_s)
+        inside_ns = min(to_ns, begin_ns + round(1e9 * burst.for_s)) - max(from_ns, begin_ns)
+        more = (burst.rate_per_s - load.rate_per_s) * max(0, inside_ns) / 1e9
+    return max(0, math.floor(load.rate_per_s * seconds + more))
 
 
 def answers(
@@ -46,12 +124,12 @@ def answers(
     )
 
 
-def _model(load: str, arrivals: list[Operation]) -> OpenModel:
+def _model(load: str, arrivals: Sequence[Operation], unlogged: int) -> OpenModel:
     sent = [each for each in arrivals if each.what != "dropped"]
     late_s = [(each.sent_ns - (each.intended_ns or 0)) / 1e9 for each in sent]
     return OpenModel(
         load=load,
-        intended=len(arrivals),
+        intended=len(arrivals) + unlogged,
         made=sum(1 for each in sent if not each.error),
         dropped=len(arrivals) - len(sent),
         failed=sum(1 for each in sent if each.error),

@@ -60,7 +60,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     of_stages = Measured(
         phases=tuple(each.phase for each in measured), scrapes=tuple(scrapes), lifecycles=tuple(recorded.lifecycles)
     )
-    verdicts = (*checks(plan, measured, recorded, incidents), *_judged(rows, of_stages, whole=(began, ended)))
+    verdicts = (*checks(plan, measured, recorded, incidents, scrapes), *_judged(rows, of_stages, whole=(began, ended)))
     outcome = outcome_of(verdicts)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
     seen = Seen(plan, hosts, scrapes, recorded.lifecycles)
@@ -87,7 +87,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         dots=dots(recorded.lifecycles, rows, began_ns=began),
         curves=load_curves(recorded.lifecycles, measured, _profiles(plan, hosts).__getitem__),
         comparisons=comparisons(seen, measured),
-        arrivals=open_models(plan.profile.loads, run.operations()),
+        arrivals=open_models(plan.profile.loads, recorded.operations, measured),
         incidents=tuple(
             f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
         ),

@@ -1,11 +1,11 @@
 """What a stress run has recorded, read from its directory: every pod as a lifecycle, and what its history lacks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from crashloop.history.event import Channel
-from crashloop.history.recording import Recording
+from crashloop.history.recording import Gap, Recording
 from crashloop.history.reduction import read_recording
 from crashloop.model.config import Curve, effective_curve
 from crashloop.model.gates import effective_gates, kubelet_version
@@ -16,34 +16,59 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.folder import StressDir
-from crashloop.stress.loads import AnyLoad, group, has_known_delays, load_of
+from crashloop.stress.loads import AnyLoad, Jobs, Rollout, group, has_known_delays, load_of
+from crashloop.stress.order import Operation
 from crashloop.stress.plan import StressPlan
 
 
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What else the history of a pod tells of the time in which something did not happen to it. UTC nanoseconds."""
+
+    unheard_ns: tuple[tuple[int, int], ...] = ()
+    """Stretches of which events of the runtime may be lost."""
+    damaged: bool = False
+    """Whether lines of the history cannot be read."""
+    kubelet_started_ns: tuple[int, ...] = ()
+    """When the kubelet of its node was started anew."""
+
+
 class Recorded(msgspec.Struct, kw_only=True):
-    """All pods of a run."""
+    """All pods of a run, and what the load did to them."""
 
     lifecycles: tuple[Lifecycle, ...]
     lacking: tuple[str, ...]
     """What histories lack, one sentence each."""
     events: int
     """Lines of all histories."""
+    operations: tuple[Operation, ...] = ()
+    circumstances: dict[str, Circumstances] = {}
+    """By the pod's name."""
 
 
 def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
     """Read every history of the run. Raises OSError if one cannot be read."""
-    deletions_ns = {each.pod: each.sent_ns for each in run.operations() if each.what == "delete"}
+    operations = tuple(run.operations())
+    deletions_ns = _deletions_ns(operations)
     found: list[Lifecycle] = []
     lacking: list[str] = []
+    circumstances: dict[str, Circumstances] = {}
     events = 0
     for path in sorted(run.history_dir.glob("*.jsonl")):
         with path.open("rb") as lines:
             recording = read_recording(lines)
         load = plan.profile.loads[load_of(path.stem, tuple(plan.profile.loads)) or ""]
-        found.extend(_seen_until(each, deletions_ns) for each in lifecycles_of(recording, load, plan))
+        asked_ns = next((deletions_ns[name] for name in owners(load, path.stem) if name in deletions_ns), None)
+        found.extend(_seen_until(each, asked_ns) for each in lifecycles_of(recording, load, plan))
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
+        circumstances[path.stem] = circumstances_of(recording)
         events += recording.events
-    return Recorded(lifecycles=tuple(found), lacking=tuple(lacking), events=events)
+    return Recorded(
+        lifecycles=tuple(found),
+        lacking=tuple(lacking),
+        events=events,
+        operations=operations,
+        circumstances=circumstances,
+    )
 
 
 def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tuple[Lifecycle, ...]:
@@ -60,25 +85,60 @@ def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tupl
     )
 
 
-def _seen_until(pod: Lifecycle, deletions_ns: Mapping[str, int]) -> Lifecycle:
-    """Nothing is due any more once a pod's deletion was asked for."""
-    asked_ns = deletions_ns.get(pod.pod)
+def _deletions_ns(operations: Iterable[Operation]) -> dict[str, int]:
+    """When the deletion of each object was first asked for."""
+    found: dict[str, int] = {}
+    for each in operations:
+        if each.what == "delete":
+            found.setdefault(each.pod, each.sent_ns)
+    return found
+
+
+def _seen_until(pod: Lifecycle, asked_ns: int | None) -> Lifecycle:
+    """Nothing is due any more once the deletion of a pod, or of the object that has made it, was asked for."""
     if asked_ns is None:
         return pod
     until_ns = asked_ns if pod.seen_until_ns is None else min(asked_ns, pod.seen_until_ns)
     return msgspec.structs.replace(pod, seen_until_ns=until_ns)
 
 
+def owners(load: AnyLoad, pod: str) -> tuple[str, ...]:
+    """Names of the objects that a load may have made for a pod: the pod itself, its Job, its Deployment."""
+    if not isinstance(load, Jobs | Rollout):
+        return (pod,)
+    job = pod.rpartition("-")[0]
+    return (job, job.rpartition("-")[0])
+
+
+def circumstances_of(recording: Recording) -> Circumstances:
+    """What a history tells besides the lives of its pod."""
+    return Circumstances(
+        unheard_ns=tuple((gap.from_ns, gap.to_ns) for gap in recording.gaps if _may_hide_restarts(gap)),
+        damaged=bool(recording.broken),
+        kubelet_started_ns=_kubelet_started_ns(recording),
+    )
+
+
 def shortcomings(recording: Recording) -> Iterator[str]:
     """Why a history may not tell of every restart."""
     yield from (f"line {damage.line}: {damage.problem}" for damage in recording.broken)
-    for lost in (gap for gap in recording.gaps if gap.lost and gap.channel == Channel.RUNTIME):
+    for lost in filter(_may_hide_restarts, recording.gaps):
         yield f"the runtime was not heard for {(lost.to_ns - lost.from_ns) / 1e9:.1f} s ({lost.reason})"
     for pod in recording.pods:
         for container, instances in pod.containers.items():
             unseen = sum(1 for each in instances[:-1] if each.start is None or each.exit is None)
             if unseen:
                 yield f"start or exit of {unseen} instances of {container!r} was not seen"
+
+
+def _may_hide_restarts(gap: Gap) -> bool:
+    return gap.lost and gap.channel == Channel.RUNTIME
+
+
+def _kubelet_started_ns(recording: Recording) -> tuple[int, ...]:
+    """When the kubelet was started anew; the first report is of the one that was there."""
+    starts = (node.data.kubelet_started_ns for node in recording.nodes[1:])
+    return tuple(started_ns for started_ns in starts if started_ns is not None)
 
 
 class _Decided:
@@ -107,9 +167,8 @@ def _promise(
     curve = effective_curve(kubelet, version)
     if not has_known_delays(load) or not isinstance(curve, Curve):
         return None
-    restarts = (node.data.kubelet_started_ns for node in recording.nodes[1:])
     return Promise(
         curve=curve,
         version=kubelet_version(kubelet, version),
-        counter_lost_ns=tuple(started_ns for started_ns in restarts if started_ns is not None),
+        counter_lost_ns=_kubelet_started_ns(recording),
     )

@@ -1,12 +1,13 @@
 """A stress run made up by hand: a directory as a run leaves it behind. Times are seconds since the load began."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from crashloop.history.event import Channel, Kind
 from crashloop.rundir import RunInfo
 from crashloop.slo.exposition import Series
 from crashloop.slo.scrape_lines import Differences, to_line
@@ -106,10 +107,13 @@ class Folder:
         self._append(self.run.incidents_jsonl, [Incident(t_ns=ns(at_s), cause=cause, sentence=sentence)])
 
     def pod(self, name: str, *lives: tuple[float, float | None, int], ends_s: float = 90.0) -> History:
-        """The history of a pod; `write` puts it into the run."""
+        """The history of a pod that is made half a second before it starts; `write` puts it into the run."""
         load = self.plan.profile.loads[name.partition("-")[0]]
         scenario = scenario_of(load, name, profile=self.plan.kubelet(load.node).name)
-        return History(scenario).lives("app", *lives, journal=False).ends(ends_s)
+        made_s = lives[0][0] - 0.5 if lives else 0.0
+        history = History(scenario).without(Kind.CREATED)
+        history.add(made_s, Channel.API, Kind.CREATED, {"pod": {}}, pod=True).status(made_s + 0.05, {}, phase="Pending")
+        return history.lives("app", *lives, journal=False).ends(ends_s)
 
     def write(self, history: History) -> None:
         self.run.history(history.scenario.name).write_bytes(b"".join(history.lines()))
@@ -169,6 +173,16 @@ def crashing(
     return [*lives, (at_s, None if last_runs else at_s + ran_s, 1)]
 
 
+def arrivals(seconds: Iterable[int], *, load: str = "healthy", first: int = 0) -> list[Operation]:
+    """Pods of an open model that were made as intended, one at each of these seconds."""
+    return [
+        Operation(
+            load=load, what="create", pod=f"{load}-0-{number}", intended_ns=ns(at_s), sent_ns=ns(at_s + 0.01), code=201
+        )
+        for number, at_s in enumerate(seconds, start=first)
+    ]
+
+
 def example_run(root: Path) -> Folder:
     """A run in which all went as planned: two pods crash for a minute at a maximum of 1 s."""
     folder = Folder(root, plan())
@@ -177,13 +191,7 @@ def example_run(root: Path) -> Folder:
         waits = [0.3, *([1.4 + 0.1 * number] * 20)]
         history = folder.pod(f"crashers-0-{number}", *crashing(25.0 + number, *waits))
         folder.write(history)
-    folder.operations(
-        Operation(load="healthy", what="create", pod="healthy-0-0", intended_ns=ns(3), sent_ns=ns(3.01), code=201),
-        Operation(load="healthy", what="dropped", intended_ns=ns(4), sent_ns=ns(4)),
-        Operation(
-            load="healthy", what="create", pod="healthy-0-1", intended_ns=ns(5), sent_ns=ns(5.2), error="no answer"
-        ),
-    )
+    folder.operations(*arrivals(range(2, 23)), *arrivals(range(25, 87), first=21))
     times = [0, 24, 26, 56, 86, 90]
     folder.scrape(
         "kubelet",

@@ -1,44 +1,16 @@
-"""What a stress run is judged by besides rows: whether it was the run that was planned, and whether it saw everything."""
+"""What a stress run is judged by besides rows: whether it saw everything, came too early, left something."""
+
+import msgspec
 
 from crashloop.slo.types import Lifecycle
-from crashloop.stress.checks import evidence_complete, load_as_planned, no_early_restart, nothing_left
+from crashloop.stress.checks import checks, evidence_complete, no_early_restart, nothing_left
 from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.phases import measurements
+from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Rollout
+from crashloop.stress.profile import Stage
 from crashloop.stress.recorded import Recorded
 from crashloop.verdict import Outcome
-from suites.selftest.histories import ns
 from suites.selftest.slo_kit import crasher, restart
-from suites.selftest.stress_kit import MARKS, marks, plan
-
-
-def test_stages_that_were_measured_to_their_end_were_the_load_as_planned() -> None:
-    verdict = load_as_planned(plan(), measurements(plan().stages, marks(*MARKS)), [])
-    assert verdict.outcome is Outcome.PASS
-    assert verdict.sentence == "load-as-planned: all 2 stages were measured to their end, with all of their users."
-
-
-def test_a_stage_that_was_cut_off_is_told_with_how_far_it_came() -> None:
-    measured = measurements(plan().stages, marks(*MARKS[:6]), until_ns=ns(46))
-    verdict = load_as_planned(plan(), measured, [])
-    assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence == "load-as-planned: stage 2 (storm) was measured for 20 of 60 s."
-    assert [each.phase.seconds for each in measured] == [20, 20]
-
-
-def test_a_stage_that_never_came_and_users_that_were_missing_are_told() -> None:
-    few = ((0, "begin", 0, 0), (0, "measure", 2, 0), (0, "drain", 22, 0), (0, "end", 23, 0))
-    verdict = load_as_planned(plan(), measurements(plan().stages, marks(*few)), [])
-    assert verdict.sentence == "load-as-planned: stage 1 (baseline) had 0 of 1 users. stage 2 (storm) was not measured."
-
-
-def test_a_generator_that_died_makes_the_load_inconclusive_but_a_planned_disturbance_does_not() -> None:
-    measured = measurements(plan().stages, marks(*MARKS))
-    died = Incident(t_ns=ns(50), cause=Cause.LOAD, sentence="The worker 1 of the load ended with signal 9 (Killed).")
-    disturbed = Incident(t_ns=ns(50), cause=Cause.DISTURBANCE, sentence="kill-kubelet of node storm.")
-    assert load_as_planned(plan(), measured, [disturbed]).outcome is Outcome.PASS
-    verdict = load_as_planned(plan(), measured, [disturbed, died])
-    assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence == "load-as-planned: The worker 1 of the load ended with signal 9 (Killed)."
+from suites.selftest.stress_kit import plan
 
 
 def test_no_restart_came_early() -> None:
@@ -50,8 +22,15 @@ def test_a_restart_that_came_early_accuses_whatever_the_load_was() -> None:
     verdict = no_early_restart([crasher(restart(1, 0.5), pod="crashers-0-1")])
     assert verdict.outcome is Outcome.FAIL
     assert verdict.sentence == (
-        'no-early-restart: crashers-0-1: restart 1 of "app" came 0.600 s after the exit; 1 s was due.'
+        'no-early-restart: crashers-0-1: restart 1 of "app" came 0.500 s after the exit; 1 s was due.'
     )
+
+
+def test_what_comes_early_is_the_create_and_not_the_start() -> None:
+    # The container started 1.05 s after the exit, but was created after 0.95 s.
+    assert no_early_restart([crasher(restart(1, 0.95))]).outcome is Outcome.FAIL
+    unseen = msgspec.structs.replace(restart(1, 0.95), created_ns=None)
+    assert no_early_restart([crasher(unseen)]).outcome is Outcome.PASS
 
 
 def test_nothing_is_proved_without_a_restart_of_which_the_delay_is_known() -> None:
@@ -87,3 +66,36 @@ def test_what_a_load_leaves_behind_is_our_fault_unless_it_was_ended_by_force() -
     assert nothing_left([]).outcome is Outcome.PASS
     assert nothing_left([left]).outcome is Outcome.ERROR
     assert nothing_left([killed, left]).outcome is Outcome.PASS
+
+
+def test_what_could_not_be_removed_is_an_error_whatever_ended_the_load() -> None:
+    left = Incident(
+        t_ns=0, cause=Cause.LEFT_BEHIND, sentence="The load has left 3 Pods; the run asked for the removal."
+    )
+    stays = Incident(t_ns=0, cause=Cause.NOT_REMOVED, sentence="3 Pods: still there 120 s after that was asked for.")
+    stopped = Incident(t_ns=0, cause=Cause.INTERRUPTED, sentence="The run was interrupted.")
+    verdict = nothing_left([stopped, left, stays])
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.sentence == (
+        "nothing-left: The load has left 3 Pods; the run asked for the removal. "
+        "3 Pods: still there 120 s after that was asked for."
+    )
+    assert nothing_left([stays]).outcome is Outcome.ERROR
+
+
+def judged(load: AnyLoad, *pods: Lifecycle) -> set[str]:
+    """The checks that a run of one load is judged by."""
+    the_plan = plan(loads={"load": load}, stages=(Stage(name="storm", duration_s=60, users={"load": 1}),))
+    seen = Recorded(lifecycles=pods, lacking=(), events=0)
+    return {each.slo for each in checks(the_plan, (), seen, ())}
+
+
+def test_what_no_load_can_show_is_not_judged() -> None:
+    always = {"load-as-planned", "evidence-complete", "nothing-left"}
+    assert judged(Churn(node="storm", rate_per_s=1)) == always
+    assert judged(Crash(node="storm")) == {*always, "no-early-restart", "no-lost-restart"}
+    assert judged(Rollout(node="storm")) == {*always, "no-lost-restart"}
+    demand = Demand(node="storm", rate_per_s=1)
+    assert judged(demand) == always
+    killed = crasher(restart(1, 0.5, due_s=None, expected=True), pod="load-0-0")
+    assert judged(demand, killed) == {*always, "no-lost-restart"}

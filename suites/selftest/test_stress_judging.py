@@ -11,9 +11,11 @@ from crashloop.report.stress_results import StressResults
 from crashloop.slo.types import SloVerdict
 from crashloop.stress.incidents import Cause
 from crashloop.stress.judging import judge_run
+from crashloop.stress.order import Operation
 from crashloop.stress.publishing import publish_stress, published_stress
 from crashloop.verdict import ExitCode, Outcome
-from suites.selftest.stress_kit import MARKS, Folder, crashing, example_run, plan
+from suites.selftest.histories import ns
+from suites.selftest.stress_kit import MARKS, Folder, arrivals, crashing, example_run, plan
 
 
 def verdict(results: StressResults, slo: str) -> SloVerdict:
@@ -27,6 +29,7 @@ def test_a_run_that_went_as_planned_passes(tmp_path: Path) -> None:
         "load-as-planned": Outcome.PASS,
         "evidence-complete": Outcome.PASS,
         "no-early-restart": Outcome.PASS,
+        "no-lost-restart": Outcome.PASS,
         "nothing-left": Outcome.PASS,
     }
     assert (results.outcome, results.exit_code) == (Outcome.PASS, ExitCode.OK)
@@ -65,20 +68,28 @@ def test_the_curve_under_load_stands_beside_what_was_due(tmp_path: Path) -> None
 
 
 def test_arrivals_are_counted_by_what_became_of_them(tmp_path: Path) -> None:
-    (healthy,) = judge_run(example_run(tmp_path / "run").run).arrivals
-    assert (healthy.intended, healthy.made, healthy.dropped, healthy.failed) == (3, 1, 1, 1)
+    folder = example_run(tmp_path / "run")
+    folder.operations(
+        Operation(load="healthy", what="dropped", intended_ns=ns(86.5), sent_ns=ns(86.5)),
+        Operation(load="healthy", what="create", pod="late", intended_ns=ns(87), sent_ns=ns(87.2), error="no answer"),
+    )
+    (healthy,) = judge_run(folder.run).arrivals
+    assert (healthy.intended, healthy.made, healthy.dropped, healthy.failed) == (85, 83, 1, 1)
     assert healthy.late_p99_s == pytest.approx(0.2)
 
 
 def test_an_interrupted_run_ends_with_what_it_has(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "run", plan())
     folder.marks(*MARKS[:6])
+    folder.operations(*arrivals(range(2, 23)))
     folder.write(folder.pod("crashers-0-0", *crashing(25, 0.2, 1.3, 1.3), ends_s=40))
     folder.incident(40, Cause.INTERRUPTED, "The run was interrupted.")
     results = judge_run(folder.run)
     assert results.exit_code == ExitCode.INTERRUPTED
     assert verdict(results, "load-as-planned").sentence == (
-        "load-as-planned: stage 2 (storm) was measured for 14 of 60 s. The run was interrupted."
+        "load-as-planned: stage 2 (storm) was measured for 14 of 60 s. "
+        "stage 2 (storm) began to be measured with 1 of 2 planned pods of load crashers. "
+        "The run was interrupted."
     )
     assert verdict(results, "no-early-restart").outcome is Outcome.PASS
     assert results.incidents == ("40 s, interrupted: The run was interrupted.",)

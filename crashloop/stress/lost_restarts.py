@@ -1,0 +1,130 @@
+"""Whether every restart that was due came. Pure.
+
+Theory of operation. An exit is owed a restart if rule, policy or a RestartAllContainers asks for one. It is due once the
+delay has passed, and after a kubelet that was started anew since; where the model cannot say which delay, after the longest one
+of the node's curve. A restart that is missing `ALLOWANCE_S` after that is lost, unless something else explains that it was
+not seen or did not come: a gap in what was heard, a pod that failed as a whole, a host that had no time for anything.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from crashloop.model.config import Curve, effective_curve
+from crashloop.slo.facts import FACTS
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import Lifecycle, Measured, Restart, SloVerdict
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.gates import gate
+from crashloop.stress.loads import load_of
+from crashloop.stress.phases import Measurement
+from crashloop.stress.plan import StressPlan
+from crashloop.stress.recorded import Circumstances, Recorded
+from crashloop.verdict import Outcome
+
+NAME = "no-lost-restart"
+ALLOWANCE_S = 60.0
+"""What a restart may be late by before it counts as lost: twice what a right kubelet may take (crashloop/model/lateness.py:
+half of the 60 s after which it looks again at the latest), for a host that works on much else."""
+BUSY = 0.9
+"""From this share of the host's CPU on, a restart may be late by any time."""
+
+
+class _Owed(NamedTuple):
+    """An exit that had to be followed by a restart, while that was watched for."""
+
+    pod: Lifecycle
+    restart: Restart
+    due_s: float
+    """The longest delay that may have been due."""
+    watched_ns: int
+    """Until when a restart would have been seen."""
+
+    @property
+    def came(self) -> bool:
+        return self.restart.created_ns is not None or self.restart.started_ns is not None
+
+
+def no_lost_restart(
+    plan: StressPlan, measured: Sequence[Measurement], recorded: Recorded, scrapes: Sequence[Scrapes]
+) -> SloVerdict:
+    """Whether every exit that had to be followed by a restart was, as far as there was time for it."""
+    owed = list(_owed(plan, recorded))
+    busy = tuple(_busy(measured, scrapes))
+    lost, unproven = [], []
+    for each in owed:
+        around = recorded.circumstances.get(each.pod.pod, Circumstances())
+        if each.came or not _is_overdue(each, around):
+            continue
+        excuse = next(_excuses(each, around, busy), None)
+        if excuse is None:
+            lost.append(_sentence(each))
+        else:
+            unproven.append(f"{_sentence(each)} That proves nothing: {excuse}.")
+    if lost:
+        return gate(NAME, Outcome.FAIL, lost, faults=len(lost), samples=len(owed))
+    if unproven:
+        return gate(NAME, Outcome.INCONCLUSIVE, unproven, faults=len(unproven), samples=len(owed))
+    if not owed:
+        return gate(NAME, Outcome.INCONCLUSIVE, ["no exit that had to be followed by a restart was seen."])
+    sentence = f"each of {len(owed):,} exits that had to be followed by a restart was, or had less than {ALLOWANCE_S:g} s for it."
+    return gate(NAME, Outcome.PASS, [sentence], samples=len(owed))
+
+
+def _owed(plan: StressPlan, recorded: Recorded) -> Iterator[_Owed]:
+    loads = plan.profile.loads
+    longest_s = {name: _longest_delay_s(plan, load.node) for name, load in loads.items()}
+    for pod in recorded.lifecycles:
+        load = load_of(pod.pod, tuple(loads))
+        for restart in pod.restarts if load is not None and pod.seen_until_ns is not None else ():
+            due_s = restart.due_at_most_s or restart.due_s
+            due_s = longest_s[load or ""] if due_s is None else due_s
+            if restart.expected and due_s is not None and restart.exited_ns < (pod.seen_until_ns or 0):
+                yield _Owed(pod, restart, due_s, pod.seen_until_ns or 0)
+
+
+def _longest_delay_s(plan: StressPlan, node: str) -> float | None:
+    """The maximum of a node's curve; None for a kubelet that does not start."""
+    curve = effective_curve(plan.kubelet(node), KubernetesVersion.parse(plan.kubernetes_version))
+    return curve.maximum_s if isinstance(curve, Curve) else None
+
+
+def _is_overdue(owed: _Owed, around: Circumstances) -> bool:
+    due_ns = owed.restart.exited_ns + round(1e9 * owed.due_s)
+    due_ns = max([due_ns, *(t_ns for t_ns in around.kubelet_started_ns if t_ns > owed.restart.exited_ns)])
+    return due_ns + round(1e9 * ALLOWANCE_S) < owed.watched_ns
+
+
+def _busy(measured: Iterable[Measurement], scrapes: Sequence[Scrapes]) -> Iterator[tuple[Measurement, float]]:
+    """The stages in which the host had no time, and its share of CPU in use."""
+    for stage in measured:
+        run = Measured(phases=(stage.phase,), scrapes=tuple(scrapes))
+        share = FACTS["cpu_busy_share"].find(run, stage.phase)
+        if share is not None and share >= BUSY:
+            yield stage, share
+
+
+def _excuses(owed: _Owed, around: Circumstances, busy: Iterable[tuple[Measurement, float]]) -> Iterator[str]:
+    """What else may explain that no restart was seen."""
+    exited_ns, until_ns = owed.restart.exited_ns, owed.watched_ns
+    if around.damaged:
+        yield "its history is damaged"
+    for from_ns, to_ns in around.unheard_ns:
+        if from_ns < until_ns and to_ns > exited_ns:
+            yield f"the runtime was not heard for {(to_ns - from_ns) / 1e9:.1f} s meanwhile"
+    failed_ns = owed.pod.failed_ns
+    if failed_ns is not None and exited_ns <= failed_ns <= until_ns:
+        yield f"the pod was reported as Failed {(failed_ns - exited_ns) / 1e9:.1f} s after it"
+    for stage, share in busy:
+        if stage.phase.from_ns < until_ns and stage.phase.to_ns > exited_ns:
+            yield f"the host was {100 * share:.0f} % busy in {stage.name}"
+
+
+def _sentence(owed: _Owed) -> str:
+    restart = owed.restart
+    waited_s = (owed.watched_ns - restart.exited_ns) / 1e9
+    at = datetime.fromtimestamp(restart.exited_ns // 1_000_000 / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+    return (
+        f'{owed.pod.pod}: restart {restart.number} of "{restart.container}" never came: the container exited at {at} UTC, '
+        f"{owed.due_s:g} s was due, and nothing came for {waited_s:.0f} s."
+    )
