@@ -60,13 +60,13 @@ selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
 	$(BIN)/python -m crashloop.coverage
 
-provider: setup ## The kit that every provider passes, on a real cluster
-	$(BIN)/pytest suites/provider -q
+provider: setup ## The kit that every provider passes, on a real cluster (PYTEST_ARGS="--provider kind" for another)
+	$(BIN)/pytest suites/provider -q $(PYTEST_ARGS)
 
 quick: setup ## One live quick run
 	$(BIN)/crashloop run --scope quick -q -n 2
 
-kind: setup ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
+kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
 	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)
 
 stress: setup ## One stress run within the official preconditions, with its report (under 5 minutes)
