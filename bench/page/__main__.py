@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.page.pictures import as_markdown, pictures
+from bench.page.pictures import against, along_time, as_markdown, delays
 from bench.page.tables import about, compared, costs, stages, verdicts
 from crashloop.report.stress_results import StressResults
 from crashloop.stress.folder import StressDir
@@ -27,7 +27,9 @@ PARTS: dict[str, Callable[[StressResults], str]] = {
     "verdicts": verdicts,
     "compared": compared,
     "costs": costs,
-    "pictures": lambda results: as_markdown(list(pictures(results)), PICTURES),
+    "timeline": lambda results: as_markdown(along_time(results), PICTURES),
+    "against": lambda results: as_markdown(against(results), PICTURES),
+    "delays": lambda results: as_markdown(delays(results), PICTURES),
 }
 
 

@@ -1,21 +1,16 @@
-"""Pictures of the page: plots of a run's report as files of their own."""
+"""Pictures of the page: plots of a run's report as files of their own, beside the page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.report.stress_plots import Plot, curve_plots, rows
+from crashloop.report.stress_against_pods import against_pods
+from crashloop.report.stress_plots import Plot, curve_plots, curve_title, rows
 from crashloop.report.stress_results import StressResults
 from crashloop.report.stress_svg import curve_svg, plot_svg, standalone
 
-SHOWN = (
-    "restarts a second",
-    "start-up of healthy pods (s)",
-    "restart lateness (s)",
-    "CPU (cores)",
-    "API requests a second",
-)
+ALONG_TIME = ("restarts a second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""
 WIDTH = 430
 
@@ -28,34 +23,42 @@ class Picture(NamedTuple):
     told: str
 
 
-def pictures(results: StressResults) -> Iterator[Picture]:
-    """The timeline, one picture a quantity and node, then the curves under load."""
+def along_time(results: StressResults) -> Iterator[Picture]:
+    """The load along time, one picture a quantity and node."""
+    profiles = {node.name: node.profile for node in results.nodes}
     for row in rows(results):
-        if row.title in SHOWN:
-            yield from (_of_plot(results, row.title, plot) for plot in row.plots)
+        for plot in row.plots if row.title in ALONG_TIME else ():
+            yield _picture(results, row.title, profiles.get(plot.node, plot.node), plot)
+
+
+def against(results: StressResults) -> Iterator[Picture]:
+    """Figures against the number of crashing pods."""
+    for plot in against_pods(results).plots:
+        yield _picture(results, plot.title, "by crashing pods", plot)
+
+
+def delays(results: StressResults) -> Iterator[Picture]:
+    """Delays by restart under load."""
     for plot in curve_plots(results.curves):
-        heading = f"Delay by restart, {plot.curve.profile} (s)"
-        name = _name(results, "delays", plot.curve.profile)
-        yield Picture(name, standalone(curve_svg(plot, name="p"), heading=heading), plot.told)
+        title = curve_title(plot.curve)
+        svg = standalone(curve_svg(plot, name="p"), heading=f"Delay by restart (s), {title}")
+        yield Picture(_name(results, "delays", title), svg, plot.told)
 
 
-def as_markdown(found: list[Picture], folder: Path) -> str:
-    """Write the pictures into a folder beside the page, and show them two in a line."""
+def as_markdown(found: Iterable[Picture], folder: Path) -> str:
+    """Write the pictures into the folder, and show them two in a line."""
     folder.mkdir(exist_ok=True)
+    shown = []
     for each in found:
         (folder / each.name).write_text(each.svg, encoding="utf-8")
-    shown = (f'<img src="{folder.name}/{each.name}" width="{WIDTH}" alt="{each.told}">' for each in found)
+        shown.append(f'<img src="{folder.name}/{each.name}" width="{WIDTH}" alt="{each.told}">')
     return "\n".join(shown)
 
 
-def _of_plot(results: StressResults, title: str, plot: Plot) -> Picture:
-    nodes = {node.name: node.profile for node in results.nodes}
-    where = nodes.get(plot.node, plot.node)
-    heading = f"{title[0].upper()}{title[1:]}, {where}"
+def _picture(results: StressResults, title: str, of: str, plot: Plot) -> Picture:
     legend = [line.name for line in plot.lines] if len(plot.lines) > 1 else []
-    return Picture(
-        _name(results, title, where), standalone(plot_svg(plot, name="p"), heading=heading, legend=legend), plot.told
-    )
+    svg = standalone(plot_svg(plot, name="p"), heading=f"{title[0].upper()}{title[1:]}, {of}", legend=legend)
+    return Picture(_name(results, title, of), svg, plot.told)
 
 
 def _name(results: StressResults, *parts: str) -> str:

@@ -2,31 +2,27 @@
 
 from collections.abc import Iterable
 
-from crashloop.predict.words import costs_in_words
-from crashloop.report.figure_words import FIGURES, figure_text
+from crashloop.predict.words import costs_in_words, figure
 from crashloop.report.markdown import escaped
 from crashloop.report.standing import Standing
-from crashloop.report.stress_results import StageResult, StressResults
+from crashloop.report.stress_results import StressResults
+from crashloop.report.stress_words import ratios_in_words, stage_name, stage_rows
 from crashloop.slo.compare import Effect
 
 
 def about(results: StressResults) -> str:
-    """Which run it was, and where."""
+    """Which run it was."""
+    totals = results.totals
     return (
-        f"Run `{escaped(results.run)}`: profile `{escaped(results.profile)}`, Kubernetes {results.kubernetes_version}, "
-        f"{results.totals['pods']:,.0f} pods, {results.totals['restarts']:,.0f} restarts, "
-        f"{results.totals['history_events']:,.0f} recorded events, crashloop {results.crashloop_version}."
+        f"{results.started:%Y-%m-%d}, Kubernetes {results.kubernetes_version}, crashloop {results.crashloop_version}: "
+        f"{totals['pods']:,.0f} pods, {totals['restarts']:,.0f} restarts, {totals['history_events']:,.0f} recorded events."
     )
 
 
 def stages(results: StressResults) -> str:
     """Figures by stage; figures that no stage has are left out."""
-    names = [name for name in FIGURES if any(each.figures.get(name) is not None for each in results.stages)]
-    header = ("", *(_stage(each) for each in results.stages))
-    return _table(
-        header,
-        ((FIGURES[name], *(figure_text(each.figures.get(name)) for each in results.stages)) for name in names),
-    )
+    told = (row for row in stage_rows(results) if set(row[1]) != {"–"})
+    return _table(("", *map(stage_name, results.stages)), ((words, *values) for words, values in told))
 
 
 def verdicts(results: StressResults) -> str:
@@ -35,39 +31,30 @@ def verdicts(results: StressResults) -> str:
     for verdict in results.verdicts:
         standing = Standing(verdict.outcome.value)
         rows.append((f"{standing.symbol} {standing.label}", verdict.mode, escaped(verdict.sentence)))
-    return _table(("outcome", "mode", "what was seen"), rows)
+    return _table(("outcome", "mode", "what was seen"), rows, left=True)
 
 
 def compared(results: StressResults) -> str:
     """Treatment against baseline, one table a mix."""
     blocks = []
     for each in results.comparisons:
-        header = (each.mix or "all", each.baseline, each.treatment, "ratio", "95 % interval", "reading")
-        blocks.append(_table(header, (_effect(effect) for effect in each.effects)))
+        header = (each.mix, each.baseline, each.treatment, "ratio", "95 % interval", "reading")
+        blocks.append(_table(header, map(_effect, each.effects)))
     return "\n\n".join(blocks)
 
 
 def costs(results: StressResults) -> str:
-    return costs_in_words(results.costs) if results.costs else ""
+    """What one restart cost."""
+    return costs_in_words(results.costs) if results.costs else "Too few restarts to tell the cost of one."
 
 
 def _effect(effect: Effect) -> tuple[str, ...]:
-    spread = effect.ratio_interval
-    return (
-        f"{effect.what}, {effect.statistic} ({effect.unit})",
-        figure_text(effect.baseline),
-        figure_text(effect.treatment),
-        figure_text(effect.ratio),
-        "–" if spread is None else f"{figure_text(spread.lower)} to {figure_text(spread.upper)}",
-        effect.reading.value,
-    )
+    values = ("–" if each is None else figure(each) for each in (effect.baseline, effect.treatment, effect.ratio))
+    what = f"{effect.what}, {effect.statistic} ({effect.unit})"
+    return what, *values, ratios_in_words(effect.ratio_interval), effect.reading.value
 
 
-def _stage(stage: StageResult) -> str:
-    return " ".join(filter(None, (stage.name, stage.mix, stage.arm)))
-
-
-def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]], *, left: bool = False) -> str:
     columns = list(header)
-    lines = [columns, ["---", *(["--:"] * (len(columns) - 1))], *map(list, rows)]
+    lines = [columns, ["---", *(["---" if left else "--:"] * (len(columns) - 1))], *map(list, rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
