@@ -63,13 +63,16 @@ def test_containers_of_the_same_name_that_mount_nothing_of_the_state_folder_stay
     ]
 
 
-def test_a_container_that_is_still_being_made_for_a_killed_client_is_removed_too(
+def test_containers_that_are_still_being_made_for_a_killed_client_are_removed_too(
     store: ClusterStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = orphan(store, up=False)
-    looks = tmp_path / "looks"
-    late = f"'ps '*label=*) echo >>{looks}; [ \"$(wc -l <{looks})\" != 2 ] || echo {state.path} >{tmp_path}/containers/late"
-    docker = Daemon(tmp_path, monkeypatch, f"{late}; ls {tmp_path}/containers ;;")
+    looks, containers = tmp_path / "looks", tmp_path / "containers"
+    cases = f"""'ps '*label=*)
+echo >>{looks}
+case $(wc -l <{looks}) in 2|3) echo {state.path} >{containers}/late ;; esac
+ls {containers} ;;"""
+    docker = Daemon(tmp_path, monkeypatch, cases)
     docker.network.touch()
     assert reap(store) == ("demo",)
     assert docker.names == []
