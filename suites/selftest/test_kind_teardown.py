@@ -70,8 +70,9 @@ def test_containers_that_are_still_being_made_for_a_killed_client_are_removed_to
     looks, containers = tmp_path / "looks", tmp_path / "containers"
     cases = f"""'ps '*label=*)
 echo >>{looks}
-case $(wc -l <{looks}) in 2|3) echo {state.path} >{containers}/late ;; esac
-ls {containers} ;;"""
+[ "$(wc -l <{looks})" != 2 ] || echo {state.path} >{containers}/first
+ls {containers} ;;
+'rm '*' first') mv {containers}/first {containers}/second ;;"""
     docker = Daemon(tmp_path, monkeypatch, cases)
     docker.network.touch()
     assert reap(store) == ("demo",)
