@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
         """Clients that go away are part of the script."""
 
 
-def write_kubeconfig(folder: Path, port: int) -> Path:
+def write_kubeconfig(folder: Path, port: int, user: Json | None = None) -> Path:
     """A kubeconfig for a server on this host."""
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(
@@ -124,7 +124,7 @@ def write_kubeconfig(folder: Path, port: int) -> Path:
                 "apiVersion": "v1",
                 "kind": "Config",
                 "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
-                "users": [{"name": "u", "user": {"token": "secret"}}],
+                "users": [{"name": "u", "user": user or {"token": "secret"}}],
                 "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
                 "current-context": "x",
             }
@@ -134,16 +134,24 @@ def write_kubeconfig(folder: Path, port: int) -> Path:
 
 
 @contextmanager
-def serving(peer: Peer, tmp_path: Path) -> Iterator[str]:
-    """The path of a kubeconfig for the peer, while it serves."""
-    server = _Server(("127.0.0.1", 0), _handler(peer))
+def answering(
+    handler: type[BaseHTTPRequestHandler], folder: Path, stop: Callable[[], None], user: Json | None = None
+) -> Iterator[str]:
+    """The path of a kubeconfig for a server with that handler, while it serves; `stop` lets its open answers end."""
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    kubeconfig = write_kubeconfig(tmp_path, server.server_port)
     try:
-        yield str(kubeconfig)
+        yield str(write_kubeconfig(folder, server.server_port, user))
     finally:
-        peer.stopped.set()
+        stop()
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def serving(peer: Peer, tmp_path: Path) -> Iterator[str]:
+    """The path of a kubeconfig for the peer, while it serves."""
+    with answering(_handler(peer), tmp_path, peer.stopped.set) as kubeconfig:
+        yield kubeconfig
