@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
+from crashloop.kube.errors import ApiRefusal, CredentialsRefused
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -21,20 +21,24 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """Plural, with its subresource: `pods/log`."""
     group: str = ""
     namespaced: bool = True
+    namespace: str | None = None
+    """The one namespace where it is needed, whichever one is worked in; None for that one."""
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "") + where
 
 
 def missing_permissions(api: KubeApi, wanted: Iterable[Permission], namespace: str | None) -> tuple[Permission, ...]:
     """Those of the permissions that are not granted: in the namespace, or for None in all of them.
 
     An API server that does not answer such questions (403) has nothing to say: then none is missing as far as is known.
+    Raises CredentialsRefused if it does not know who asks.
     """
     try:
         return tuple(each for each in wanted if not _allowed(api, each, namespace))
     except ApiRefusal as error:
-        if error.code != 403:
+        if error.code != 403 or isinstance(error, CredentialsRefused):
             raise
         return ()
 
@@ -42,8 +46,9 @@ def missing_permissions(api: KubeApi, wanted: Iterable[Permission], namespace: s
 def _allowed(api: KubeApi, permission: Permission, namespace: str | None) -> bool:
     resource, _, subresource = permission.resource.partition("/")
     attributes = {"verb": permission.verb, "group": permission.group, "resource": resource, "subresource": subresource}
-    if permission.namespaced and namespace is not None:
-        attributes["namespace"] = namespace
+    where = permission.namespace or namespace
+    if permission.namespaced and where is not None:
+        attributes["namespace"] = where
     body = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",

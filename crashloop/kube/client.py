@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Iterator
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -13,7 +15,7 @@ from kubernetes import config
 from kubernetes.client import ApiClient, ApiException, Configuration
 
 from crashloop.kube.contexts import UNREADABLE, unusable_kubeconfig
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable, refusal
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable, about_credentials, refusal
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
@@ -29,7 +31,8 @@ Json = dict[str, Any]
 class KubeApi:
     """A connection to one API server. Every method raises ApiUnreachable or ApiRefusal; all of them are thread-safe.
 
-    Nothing is retried: a request that failed is evidence, and who asked decides what to do.
+    Nothing is retried: a request that failed is evidence, and who asked decides what to do. A refusal that is about the
+    credentials is a CredentialsRefused.
     """
 
     def __init__(self, kubeconfig: str, *, context: str | None = None) -> None:
@@ -50,6 +53,8 @@ class KubeApi:
         self._client = ApiClient(configuration=settings)
         self.server: str = settings.host
         """Address of the API server."""
+        self.kubeconfig = kubeconfig + (f", context {context}" if context else "")
+        """The kubeconfig, and its context if one was named, as messages have them."""
 
     def call(self, doing: str, method: str, path: str, **request: Any) -> Json:
         """Any request that is answered with an object; `doing` is how an error begins. Takes `query` and `body`."""
@@ -59,6 +64,15 @@ class KubeApi:
         """The API server's version, such as v1.37.1."""
         version: str = self._json("read the version", "GET", "/version")["gitVersion"]
         return version
+
+    def now(self) -> datetime:
+        """The time by the API server's own clock, in whole seconds of UTC."""
+        answer = self._open("ask for the time", "GET", "/version")
+        answer.drain_conn()
+        told = answer.headers.get("Date")
+        if told is None:
+            raise ApiUnreachable("ask for the time: the API server's answer has no header Date.")
+        return parsedate_to_datetime(told)
 
     def create_namespace(self, *, prefix: str, labels: dict[str, str]) -> str:
         """Create a namespace with a name of the API server's choice, and return that name."""
@@ -212,7 +226,8 @@ class KubeApi:
             response: urllib3.HTTPResponse = answer.response
             if 200 <= response.status <= 299:
                 return response
-            raise refusal(doing, response.status, response.reason, bytes(response.data))
+            refused = refusal(doing, response.status, response.reason, bytes(response.data))
+            raise refused if host else about_credentials(refused, self.kubeconfig)
         except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise _unreachable(doing, error) from error
 

@@ -5,7 +5,10 @@ A body that is not `kind: Status` is not repeated in a message: it may hold secr
 
 import msgspec
 
-from crashloop.errors import ClusterError
+from crashloop.errors import ClusterError, UsageError
+
+ANONYMOUS = "system:anonymous"
+"""The user that the API server takes those for who show no credentials."""
 
 
 class FieldCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +30,8 @@ class ApiUnreachable(KubeError):
 class ApiRefusal(KubeError):
     """The API server answered, but not with what was asked for."""
 
-    def __init__(self, doing: str, code: int, reason: str, message: str, causes: tuple[FieldCause, ...]) -> None:
-        super().__init__(f"{doing}: the API server answered {code} {reason}.\n{message}".rstrip())
+    def __init__(self, text: str, code: int, reason: str, message: str, causes: tuple[FieldCause, ...]) -> None:
+        super().__init__(text)
         self.code = code
         """HTTP status."""
         self.reason = reason
@@ -39,6 +42,10 @@ class ApiRefusal(KubeError):
 
 class ResourceVersionGone(ApiRefusal):
     """410 Gone: the resource version is older than what the API server remembers; list again."""
+
+
+class CredentialsRefused(ApiRefusal, UsageError):
+    """Whoever asked is not known: 401, or 403 for somebody who showed nothing, as when a plugin of the kubeconfig fails."""
 
 
 class _Details(msgspec.Struct):
@@ -60,5 +67,19 @@ def refusal(doing: str, code: int, http_reason: str | None, body: bytes) -> ApiR
         status = _Status(reason=http_reason or "")
     code = status.code or code
     kind = ResourceVersionGone if code == 410 else ApiRefusal
-    causes = status.details.causes if status.details else ()
-    return kind(doing, code, status.reason or http_reason or "", status.message, causes)
+    reason, causes = status.reason or http_reason or "", status.details.causes if status.details else ()
+    text = f"{doing}: the API server answered {code} {reason}.\n{status.message}".rstrip()
+    return kind(text, code, reason, status.message, causes)
+
+
+def about_credentials(refused: ApiRefusal, kubeconfig: str) -> ApiRefusal:
+    """The same refusal, or that of the credentials if it is about those. `kubeconfig`: the file, and the context if named."""
+    is_nobody = refused.code == 403 and ANONYMOUS in refused.message
+    if refused.code != 401 and not is_nobody:
+        return refused
+    text = (
+        f"kubeconfig {kubeconfig}: the API server does not accept the credentials "
+        f"({refused.code} {refused.reason}{', as if none were shown' if is_nobody else ''}); they may have expired.\n"
+        "Log in to the cluster again, or name another kubeconfig with --kubeconfig."
+    )
+    return CredentialsRefused(text, refused.code, refused.reason, refused.message, refused.causes)

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from crashloop.errors import CrashloopError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
+from crashloop.kube.errors import ApiRefusal, CredentialsRefused
 from crashloop.observe.interventions import Hands
 from crashloop.observe.lifeline import Lifeline
 from crashloop.observe.pods import Pods
@@ -102,13 +102,14 @@ class Director:
         assert watched.file is not None
         try:
             self._pods.create(watched)
-        except ApiRefusal as error:
-            causes = [{"field": each.field, "reason": each.reason, "message": each.message} for each in error.causes]
-            watched.file.seal(end_events("refused", str(error), code=error.code, causes=causes))
-            watched.stage = Stage.SEALED
-            log.info("scenario %s: its pod was refused (%d %s)", watched.name, error.code, error.reason)
         except CrashloopError as error:
-            watched.file.seal(end_events("interrupted", str(error)))
+            if isinstance(error, ApiRefusal) and not isinstance(error, CredentialsRefused):
+                causes = [
+                    {"field": each.field, "reason": each.reason, "message": each.message} for each in error.causes
+                ]
+                watched.file.seal(end_events("refused", str(error), code=error.code, causes=causes))
+            else:
+                watched.file.seal(end_events("interrupted", str(error)))
             watched.stage = Stage.SEALED
             log.warning("scenario %s: not launched: %s", watched.name, error)
         else:
