@@ -2,7 +2,8 @@
 
 Theory of operation. A watch that ends in good order, or whose connection breaks, goes on from the resource version
 that was heard last, so nothing is lost; if that took a connection, what happened meanwhile came late. A resource
-version that is Gone (410) means that changes are lost for good: list again. Both are reported as a `Gap`.
+version that is Gone (410) means that changes are lost for good: list again. Both are reported as a `Gap`. An API server
+that goes on to refuse (401, 403) will not change its mind: the watch ends.
 The layers, by lifetime: `PodWatch.items` (forever) > `_listing` (one list) and `_streaming` (one connection).
 """
 
@@ -14,12 +15,30 @@ import msgspec
 import urllib3
 
 from crashloop.kube.client import KubeApi, lines
-from crashloop.kube.errors import KubeError, ResourceVersionGone, refusal
+from crashloop.kube.errors import ApiRefusal, KubeError, ResourceVersionGone, refusal
 
-RECONNECT_S = 0.2
-"""Pause before the next attempt: evidence is at stake, so it does not grow."""
 CONNECTION_S = 20
 """How long one connection is used; a peer that went silently is noticed that late."""
+
+
+class Retry(msgspec.Struct, frozen=True, kw_only=True):
+    """How a connection is tried again that could not be made, or that broke."""
+
+    first_s: float
+    """Pause before the first attempt; it doubles from one to the next."""
+    longest_s: float
+    refusals: int
+    """Answers 401 or 403 in a row after which no more is tried; an API server that has just started may give a few."""
+
+    def pause_s(self, failures: int) -> float:
+        """The pause after so many failures in a row."""
+        return min(self.first_s * 2.0 ** min(failures - 1, 32), self.longest_s)
+
+
+RECORDING = Retry(first_s=0.2, longest_s=0.2, refusals=50)
+"""Evidence is at stake, so the pause does not grow; ten seconds of refusals are enough."""
+LOOKING = Retry(first_s=1.0, longest_s=20.0, refusals=3)
+"""What happens meanwhile is told by what is there afterwards, and a cluster in trouble is left in peace."""
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -88,10 +107,14 @@ class _Bookmark(msgspec.Struct):
 class PodWatch:
     """Lists and watches the pods of a namespace, or of all for an empty one, that carry a label."""
 
-    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str = "") -> None:
+    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str = "", retry: Retry = RECORDING) -> None:
         self._api = api
         self._namespace = namespace
         self._selector = label_selector
+        self._retry = retry
+        self._failures = 0
+        self._refusals = 0
+        """Both since there was a connection, the latter without a break."""
         self._stopped = threading.Event()
         self._connection: urllib3.HTTPResponse | None = None
         self._version: str | None = None
@@ -111,7 +134,7 @@ class PodWatch:
         return None if self._broken is None else (self._complete_ns, self._broken)
 
     def items(self) -> Iterator[Listed | Changed | Gap]:
-        """What happens, until `stop`. A connection that cannot be made is tried again, for ever."""
+        """What happens, until `stop`. Raises ApiRefusal once 401 or 403 has come too often; all else is tried again, for ever."""
         while not self._stopped.is_set():
             try:
                 if self._version is None:
@@ -121,7 +144,11 @@ class PodWatch:
                 if isinstance(error, ResourceVersionGone):
                     self._version = None
                 self._broken = self._broken or str(error)
-                self._stopped.wait(RECONNECT_S)
+                self._failures += 1
+                self._refusals = self._refusals + 1 if isinstance(error, ApiRefusal) and error.code in (401, 403) else 0
+                if self._refusals >= self._retry.refusals:
+                    raise
+                self._stopped.wait(self._retry.pause_s(self._failures))
 
     def _listing(self) -> Iterator[Listed | Gap]:
         pages = [self._page("")]
@@ -166,7 +193,8 @@ class PodWatch:
         yield Changed(type=event.type, pod=pod, received_ns=self._complete_ns)
 
     def _connected(self, opened_ns: int, *, lost: bool) -> Iterator[Gap]:
-        """Tell of the time without a connection that ended when this one was opened, if there was one."""
+        """There is a connection. Tell of the time without one that ended when it was opened, if there was any."""
+        self._failures = self._refusals = 0
         if self._broken is not None:
             yield Gap(from_ns=self._complete_ns, to_ns=opened_ns, reason=self._broken, lost=lost)
             self._broken = None

@@ -6,17 +6,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from crashloop.kube.client import KubeApi
-from crashloop.kube.watch import Changed, Gap, Listed, PodWatch
+from crashloop.kube.errors import ApiRefusal
+from crashloop.kube.watch import LOOKING, RECORDING, Changed, Gap, Listed, PodWatch, Retry
 from suites.selftest.kube_peer import HANG, TEAR, Peer, bookmark, change, pod, pod_list, serving, status
 
 Item = Listed | Changed | Gap
 
 
 @contextmanager
-def watching(peer: Peer, tmp_path: Path) -> Iterator[tuple[PodWatch, Iterator[Item]]]:
+def watching(peer: Peer, tmp_path: Path, retry: Retry = RECORDING) -> Iterator[tuple[PodWatch, Iterator[Item]]]:
     with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
-        watch = PodWatch(api, "ns", label_selector="run=1")
+        watch = PodWatch(api, "ns", label_selector="run=1", retry=retry)
         yield watch, watch.items()
         watch.stop()
 
@@ -129,3 +132,34 @@ def test_stop_ends_a_watch_that_is_silent(tmp_path: Path) -> None:
         list(islice(items, 2))
         watch.stop()
         assert list(items) == []
+
+
+def test_pauses_of_who_only_looks_grow_and_those_of_who_records_do_not() -> None:
+    assert [LOOKING.pause_s(failures) for failures in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
+    assert {RECORDING.pause_s(failures) for failures in (1, 2, 1000, 100_000)} == {0.2}
+
+
+THRICE = Retry(first_s=0.01, longest_s=0.01, refusals=3)
+
+
+@pytest.mark.parametrize(("code", "reason"), [(401, "Unauthorized"), (403, "Forbidden")])
+def test_an_api_server_that_goes_on_to_refuse_ends_the_watch(tmp_path: Path, code: int, reason: str) -> None:
+    peer = Peer([pod_list(5)], [[change("ADDED", A6)], status(code, reason)])
+    with watching(peer, tmp_path, THRICE) as (watch, items):
+        assert told(list(islice(items, 2))) == [("listed", []), ("ADDED", "a", "6")]
+        with pytest.raises(ApiRefusal) as caught:
+            next(items)
+        since = watch.broken_since()
+    assert caught.value.code == code
+    assert since is not None
+    assert since[1] == str(caught.value)
+    assert peer.watched_from == ["5", "6", "6", "6"]
+
+
+def test_a_few_refusals_and_any_number_of_failures_do_not_end_it(tmp_path: Path) -> None:
+    refused, failed = status(403, "Forbidden"), status(503, "ServiceUnavailable")
+    script: list[Any] = [refused, refused, *[failed] * 5, refused, refused, [change("ADDED", A6)], refused, refused]
+    peer = Peer([pod_list(5)], [*script, [change("MODIFIED", A7), HANG]])
+    with watching(peer, tmp_path, THRICE) as (_, items):
+        seen = told(list(islice(items, 5)))
+    assert seen == [("listed", []), "late", ("ADDED", "a", "6"), "late", ("MODIFIED", "a", "7")]
