@@ -1,69 +1,81 @@
-"""Leases (coordination.k8s.io): the sign of life of a run in its namespace. Times are UTC by whoever renews."""
+"""Leases (coordination.k8s.io): the sign of life of whoever works in a namespace. One name, so that there can be only one.
 
-from datetime import UTC, datetime
+All times are by the API server's clock: those who hold a lease and those who find it may run on different machines.
+"""
+
+from datetime import datetime
 
 import msgspec
 
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import ApiRefusal
 
+NAME = "crashloop"
+
 _API = "coordination.k8s.io/v1"
+_MERGE_PATCH = "application/merge-patch+json"
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """A lease as it was read."""
 
-    name: str
     holder: str
     renewed: datetime
+    uid: str
+    resource_version: str
 
 
-def create_lease(api: KubeApi, namespace: str, name: str, *, labels: dict[str, str], lasts_s: int) -> None:
-    """Take a lease that lasts so long after each renewal."""
-    now = _now()
+def take_lease(api: KubeApi, namespace: str, holder: str, *, labels: dict[str, str], lasts_s: int) -> Lease:
+    """Take the lease of a namespace; it lasts so long after each renewal. Raises ApiRefusal with code 409 if somebody has it."""
+    now = _micro_time(api.now())
     body = {
         "apiVersion": _API,
         "kind": "Lease",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"holderIdentity": name, "acquireTime": now, "renewTime": now, "leaseDurationSeconds": lasts_s},
+        "metadata": {"name": NAME, "labels": labels},
+        "spec": {"holderIdentity": holder, "acquireTime": now, "renewTime": now, "leaseDurationSeconds": lasts_s},
     }
-    api.call(f"create lease {name}", "POST", _path(namespace), body=body)
+    return _read(api.call(f"take the lease of namespace {namespace}", "POST", _path(namespace), body=body))
 
 
-def renew_lease(api: KubeApi, namespace: str, name: str) -> None:
-    api.call(
-        f"renew lease {name}",
-        "PATCH",
-        _path(namespace, name),
-        body={"spec": {"renewTime": _now()}},
-        content_type="application/merge-patch+json",
-    )
+def renew_lease(api: KubeApi, namespace: str, lease: Lease) -> None:
+    """Raises ApiRefusal if it is somebody else's by now."""
+    body = {"metadata": {"uid": lease.uid}, "spec": {"renewTime": _micro_time(api.now())}}
+    doing = f"renew the lease of namespace {namespace}"
+    api.call(doing, "PATCH", _path(namespace, NAME), body=body, content_type=_MERGE_PATCH)
 
 
-def leases(api: KubeApi, namespace: str, *, label_selector: str) -> tuple[Lease, ...]:
-    """The leases of a namespace that carry a label."""
-    found = api.call("list leases", "GET", _path(namespace), query={"labelSelector": label_selector})
-    return tuple(_read(each) for each in found["items"])
+def lease_of(api: KubeApi, namespace: str, *, label: str) -> Lease | None:
+    """The lease of a namespace, if it carries a label; None if nobody has it."""
+    query = {"fieldSelector": f"metadata.name={NAME}", "labelSelector": label}
+    found = api.call(f"look for the lease of namespace {namespace}", "GET", _path(namespace), query=query)
+    return next((_read(each) for each in found["items"]), None)
 
 
-def delete_lease(api: KubeApi, namespace: str, name: str) -> None:
-    """One that is gone already is no error."""
+def delete_lease(api: KubeApi, namespace: str, lease: Lease, *, even_renewed: bool) -> None:
+    """One that is gone, was taken by somebody else since, or was renewed if that matters, is left alone."""
+    seen = {"uid": lease.uid} | ({} if even_renewed else {"resourceVersion": lease.resource_version})
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen}
     try:
-        api.call(f"delete lease {name}", "DELETE", _path(namespace, name))
+        api.call(f"delete the lease of namespace {namespace}", "DELETE", _path(namespace, NAME), body=body)
     except ApiRefusal as error:
-        if error.code != 404:
+        if error.code not in (404, 409):
             raise
 
 
 def _read(lease: Json) -> Lease:
     spec, meta = lease.get("spec") or {}, lease["metadata"]
-    renewed = spec.get("renewTime") or meta["creationTimestamp"]
-    return Lease(name=meta["name"], holder=spec.get("holderIdentity", ""), renewed=datetime.fromisoformat(renewed))
+    return Lease(
+        holder=spec.get("holderIdentity", ""),
+        renewed=datetime.fromisoformat(spec.get("renewTime") or meta["creationTimestamp"]),
+        uid=meta["uid"],
+        resource_version=meta["resourceVersion"],
+    )
 
 
 def _path(namespace: str, name: str | None = None) -> str:
     return f"/apis/{_API}/namespaces/{namespace}/leases" + (f"/{name}" if name else "")
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+def _micro_time(moment: datetime) -> str:
+    """As a MicroTime is spelt."""
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

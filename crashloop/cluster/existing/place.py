@@ -1,22 +1,23 @@
 """The namespace that a run works in: made or borrowed, kept alive, and left as it was.
 
-Theory of operation. A run holds a Lease in its namespace, labelled with its name like all that it makes, and renews it.
+Theory of operation. A run holds the Lease of its namespace, labelled with its name like all that it makes, and renews it.
 A lease that has not been renewed for long is that of a run which was killed: the next start removes what it left, its
 whole namespace where it had made one. In a borrowed namespace only one run works at a time, for pods bear the names of
-their scenarios.
+their scenarios: the lease has a fixed name, so of two runs that ask for it at once one gets it. Times are the API
+server's, wherever runs have their clocks.
 """
 
 import logging
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal, KubeError
-from crashloop.kube.leases import create_lease, delete_lease, leases, renew_lease
+from crashloop.kube.leases import Lease, delete_lease, lease_of, renew_lease, take_lease
 from crashloop.kube.manifests import RUN_LABEL
 
 PREFIX = "crashloop-"
@@ -42,33 +43,51 @@ class Place:
         self._api = api
         self._run = run
         self._is_ours = is_ours
+        self._lease: Lease | None = None
         self._left = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
 
     def hold(self) -> None:
-        """Take the lease, and renew it from now on."""
-        create_lease(self._api, self.namespace, self._run, labels={RUN_LABEL: self._run}, lasts_s=LASTS_S)
+        """Take the lease, and renew it from now on. Raises ApiRefusal with code 409 if somebody has it."""
+        labels = {RUN_LABEL: self._run}
+        self._lease = take_lease(self._api, self.namespace, self._run, labels=labels, lasts_s=LASTS_S)
         self._thread.start()
 
     def leave(self) -> None:
         """Remove what the run has made: its namespace, or its pods and its lease. Safe to call twice."""
         self._left.set()
-        if self._is_ours:
-            remove_namespace(self._api, self.namespace)
-        else:
-            remove_run(self._api, self.namespace, self._run)
+        try:
+            if self._is_ours:
+                remove_namespace(self._api, self.namespace)
+            elif self._lease is not None:
+                self._give_back(self._lease)
+        except KubeError:
+            log.warning(
+                "namespace %s: what this run has made is left behind; the next run there removes it, %d s from now",
+                self.namespace,
+                LASTS_S,
+            )
+            raise
+
+    def _give_back(self, lease: Lease) -> None:
+        """Remove pods and lease, unless the lease is somebody else's by now, who has removed the pods."""
+        held = lease_of(self._api, self.namespace, label=RUN_LABEL)
+        if held is None or held.uid == lease.uid:
+            remove_pods(self._api, self.namespace, self._run)
+            delete_lease(self._api, self.namespace, lease, even_renewed=True)
 
     def _renew(self) -> None:
+        assert self._lease is not None
         while not self._left.wait(RENEW_S):
             try:
-                renew_lease(self._api, self.namespace, self._run)
+                renew_lease(self._api, self.namespace, self._lease)
             except KubeError as error:
                 log.warning("namespace %s: the lease is not renewed: %s", self.namespace, error)
 
 
 def make(api: KubeApi, run: str) -> Place:
     """A namespace of our own, in which only pods of the Pod Security Standard "restricted" are let in."""
-    remove_orphans(api, now=datetime.now(UTC))
+    remove_orphans(api, now=api.now())
     name = api.create_namespace(prefix=PREFIX, labels={RUN_LABEL: run, _LEASED: "true", **_RESTRICTED})
     place = Place(api, name, run, is_ours=True)
     try:
@@ -82,26 +101,30 @@ def make(api: KubeApi, run: str) -> Place:
 
 def borrow(api: KubeApi, namespace: str, run: str) -> Place:
     """A namespace that exists. Raises UsageError if another run works in it, or if it is not there."""
-    for lease in leases(api, namespace, label_selector=RUN_LABEL):
-        if not _is_orphaned(lease.renewed, datetime.now(UTC)):
-            raise UsageError(
-                f"namespace {namespace}: run {lease.holder} works in it "
-                f"(its lease was renewed at {lease.renewed:%H:%M:%S} UTC).\n"
-                f"Wait until it has ended (for one that was killed: {LASTS_S} s), or name another namespace."
-            )
-        log.info("namespace %s: run %s was killed; what it left is removed", namespace, lease.holder)
-        remove_run(api, namespace, lease.holder)
+    held = lease_of(api, namespace, label=RUN_LABEL)
+    if held is not None and _is_orphaned(held.renewed, api.now()):
+        log.info("namespace %s: run %s was killed; what it left is removed", namespace, held.holder)
+        remove_pods(api, namespace, held.holder)
+        delete_lease(api, namespace, held, even_renewed=False)
     place = Place(api, namespace, run, is_ours=False)
     try:
         place.hold()
     except ApiRefusal as error:
-        if error.code != 404:
-            raise
-        raise UsageError(f"namespace {namespace}: the cluster has none of that name.") from error
-    except BaseException:
-        place.leave()
+        if error.code == 404:
+            raise UsageError(f"namespace {namespace}: the cluster has none of that name.") from error
+        if error.code == 409:
+            raise _taken(namespace, lease_of(api, namespace, label=RUN_LABEL)) from error
         raise
     return place
+
+
+def _taken(namespace: str, lease: Lease | None) -> UsageError:
+    who = "somebody" if lease is None else f"run {lease.holder}"
+    renewed = "" if lease is None else f" (its lease was renewed at {lease.renewed:%H:%M:%S} UTC)"
+    return UsageError(
+        f"namespace {namespace}: {who} works in it{renewed}.\n"
+        f"Wait until it has ended (for one that was killed: {LASTS_S} s), or name another namespace."
+    )
 
 
 def remove_orphans(api: KubeApi, *, now: datetime) -> tuple[str, ...]:
@@ -122,11 +145,10 @@ def remove_namespace(api: KubeApi, name: str) -> None:
             raise
 
 
-def remove_run(api: KubeApi, namespace: str, run: str) -> None:
-    """The pods of a run, and its lease last."""
+def remove_pods(api: KubeApi, namespace: str, run: str) -> None:
+    """The pods of a run."""
     for name in _pods_of(api, namespace, run):
         api.delete_pod(namespace, name, grace_s=0)
-    delete_lease(api, namespace, run)
 
 
 class _Metadata(msgspec.Struct):
@@ -151,11 +173,11 @@ def _orphaned_namespaces(api: KubeApi, now: datetime) -> Iterator[str]:
     found = api.call("list namespaces", "GET", "/api/v1/namespaces", query={"labelSelector": _LEASED})
     for each in found["items"]:
         meta = each["metadata"]
-        signs = [lease.renewed for lease in leases(api, meta["name"], label_selector=RUN_LABEL)]
-        made = datetime.fromisoformat(meta["creationTimestamp"])
+        lease = lease_of(api, meta["name"], label=RUN_LABEL)
+        sign = datetime.fromisoformat(meta["creationTimestamp"]) if lease is None else lease.renewed
         going = "deletionTimestamp" in meta
         # The prefix as well: a label can be put on any namespace, and removal is for good.
-        if meta["name"].startswith(PREFIX) and not going and _is_orphaned(max((*signs, made)), now):
+        if meta["name"].startswith(PREFIX) and not going and _is_orphaned(sign, now):
             yield meta["name"]
 
 
