@@ -14,24 +14,37 @@ from crashloop.kube.errors import KubeError
 
 KUBELET_PORT = 10250
 
+Way = Callable[[KubeApi, Json], dict[str, Any]]
+
 
 class ConfigzRefused(KubeError):
     """Neither way led to the configuration; the message names both."""
 
 
+class Kubelets:
+    """Asks kubelets for their effective KubeletConfiguration, first by the way that has led to one last. Thread-safe."""
+
+    def __init__(self, api: KubeApi) -> None:
+        self._api = api
+        self._ways: tuple[str, ...] = tuple(_WAYS)
+
+    def config(self, node: Json) -> dict[str, Any]:
+        """That of the kubelet of a Node object. Raises ConfigzRefused."""
+        name, refusals = node["metadata"]["name"], []
+        for way in self._ways:
+            try:
+                found = _WAYS[way](self._api, node)
+            except KubeError as error:
+                refusals.append(f"{way}: {' '.join(str(error).split())}")
+            else:
+                self._ways = (way, *(other for other in _WAYS if other != way))
+                return found
+        raise ConfigzRefused("\n".join((f"node {name}: its kubelet does not tell its configuration.", *refusals)))
+
+
 def effective_config(api: KubeApi, node: Json) -> dict[str, Any]:
-    """The effective KubeletConfiguration of the kubelet of a Node object. Raises ConfigzRefused."""
-    name, refusals = node["metadata"]["name"], []
-    ways: dict[str, Callable[[], dict[str, Any]]] = {
-        "directly (permission nodes/configz)": lambda: _directly(api, node),
-        "through the API server (permission nodes/proxy)": lambda: api.configz(name),
-    }
-    for way, ask in ways.items():
-        try:
-            return ask()
-        except KubeError as error:
-            refusals.append(f"{way}: {' '.join(str(error).split())}")
-    raise ConfigzRefused("\n".join((f"node {name}: its kubelet does not tell its configuration.", *refusals)))
+    """The effective KubeletConfiguration of one kubelet. Raises ConfigzRefused."""
+    return Kubelets(api).config(node)
 
 
 def _directly(api: KubeApi, node: Json) -> dict[str, Any]:
@@ -43,3 +56,14 @@ def _directly(api: KubeApi, node: Json) -> dict[str, Any]:
     port = status.get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port", KUBELET_PORT)
     effective: dict[str, Any] = api.ask_kubelet(f"https://{host}:{port}", "/configz")["kubeletconfig"]
     return effective
+
+
+def _through_proxy(api: KubeApi, node: Json) -> dict[str, Any]:
+    return api.configz(node["metadata"]["name"])
+
+
+_WAYS: dict[str, Way] = {
+    "directly (permission nodes/configz)": _directly,
+    "through the API server (permission nodes/proxy)": _through_proxy,
+}
+"""The one that asks for less first."""

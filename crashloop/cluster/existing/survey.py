@@ -1,16 +1,23 @@
 """What the nodes of an existing cluster are, and which of them can be used."""
 
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
 from crashloop.cluster.existing.connection import connect, require_permissions
 from crashloop.cluster.existing.quota import pods_within_quota
 from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.kubelet import ConfigzRefused, effective_config
+from crashloop.kube.kubelet import ConfigzRefused, Kubelets
 from crashloop.spec.version import KubernetesVersion
 
 ALWAYS = frozenset({Capability.NODES_CHANGE})
 """Nodes are taken into use and left alone again from wave to wave, each with its heartbeat."""
 DEFAULT_PROFILE = "stock"
+AT_ONCE = 8
+"""Kubelets that are asked for their configuration at the same time."""
 _REPELS = ("NoSchedule", "NoExecute")
 
 PROXY_RISK = (
@@ -20,6 +27,8 @@ PROXY_RISK = (
     "(manifests/rbac/configz-through-proxy.yaml).\n"
     "Or leave --read-configz out, and declare what the nodes have with --node-profile NODE=PROFILE."
 )
+
+log = logging.getLogger(__name__)
 
 
 def survey(options: ExistingOptions) -> Survey:
@@ -33,7 +42,9 @@ def survey(options: ExistingOptions) -> Survey:
         require_permissions(api, options)
         objects = api.nodes()
         _require_known(options, objects)
-        nodes = tuple(_surveyed(api, each, options) for each in sorted(objects, key=_name))
+        nodes = tuple(_surveyed(each, options) for each in sorted(objects, key=_name))
+        if options.read_configz:
+            nodes = _with_configz(api, {_name(each): each for each in objects}, nodes)
         max_pods = pods_within_quota(api, options)
     finally:
         api.close()
@@ -68,7 +79,7 @@ def why_unusable(node: Json, *, declared: bool = False) -> str | None:
     return f"tainted ({', '.join(taints)})" if taints and not declared else None
 
 
-def _surveyed(api: KubeApi, node: Json, options: ExistingOptions) -> SurveyedNode:
+def _surveyed(node: Json, options: ExistingOptions) -> SurveyedNode:
     declared = options.node_profiles.get(_name(node))
     unusable = why_unusable(node, declared=declared is not None)
     if declared is None and not options.node_profiles and not options.read_configz:
@@ -77,16 +88,36 @@ def _surveyed(api: KubeApi, node: Json, options: ExistingOptions) -> SurveyedNod
         name=_name(node),
         kubelet_version=str(KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])),
         declared=declared,
-        configz=_configz(api, node) if options.read_configz and unusable is None else None,
         unusable=unusable,
     )
 
 
-def _configz(api: KubeApi, node: Json) -> Json:
-    try:
-        return effective_config(api, node)
-    except ConfigzRefused as error:
+def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNode, ...]) -> tuple[SurveyedNode, ...]:
+    """The nodes with what their kubelets tell; one that tells nothing cannot be used. Raises UsageError if none tells."""
+    usable = [node.name for node in nodes if node.unusable is None]
+    kubelets = Kubelets(api)
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="configz") as pool:
+        answers = dict(zip(usable, pool.map(lambda name: _asked(kubelets, found[name]), usable), strict=True))
+    silent = {name: answer for name, answer in answers.items() if isinstance(answer, ConfigzRefused)}
+    if silent and len(silent) == len(answers):
+        error = next(iter(silent.values()))
         raise UsageError(f"--read-configz: {error}\n{PROXY_RISK}") from error
+    for error in silent.values():
+        log.warning("%s", error)
+    return tuple(_told(node, answers.get(node.name)) for node in nodes)
+
+
+def _asked(kubelets: Kubelets, node: Json) -> Json | ConfigzRefused:
+    try:
+        return kubelets.config(node)
+    except ConfigzRefused as error:
+        return error
+
+
+def _told(node: SurveyedNode, answer: Json | ConfigzRefused | None) -> SurveyedNode:
+    if isinstance(answer, ConfigzRefused):
+        return msgspec.structs.replace(node, unusable="its kubelet does not tell its configuration")
+    return node if answer is None else msgspec.structs.replace(node, configz=answer)
 
 
 def _require_known(options: ExistingOptions, nodes: list[Json]) -> None:
