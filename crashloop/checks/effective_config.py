@@ -51,8 +51,12 @@ def _matches(report: NodeReport, profile: KubeletProfile, version: KubernetesVer
 def _restarts_unasked(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
     asked = any(each.action in _RESTARTS for each in scenario.interventions)
     found = []
+    for report in recording.nodes:
+        if report.data.unread is not None:
+            sentence = f"whether the kubelet was restarted meanwhile could not be seen {at_lines([report.line])}"
+            found.append(inconclusive(f"{sentence}: {report.data.unread}", report.line))
     for before, after in pairwise(recording.nodes):
-        if asked:
+        if asked or before.data.unread is not None:
             continue
         lines = (before.line, after.line)
         if _process(before) != _process(after):

@@ -89,6 +89,8 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str | None = None
     ready_since: str | None = None
     """Since when the Node object says that the node is Ready; None while it does not, or where the kubelet's log is read."""
+    unread: str | None = None
+    """Why nothing could be read by which a restart of the node or its kubelet is seen; None if it was, or the log is read."""
 
 
 class AcceptedContainer(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,6 +1,5 @@
 """By what a restart of a node or its kubelet shows from afar: the Node object, and what the kubelet says when it starts."""
 
-import logging
 from datetime import datetime
 from typing import Any
 
@@ -12,27 +11,25 @@ from crashloop.kube.errors import KubeError
 _EVENTS = "/api/v1/namespaces/default/events"
 """Kubernetes Events about nodes, which are in no namespace, go into `default`."""
 
-log = logging.getLogger(__name__)
-
 
 class NodeSign(msgspec.Struct, frozen=True, kw_only=True):
     """What changes when a node or its kubelet restarts."""
 
-    boot_id: str
+    boot_id: str | None
     ready_since: str | None
     """None while the node is not Ready."""
     kubelet_started_ns: int | None
     """The newest start that a Kubernetes Event tells of, in whole seconds; they are kept for an hour. None: none is known."""
+    unread: str | None = None
+    """Why none of this could be read; None if it was."""
 
 
-def read_sign(api: KubeApi, node: str) -> NodeSign | None:
-    """What is to be seen of a node now; None if its Node object cannot be read."""
+def read_sign(api: KubeApi, node: str) -> NodeSign:
+    """What is to be seen of a node now."""
     try:
-        found = api.node(node)
+        return sign_of(api.node(node), kubelet_started_ns=_started_ns(api, node))
     except KubeError as error:
-        log.warning("node %s: its state cannot be read: %s", node, error)
-        return None
-    return sign_of(found, kubelet_started_ns=_started_ns(api, node))
+        return NodeSign(boot_id=None, ready_since=None, kubelet_started_ns=None, unread=" ".join(str(error).split()))
 
 
 def sign_of(node: Json, *, kubelet_started_ns: int | None) -> NodeSign:
@@ -45,11 +42,7 @@ def sign_of(node: Json, *, kubelet_started_ns: int | None) -> NodeSign:
 
 def _started_ns(api: KubeApi, node: str) -> int | None:
     about = f"involvedObject.kind=Node,involvedObject.name={node},reason=Starting,source=kubelet"
-    try:
-        events = api.call("list the starts of a kubelet", "GET", _EVENTS, query={"fieldSelector": about})["items"]
-    except KubeError as error:
-        log.warning("node %s: whether its kubelet restarts is seen by the Node object only: %s", node, error)
-        return None
+    events = api.call("list the starts of a kubelet", "GET", _EVENTS, query={"fieldSelector": about})["items"]
     return max(filter(None, map(_last_ns, events)), default=None)
 
 
@@ -61,10 +54,12 @@ def _last_ns(event: Json) -> int | None:
 def news(before: dict[str, Any], sign: NodeSign | None) -> NodeSign | None:
     """A sign that says something else than the `data` of a node's event; None if it does not, or there is none.
 
-    A start whose Kubernetes Event is no longer kept is carried on.
+    A start whose Kubernetes Event is no longer kept is carried on; so is everything where nothing could be read.
     """
     if sign is None:
         return None
+    if sign.unread is not None:
+        sign = msgspec.structs.replace(sign, boot_id=before.get("boot_id"), ready_since=before.get("ready_since"))
     if sign.kubelet_started_ns is None:
         sign = msgspec.structs.replace(sign, kubelet_started_ns=before["kubelet_started_ns"])
     told = msgspec.to_builtins(sign)

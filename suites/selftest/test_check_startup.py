@@ -228,6 +228,21 @@ def test_a_node_that_has_booted_meanwhile_is_inconclusive() -> None:
     ]
 
 
+def test_a_node_of_which_a_restart_could_not_be_seen_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, boot_id="first")
+    history.node(20, boot_id="first", unread="list the starts of a kubelet: 403.").ends(30)
+    line = history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: whether the kubelet was restarted meanwhile could not be seen (history line {line}): "
+        "list the starts of a kubelet: 403."
+    ]
+    blind = History(CRASHING).without(Kind.NODE).node(-0.9, unread="403.").node(20, boot_id="first").ends(30)
+    assert objections(blind) == [
+        "INCONCLUSIVE: whether the kubelet was restarted meanwhile could not be seen "
+        f"(history line {blind.line_of(Kind.NODE, 0)}): 403."
+    ]
+
+
 def test_a_kubelet_restarted_behind_our_back_is_inconclusive() -> None:
     history = History(CRASHING).node(10, started_s=9.0).ends(30)
     first, second = history.line_of(Kind.NODE, 0), history.line_of(Kind.NODE, 1)

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 import yaml
 
-from crashloop.cluster.existing.permissions import IN_NAMESPACE, MANIFESTS, ON_NODES, needed
+from crashloop.cluster.existing.permissions import (
+    IN_NAMESPACE,
+    MANIFESTS,
+    NODE_EVENTS,
+    OBSERVE,
+    OBSERVE_MANIFEST,
+    ON_NODES,
+    OWN_NAMESPACE,
+)
 from crashloop.cluster.existing.survey import why_unusable
 from crashloop.kube.access import Permission
 
@@ -68,15 +76,19 @@ def plain(permissions: tuple[Permission, ...]) -> set[Permission]:
     return {Permission(verb=each.verb, resource=each.resource, group=each.group) for each in permissions}
 
 
-EVENTS = {Permission(verb="list", resource="events")}
-
-
-def test_the_manifest_for_one_namespace_grants_just_what_is_needed_there_and_to_see_nodes() -> None:
-    assert granted(MANIFESTS[True]) == {"crashloop": plain(IN_NAMESPACE), "": plain(ON_NODES), "default": EVENTS}
+def test_the_manifest_for_one_namespace_grants_just_what_is_needed_there_to_see_nodes_and_their_events() -> None:
+    expected = {"crashloop": plain(IN_NAMESPACE), "": plain(ON_NODES), "default": plain(NODE_EVENTS)}
+    assert granted(MANIFESTS[True]) == expected
 
 
 def test_the_manifest_for_own_namespaces_grants_just_what_is_needed() -> None:
-    assert granted(MANIFESTS[False]) == {"": plain(needed(None)), "default": EVENTS}
+    everywhere = plain((*IN_NAMESPACE, *ON_NODES, *OWN_NAMESPACE))
+    assert granted(MANIFESTS[False]) == {"": everywhere, "default": plain(NODE_EVENTS)}
+
+
+def test_the_manifest_to_observe_grants_to_look_and_nothing_that_is_not_used() -> None:
+    assert granted(OBSERVE_MANIFEST) == {"": plain(OBSERVE)}
+    assert {str(each) for each in OBSERVE} == {"list pods", "watch pods", "list nodes"}
 
 
 @pytest.mark.parametrize(
@@ -84,9 +96,15 @@ def test_the_manifest_for_own_namespaces_grants_just_what_is_needed() -> None:
     [
         ("configz", {("get", "nodes/configz")}),
         ("configz-through-proxy", {("get", "nodes/proxy")}),
-        ("observe", {(verb, resource) for verb in ("get", "list", "watch") for resource in ("pods", "nodes")}),
     ],
 )
 def test_each_other_manifest_grants_one_thing(manifest: str, permissions: set[tuple[str, str]]) -> None:
     expected = {Permission(verb=verb, resource=resource) for verb, resource in permissions}
     assert granted(f"manifests/rbac/{manifest}.yaml") == {"": expected}
+
+
+@pytest.mark.parametrize("document", ["manifests/rbac/existing.yaml", "docs/providers.md"])
+def test_what_amounts_to_cluster_admin_says_so_and_names_the_narrower_way(document: str) -> None:
+    text = (ROOT / document).read_text()
+    assert "amounts to cluster-admin" in text
+    assert "existing-namespace.yaml" in text

@@ -1,8 +1,4 @@
-"""What a run on an existing cluster asks of the API server, as data. manifests/rbac grants exactly this.
-
-Besides, the manifests let a run list Kubernetes Events in the namespace `default`, by which it sees that a kubelet was
-restarted; it does without.
-"""
+"""What a run on an existing cluster, and a look at one, ask of the API server, as data. manifests/rbac grants exactly this."""
 
 from crashloop.kube.access import Permission
 
@@ -27,16 +23,19 @@ IN_NAMESPACE: tuple[Permission, ...] = (
 
 ON_NODES: tuple[Permission, ...] = _in_cluster("nodes", "get", "list")
 
+NODE_EVENTS: tuple[Permission, ...] = (Permission(verb="list", resource="events", namespace="default"),)
+"""By the Kubernetes Event of a kubelet's start it is seen that one was restarted. They are where nodes' events go.
+
+Without them a restart too quick for the Node object would be taken for a kubelet that is early.
+"""
+
 OWN_NAMESPACE: tuple[Permission, ...] = (
     *_in_cluster("namespaces", "create", "delete", "list"),
     *_in_namespace("serviceaccounts", "get"),
 )
 """Without --namespace. What is needed in a namespace is then needed in all of them: its name is not known before."""
 
-OBSERVE: tuple[Permission, ...] = (
-    *_in_namespace("pods", "get", "list", "watch"),
-    *_in_cluster("nodes", "get", "list", "watch"),
-)
+OBSERVE: tuple[Permission, ...] = (*_in_namespace("pods", "list", "watch"), *_in_cluster("nodes", "list"))
 """What `crashloop observe` asks for: to look."""
 OBSERVE_MANIFEST = "manifests/rbac/observe.yaml"
 
@@ -46,4 +45,4 @@ MANIFESTS = {True: "manifests/rbac/existing-namespace.yaml", False: "manifests/r
 
 def needed(namespace: str | None) -> tuple[Permission, ...]:
     """Everything that a run needs, in the given namespace or in one of its own."""
-    return (*IN_NAMESPACE, *ON_NODES, *(OWN_NAMESPACE if namespace is None else ()))
+    return (*IN_NAMESPACE, *ON_NODES, *NODE_EVENTS, *(OWN_NAMESPACE if namespace is None else ()))
