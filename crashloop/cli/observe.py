@@ -1,6 +1,8 @@
 """`crashloop observe`: which curve each node of a cluster follows, by the crash loops that are there already."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,7 +32,7 @@ def observe(
     ] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Where to write observe.json and observe.html.")] = None,
 ) -> None:
-    """Say which curve each node really follows, without touching anything: get, list and watch on pods and nodes."""
+    """Say which curve each node really follows, without touching anything: list and watch pods, list nodes."""
     from crashloop.kube.contexts import default_kubeconfig
     from crashloop.observing.looking import Request, look
     from crashloop.progress import default_progress
@@ -45,12 +47,29 @@ def observe(
         read_configz=read_configz,
         expected=_expected(expect or []),
     )
-    seen = look(request, default_progress())
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "observe.json").write_bytes(msgspec.json.format(msgspec.json.encode(seen)) + b"\n")
-    (folder / "observe.html").write_text(to_html(seen), encoding="utf-8")
+    with _made(folder):
+        seen = look(request, default_progress())
+        (folder / "observe.json").write_bytes(msgspec.json.format(msgspec.json.encode(seen)) + b"\n")
+        (folder / "observe.html").write_text(to_html(seen), encoding="utf-8")
     _print(seen, folder)
     raise typer.Exit(seen.exit_code)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make the folder before the time is spent, and remove it if nothing came of that. Raises UsageError if it cannot be."""
+    was_there = folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {folder}: it cannot be made ({error.strerror}).\nName another folder.") from error
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"--out {folder}: nothing can be written there.\nName another folder.")
+    try:
+        yield
+    finally:
+        if not was_there and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _print(seen: "Observation", folder: Path) -> None:

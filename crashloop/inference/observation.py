@@ -12,6 +12,13 @@ from crashloop.verdict import ExitCode
 OBSERVATION_FORMAT = "crashloop.observation/1"
 
 
+class Unheard(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing was heard of the pods any more."""
+
+    since: datetime
+    why: str
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One look at a cluster."""
 
@@ -33,6 +40,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Restarted containers that nothing can be inferred from: probes or RestartAllContainers restart them without a wait."""
     gaps: int
     """How often the watch was lost in such a way that statements may be missing."""
+    unheard: Unheard | None = None
+    """The watch was lost, and did not come back before the end."""
 
 
 def observation(
@@ -46,6 +55,7 @@ def observation(
     namespace: str | None,
     left_out: int,
     gaps: int,
+    unheard: Unheard | None = None,
 ) -> Observation:
     """The document, worst nodes first."""
     order = list(_EXIT_CODES)
@@ -63,6 +73,7 @@ def observation(
         loops=tuple(loops),
         left_out=left_out,
         gaps=gaps,
+        unheard=unheard,
     )
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from crashloop.errors import UsageError
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import Json
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import effective_config
+from crashloop.kube.kubelet import Kubelets
 from crashloop.model.agreement import profile_of, shipped_curve
 from crashloop.model.config import Curve
 from crashloop.model.gates import RELEASES
@@ -46,6 +45,11 @@ def is_modelled(version: KubernetesVersion) -> bool:
     return version.release >= RELEASES[0]
 
 
+def is_ready(node: Json) -> bool:
+    """Whether its condition Ready is True."""
+    return _sign(node).ready_since is not None
+
+
 def lost_counters(before: Json | None, after: Json | None) -> str:
     """Why the kubelet's counters were or may have been lost between two looks at a Node object; empty if they were not."""
     if before is None or after is None:
@@ -65,23 +69,20 @@ def _sign(node: Json) -> NodeSign:
 def told_configuration(
     name: str, version: KubernetesVersion, expected: Mapping[str, KubeletProfile]
 ) -> Configured | None:
-    """What the user expects of a node. Raises UsageError for a profile that its kubelet would not start with."""
+    """What the user expects of a node, without a curve if its kubelet would not start with that; None for nothing."""
     profile = expected.get(name, expected.get(EVERY_OTHER))
     if profile is None:
         return None
-    curve = shipped_curve(profile, version)
-    if curve is None:
-        raise UsageError(f"--expect {name}={profile.name}: kubelet v{version} does not start with that profile.")
-    return Configured(curve=curve, by=f"expected: {profile.name}")
+    return Configured(curve=shipped_curve(profile, version), by=f"expected: {profile.name}")
 
 
-def read_configuration(api: KubeApi, node: Json) -> Configured:
+def read_configuration(kubelets: Kubelets, node: Json) -> Configured:
     """What a node's kubelet tells. Raises ConfigzRefused."""
-    config: dict[str, Any] = effective_config(api, node)
+    config: dict[str, Any] = kubelets.config(node)
     return Configured(curve=shipped_curve(profile_of(config), kubelet_version(node)), by="configz")
 
 
-def read_configurations(api: KubeApi, nodes: Iterable[Json]) -> dict[str, Configured]:
+def read_configurations(kubelets: Kubelets, nodes: Iterable[Json]) -> dict[str, Configured]:
     """What those kubelets tell that do, asked one after the other and no more than one a second."""
     found: dict[str, Configured] = {}
     for number, node in enumerate(nodes):
@@ -89,7 +90,7 @@ def read_configurations(api: KubeApi, nodes: Iterable[Json]) -> dict[str, Config
             pause(_ASK_EVERY_S)
         name = node["metadata"]["name"]
         try:
-            found[name] = read_configuration(api, node)
+            found[name] = read_configuration(kubelets, node)
         except KubeError as error:
             log.warning("%s", error)
     return found

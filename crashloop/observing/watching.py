@@ -9,7 +9,8 @@ from crashloop.errors import ClusterError
 from crashloop.inference.loops import CrashLoop, CrashLoops
 from crashloop.inference.statements import statement
 from crashloop.kube.client import KubeApi
-from crashloop.kube.watch import Changed, Gap, Listed, PodObject, PodWatch
+from crashloop.kube.errors import KubeError
+from crashloop.kube.watch import LOOKING, Changed, Gap, Listed, PodObject, PodWatch
 
 LISTED_WITHIN_S = 120.0
 CLOCKS_APART_S = 5.0
@@ -20,10 +21,12 @@ class LoopWatch:
     """Follows all pods of a namespace, or of all for None, in a thread of its own, from `start` to `stop`."""
 
     def __init__(self, api: KubeApi, namespace: str | None) -> None:
-        self._watch = PodWatch(api, namespace or "")
+        self._watch = PodWatch(api, namespace or "", retry=LOOKING)
         self._lock = threading.Lock()
         self._loops = CrashLoops(since_s=time.time() + CLOCKS_APART_S)
         self._listed = threading.Event()
+        """Set too when that is not to come any more."""
+        self._has_listed = False
         self._ended = threading.Event()
         self._crash: Exception | None = None
         self._thread = threading.Thread(target=self._follow, name="observe", daemon=True)
@@ -31,22 +34,31 @@ class LoopWatch:
         """How often changes were lost for good."""
 
     def start(self) -> None:
-        """Return once all pods have been listed. Raises ClusterError if that does not come about."""
+        """Return once all pods have been listed. Raises ClusterError if that does not come about, KubeError if it is refused."""
         self._thread.start()
-        if not self._listed.wait(LISTED_WITHIN_S) or self._crash is not None:
+        if not self._listed.wait(LISTED_WITHIN_S):
             broken = self._watch.broken_since()
             raise ClusterError(
-                f"the pods could not be listed within {LISTED_WITHIN_S:g} s.\n{broken[1] if broken else self._crash}"
+                f"the pods could not be listed within {LISTED_WITHIN_S:g} s.\n{broken[1] if broken else ''}".rstrip()
             )
+        if not self._has_listed and self._crash is not None:
+            raise self._crash
 
     def wait(self, for_s: float) -> None:
-        """Let it follow for a while; returns early on Ctrl-C, for what was seen is worth something."""
+        """Let it follow for a while.
+
+        Returns early on Ctrl-C and when the API server refuses, for what was seen is worth something.
+        """
         try:
             self._ended.wait(for_s)
         except KeyboardInterrupt:
             return
-        if self._crash is not None:
+        if self._crash is not None and not isinstance(self._crash, KubeError):
             raise self._crash
+
+    def broken_since(self) -> tuple[int, str] | None:
+        """Since when nothing is heard (UTC, ns), and why; None while something is."""
+        return self._watch.broken_since()
 
     def stop(self) -> None:
         self._watch.stop()
@@ -70,6 +82,7 @@ class LoopWatch:
                 elif isinstance(item, Listed):
                     for pod in item.pods:
                         self._take(pod)
+                    self._has_listed = True
                     self._listed.set()
                 elif isinstance(item, Changed):
                     self._take(item.pod)

@@ -100,7 +100,11 @@ def facts(seen: Observation) -> str:
     left_out = f"; {counted(seen.left_out, 'restarted container')} left out (probes, RestartAllContainers)"
     gaps = f"; the watch was lost {counted(seen.gaps, 'time')}"
     text = f"{counted(len(seen.loops), 'crash loop')} in {where}, watched for {duration}"
-    return text + (left_out if seen.left_out else "") + (gaps if seen.gaps else "") + "."
+    text += (left_out if seen.left_out else "") + (gaps if seen.gaps else "") + "."
+    if seen.unheard is None:
+        return text
+    why = " ".join(seen.unheard.why.split())
+    return f"{text} Nothing was heard after {seen.unheard.since:%H:%M:%S} UTC: {why}"
 
 
 def to_html(seen: Observation) -> str:

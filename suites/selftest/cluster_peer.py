@@ -3,16 +3,13 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import yaml
-
-Json = dict[str, Any]
+from suites.selftest.kube_peer import Json, answering
 
 
 def node(name: str, *, version: str = "v1.37.1", boot_id: str = "boot-1") -> Json:
@@ -31,6 +28,8 @@ class ClusterPeer:
         self._changes: list[bytes] = []
         self._more = threading.Condition()
         self._closed = False
+        self.refusal: Callable[[str], Json | None] = lambda _: None
+        """The Status to answer a request with, which is written as in `requests`; None to answer it."""
         self.requests: list[str] = []
         """Method and path of each request."""
 
@@ -77,9 +76,12 @@ def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             address = urlsplit(self.path)
             query = parse_qs(address.query, keep_blank_values=True)
-            peer.requests.append(f"GET {address.path}{' watch' if 'watch' in query else ''}")
-            if "watch" in query:
-                self._stream(int(query["resourceVersion"][0]), float(query["timeoutSeconds"][0]))
+            request = f"GET {address.path}{' watch' if 'watch' in query else ''}"
+            peer.requests.append(request)
+            if (refusal := peer.refusal(request)) is not None:
+                self._answer(refusal, refusal["code"])
+            elif "watch" in query:
+                self._stream(request, int(query["resourceVersion"][0]), float(query["timeoutSeconds"][0]))
             else:
                 self._answer(peer.answer(address.path, query))
 
@@ -87,19 +89,19 @@ def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
             peer.requests.append(f"POST {urlsplit(self.path).path}")
             self._answer(peer.review(json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
 
-        def _answer(self, body: Json) -> None:
+        def _answer(self, body: Json, code: int = 200) -> None:
             raw = json.dumps(body).encode()
-            self.send_response(200)
+            self.send_response(code)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()
             self.wfile.write(raw)
 
-        def _stream(self, version: int, at_most_s: float) -> None:
+        def _stream(self, request: str, version: int, at_most_s: float) -> None:
             ends_s = time.monotonic() + at_most_s
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            while not peer.is_closed and time.monotonic() < ends_s:
+            while not peer.is_closed and peer.refusal(request) is None and time.monotonic() < ends_s:
                 for line in peer.changes_since(version):
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
                     version += 1
@@ -112,33 +114,8 @@ def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Clients that go away are part of it."""
-
-
 @contextmanager
 def serving(peer: ClusterPeer, folder: Path) -> Iterator[str]:
     """The path of a kubeconfig for the peer, while it serves."""
-    server = _Server(("127.0.0.1", 0), _handler(peer))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    kubeconfig = folder / "kubeconfig"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
-        "users": [{"name": "u", "user": {"token": "secret-token"}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    kubeconfig.write_text(yaml.safe_dump(config))
-    try:
-        yield str(kubeconfig)
-    finally:
-        peer.close()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(_handler(peer), folder, peer.close) as kubeconfig:
+        yield kubeconfig

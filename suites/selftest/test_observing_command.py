@@ -2,7 +2,7 @@
 
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,15 @@ from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.inference.judging import Agreement
 from crashloop.inference.observation import Observation
+from crashloop.observing.looking import Request, look
+from crashloop.progress import SilentProgress
 from crashloop.schemas import schemas
 from crashloop.verdict import ExitCode
 from suites.selftest.cluster_peer import ClusterPeer, node, serving
+from suites.selftest.existing_peer import ExistingPeer
+from suites.selftest.existing_peer import node as ready_node
+from suites.selftest.existing_peer import serving as serving_existing
+from suites.selftest.kube_peer import status
 
 Json = dict[str, Any]
 
@@ -161,9 +167,10 @@ def test_the_document_is_as_its_schema_says(tmp_path: Path) -> None:
         (("--expect", "worker"), "--expect 'worker': expected NODE=PROFILE"),
         (("--expect", "worker=max-10"), 'kubelet profile "max-10": there is none of that name'),
         (("--expect", "other=max-10s"), "--expect other=...: the cluster has no node 'other'; its nodes: worker."),
+        (("--expect", "*=max-301s"), "--expect worker=max-301s: kubelet v1.37.1 does not start with that profile."),
         (("--context", "y"), "it has no context 'y'; its contexts: x."),
     ],
-    ids=["duration", "no-time", "expectation", "profile", "node", "context"],
+    ids=["duration", "no-time", "expectation", "profile", "node", "refused-profile", "context"],
 )
 def test_wrong_usage_is_said_before_the_time_is_spent(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     with serving(ClusterPeer([[node("worker")]], []), tmp_path) as kubeconfig:
@@ -200,3 +207,87 @@ def test_changes_that_come_during_the_look_count(tmp_path: Path) -> None:
     _, _, seen = observed(peer, tmp_path)
     feeder.join()
     assert sum(len(loop.waits) for loop in seen.loops) == 3
+
+
+def failing(peer: ClusterPeer, code: int, reason: str, *requests: str) -> None:
+    """From when the pods were listed and watched for a while, these requests are refused."""
+
+    def refusal(request: str) -> Json | None:
+        began = peer.requests.count("GET /api/v1/pods watch") > 0
+        return status(code, reason) if began and request in requests else None
+
+    threading.Timer(0.5, setattr, (peer, "refusal", refusal)).start()
+
+
+WATCH, NODES = "GET /api/v1/pods watch", "GET /api/v1/nodes"
+NOT_ASKED = "whether it was booted or not Ready meanwhile could not be asked at the end"
+
+
+def test_credentials_that_expire_end_the_look_early_with_what_was_seen(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 13, 14, 11)
+    failing(peer, 401, "Unauthorized", WATCH, NODES, "GET /api/v1/pods")
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "1h")
+    assert code == ExitCode.INCONCLUSIVE
+    assert seen.finished - seen.started < timedelta(minutes=10)
+    assert (seen.nodes[0].waits, seen.nodes[0].agreement, seen.nodes[0].note) == (5, Agreement.TOO_LITTLE, NOT_ASKED)
+    assert seen.unheard is not None
+    assert seen.unheard.since < seen.finished
+    why = "the API server does not accept the credentials (401 Unauthorized); they may have expired."
+    assert why in seen.unheard.why
+    assert f"Nothing was heard after {seen.unheard.since:%H:%M:%S} UTC: kubeconfig " in output.replace("\n", " ")
+
+
+def test_nodes_that_cannot_be_read_at_the_end_are_judged_by_nothing_that_a_reboot_explains(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, *[2, 3] * 6)
+    failing(peer, 503, "ServiceUnavailable", NODES)
+    code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s")
+    assert code == ExitCode.INCONCLUSIVE
+    assert (seen.nodes[0].waits, seen.nodes[0].note) == (12, NOT_ASKED)
+    assert seen.unheard is None
+    assert f"worker: {NOT_ASKED}." in output
+
+
+def test_a_watch_that_is_broken_at_the_end_is_told(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 13)
+    failing(peer, 503, "ServiceUnavailable", WATCH)
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "2s")
+    assert code == ExitCode.OK
+    assert seen.gaps == 0
+    assert seen.unheard is not None
+    assert seen.unheard.why == "watch pods: the API server answered 503 ServiceUnavailable."
+    assert "Nothing was heard after" in output
+    assert "Nothing was heard after" in (tmp_path / "out" / "observe.html").read_text()
+
+
+def test_an_outage_is_met_with_few_requests(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    failing(peer, 503, "ServiceUnavailable", WATCH)
+    observed(peer, tmp_path, "--for", "3s")
+    assert peer.requests.count(WATCH) <= 4
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    peer = ClusterPeer([[node("worker")]], [])
+    with serving(peer, tmp_path) as kubeconfig:
+        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(tmp_path / "file" / "out")]
+        done = CliRunner().invoke(app, given)
+    assert str(done.exception) == (
+        f"--out {tmp_path / 'file' / 'out'}: it cannot be made (Not a directory).\nName another folder."
+    )
+    assert isinstance(done.exception, UsageError)
+    assert peer.requests == []
+
+
+def test_a_kubelet_that_tells_nothing_does_not_keep_from_looking_at_the_others(tmp_path: Path) -> None:
+    peer = ExistingPeer(ready_node("down", ready=False), ready_node("silent"), ready_node("telling"))
+    peer.configz = {"telling": {}}
+    with serving_existing(peer, tmp_path) as kubeconfig:
+        seen = look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
+        assert seen.agreement is Agreement.TOO_LITTLE
+        peer.configz = {}
+        with pytest.raises(UsageError, match="--read-configz: node silent: its kubelet does not tell"):
+            look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
