@@ -1,11 +1,13 @@
 """The heartbeat of a node that is not this host: a pod there, whose log is followed."""
 
 import threading
+import time
+from typing import Any
 
 import msgspec
 import urllib3
 
-from crashloop.errors import ClusterError
+from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi, lines
 from crashloop.kube.errors import ApiRefusal, KubeError
@@ -15,6 +17,19 @@ from crashloop.observe.events import Sink, now_ns
 
 BEATS_WITHIN_S = 120.0
 """How long the node may take to pull the image and start the pod."""
+_LOOK_S = 1.0
+_WITHOUT_IMAGE = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+"""Reasons why a container waits for an image that does not come (pkg/kubelet/images/types.go@v1.37.1)."""
 _SILENT_S = 15.0
 _RETRY_S = 0.5
 
@@ -26,6 +41,7 @@ class NodeHeartbeat:
         self._api = api
         self._namespace = namespace
         self._node = node
+        self._image = image
         self._manifest = heartbeat_manifest(node=node, image=image, run=run)
         self._pod: str = self._manifest["metadata"]["name"]
         self._sink = sink
@@ -47,12 +63,19 @@ class NodeHeartbeat:
         self._thread.start()
 
     def wait_until_it_beats(self) -> None:
-        """Return once the node's clock is known. Raises ClusterError with what the pod is waiting for."""
-        if not self._warm.wait(BEATS_WITHIN_S):
-            raise ClusterError(
-                f"node {self._node}: the pod that tells of its heartbeat has not told for {BEATS_WITHIN_S:g} s.\n"
-                f"Its state: {self._state()}"
-            )
+        """Return once the node's clock is known.
+
+        Raises UsageError at once if the node cannot have the image, ClusterError with the pod's state if time runs out.
+        """
+        deadline_s = time.monotonic() + BEATS_WITHIN_S
+        while not self._warm.wait(_LOOK_S):
+            state = self._state()
+            self._require_image(state)
+            if time.monotonic() >= deadline_s:
+                raise ClusterError(
+                    f"node {self._node}: the pod that tells of its heartbeat has not told for {BEATS_WITHIN_S:g} s.\n"
+                    f"Its state: {msgspec.json.encode(state).decode()}"
+                )
 
     def reading(self) -> list[Event]:
         """Both clocks at the last beat."""
@@ -95,10 +118,21 @@ class NodeHeartbeat:
         if warm:
             self._warm.set()
 
-    def _state(self) -> str:
+    def _require_image(self, state: dict[str, Any]) -> None:
+        for each in state.get("containers", ()):
+            waiting = each.get("waiting") or {}
+            if waiting.get("reason") in _WITHOUT_IMAGE:
+                raise UsageError(
+                    f"node {self._node}: it cannot have the image {self._image} ({waiting['reason']}).\n"
+                    f"{' '.join(waiting.get('message', '').split())}\n"
+                    "Name an image with --image that the node has or can pull."
+                )
+
+    def _state(self) -> dict[str, Any]:
+        """Of the pod: its phase and the states of its containers, or the error by which it cannot be read."""
         try:
             status = self._api.get_pod(self._namespace, self._pod)["status"]
         except KubeError as error:
-            return str(error)
+            return {"error": str(error)}
         states = [each.get("state", {}) for each in status.get("containerStatuses", ())]
-        return msgspec.json.encode({"phase": status.get("phase"), "containers": states}).decode()
+        return {"phase": status.get("phase"), "containers": states}

@@ -1,15 +1,13 @@
 """What a person is told who starts a run on an existing cluster in a way that cannot work."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from crashloop.profiles import MANIFESTS
 from crashloop.verdict import ExitCode
+from suites.selftest.existing_kit import crashloop_run
 
-ROOT = Path(__file__).parents[2]
 KUBECONFIG = """
 apiVersion: v1
 kind: Config
@@ -18,18 +16,15 @@ users: [{name: u, user: {token: secret-token}}]
 contexts: [{name: blue, context: {cluster: c, user: u}}, {name: green, context: {cluster: c, user: u}}]
 current-context: blue
 """
+OWN = str(MANIFESTS / "max-10s.yaml")
+"""A file, though one that is a profile."""
 
 
-def crashloop_run(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Exit code and output of `crashloop run`; `kubeconfig` in an argument stands for a file that is one."""
+def run(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of a run; KUBECONFIG in an argument stands for a file that is one."""
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(KUBECONFIG)
-    given = [argument.replace("KUBECONFIG", str(kubeconfig)) for argument in arguments]
-    command = [sys.executable, "-c", "from crashloop.cli import main; main()", "run", *given]
-    environment = os.environ | {"CRASHLOOP_RUNS_DIR": str(folder / "runs"), "HOME": str(folder)}
-    environment.pop("KUBECONFIG", None)
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return crashloop_run(folder, *(argument.replace("KUBECONFIG", str(kubeconfig)) for argument in arguments))
 
 
 @pytest.mark.parametrize(
@@ -50,11 +45,16 @@ def crashloop_run(folder: Path, *arguments: str) -> tuple[int, str]:
             ("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--node-profile", "worker=max-10"),
             'kubelet profile "max-10": there is none of that name',
         ),
+        (
+            ("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--node-profile", f"worker={OWN}"),
+            f"--node-profile 'worker={OWN}': expected the name of a profile of manifests/kubelet, "
+            "since scenarios ask for those.",
+        ),
     ],
-    ids=["no-kubeconfig", "other-provider", "keep", "context", "declaration", "profile"],
+    ids=["no-kubeconfig", "other-provider", "keep", "context", "declaration", "profile", "profile-file"],
 )
 def test_wrong_usage_is_said_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    code, output = crashloop_run(tmp_path, *arguments)
+    code, output = run(tmp_path, *arguments)
     assert code == ExitCode.USAGE, output
     assert said in output
     assert "Traceback" not in output
@@ -62,7 +62,7 @@ def test_wrong_usage_is_said_before_anything_starts(tmp_path: Path, arguments: t
 
 
 def test_an_api_server_that_does_not_answer_is_no_fault_of_the_usage(tmp_path: Path) -> None:
-    code, output = crashloop_run(tmp_path, "--provider", "existing", "--kubeconfig", "KUBECONFIG")
+    code, output = run(tmp_path, "--provider", "existing", "--kubeconfig", "KUBECONFIG")
     assert code == ExitCode.ERROR, output
     assert "the API server at https://127.0.0.1:1 does not answer" in output
     assert "secret-token" not in output
