@@ -23,7 +23,7 @@ from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, Exis
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
-from crashloop.kube.leases import create_lease, leases
+from crashloop.kube.leases import NAME, lease_of, renew_lease, take_lease
 from crashloop.kube.manifests import RUN_LABEL
 from crashloop.matching import Offer
 from crashloop.profiles import load_profile
@@ -110,7 +110,7 @@ def test_a_run_needs_no_more_than_the_role_for_one_namespace(
     assert judged["CAP-3", "crashing-max-2s"] is Outcome.PASS
     assert judged["CAP-7", "crashing-stock"] is Outcome.SKIPPED
     assert pods_of_runs(api, NAMESPACE) == []
-    assert leases(api, NAMESPACE, label_selector=RUN_LABEL) == ()
+    assert lease_of(api, NAMESPACE, label=RUN_LABEL) is None
 
 
 def test_without_a_namespace_a_run_has_one_of_its_own_that_lets_in_restricted_pods_only(
@@ -135,8 +135,9 @@ def test_without_a_namespace_a_run_has_one_of_its_own_that_lets_in_restricted_po
         ("crashloop", "pods/log", "get", "get pods/log"),
         ("crashloop", "leases", "patch", "patch leases.coordination.k8s.io"),
         ("crashloop-nodes", "nodes", "list", "list nodes"),
+        ("crashloop-node-events", "events", "list", "list events in namespace default"),
     ],
-    ids=["pods", "logs", "leases", "nodes"],
+    ids=["pods", "logs", "leases", "nodes", "events"],
 )
 def test_a_verb_that_is_forbidden_is_named_with_the_manifest_that_grants_it(
     grant: Callable[..., str], options: Options, role: str, resource: str, verb: str, said: str
@@ -256,20 +257,21 @@ def test_a_quota_limits_the_pods_of_a_wave_and_one_that_is_used_up_is_named(
         remove(api, [quota])
 
 
-def renewed(api: KubeApi, namespace: str, name: str, at: datetime) -> None:
+def renewed(api: KubeApi, namespace: str, at: datetime) -> None:
     """As if the lease had been renewed then."""
     body = {"spec": {"renewTime": at.isoformat(timespec="microseconds").replace("+00:00", "Z")}}
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{NAME}"
     api.call("renew a lease", "PATCH", path, body=body, content_type="application/merge-patch+json")
 
 
 def test_only_namespaces_that_killed_runs_have_left_are_removed(api: KubeApi) -> None:
-    later = datetime.now(UTC) + timedelta(seconds=LASTS_S + 60)
+    now = api.now()
+    later = now + timedelta(seconds=LASTS_S + 60)
     unleased = api.create_namespace(prefix="crashloop-", labels={RUN_LABEL: "unleased"})
     alive, killed = make(api, "alive"), make(api, "killed")
     try:
-        assert remove_orphans(api, now=datetime.now(UTC)) == ()
-        renewed(api, alive.namespace, "alive", later)
+        assert remove_orphans(api, now=now) == ()
+        renewed(api, alive.namespace, later)
         assert remove_orphans(api, now=later) == (killed.namespace,)
         assert {alive.namespace, unleased} <= namespaces(api)
         assert killed.namespace not in namespaces(api)
@@ -281,7 +283,7 @@ def test_only_namespaces_that_killed_runs_have_left_are_removed(api: KubeApi) ->
 
 def test_pods_that_a_killed_run_has_left_in_a_borrowed_namespace_are_removed(cluster: Cluster, api: KubeApi) -> None:
     apply(api, manifest("existing-namespace")[:1])
-    create_lease(api, NAMESPACE, "killed", labels={RUN_LABEL: "killed"}, lasts_s=LASTS_S)
+    take_lease(api, NAMESPACE, "killed", labels={RUN_LABEL: "killed"}, lasts_s=LASTS_S)
     from crashloop.kube.manifests import heartbeat_manifest
 
     for run in ("killed", "other"):
@@ -290,13 +292,35 @@ def test_pods_that_a_killed_run_has_left_in_a_borrowed_namespace_are_removed(clu
         api.create_pod(NAMESPACE, pod)
     with pytest.raises(UsageError, match="namespace crashloop: run killed works in it"):
         borrow(api, NAMESPACE, "next")
-    renewed(api, NAMESPACE, "killed", datetime(2026, 1, 1, tzinfo=UTC))
+    renewed(api, NAMESPACE, datetime(2026, 1, 1, tzinfo=UTC))
     place = borrow(api, NAMESPACE, "next")
     assert pods_of_runs(api, NAMESPACE) == ["left-by-other"]
-    assert [lease.holder for lease in leases(api, NAMESPACE, label_selector=RUN_LABEL)] == ["next"]
+    assert holder(api) == "next"
     place.leave()
     api.delete_pod(NAMESPACE, "left-by-other", grace_s=0)
-    assert leases(api, NAMESPACE, label_selector=RUN_LABEL) == ()
+    assert holder(api) is None
+
+
+def holder(api: KubeApi) -> str | None:
+    lease = lease_of(api, NAMESPACE, label=RUN_LABEL)
+    return None if lease is None else lease.holder
+
+
+def test_a_run_whose_lease_was_taken_over_neither_renews_nor_removes_the_other_s(
+    cluster: Cluster, api: KubeApi
+) -> None:
+    apply(api, manifest("existing-namespace")[:1])
+    asleep = borrow(api, NAMESPACE, "asleep")
+    theirs = lease_of(api, NAMESPACE, label=RUN_LABEL)
+    assert theirs is not None
+    renewed(api, NAMESPACE, datetime(2026, 1, 1, tzinfo=UTC))
+    successor = borrow(api, NAMESPACE, "successor")
+    with pytest.raises(ApiRefusal):
+        renew_lease(api, NAMESPACE, theirs)
+    asleep.leave()
+    assert holder(api) == "successor"
+    successor.leave()
+    assert holder(api) is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
