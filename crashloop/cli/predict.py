@@ -38,7 +38,7 @@ def predict(
     from crashloop.predict.load import Load
     from crashloop.predict.measured import MEASURED
     from crashloop.predict.steps import predictions
-    from crashloop.predict.words import claim_rows, load_rows, sentences, window_rows
+    from crashloop.predict.words import claim_rows, claim_sentences, load_rows, sentences, window_rows
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
     load = Load(
@@ -55,18 +55,25 @@ def predict(
         typer.echo(msgspec.json.format(msgspec.json.encode(found)))
         return
     if kep:
-        out.print(_table(("KEP", "number", "says", "computed", "unit", "contradiction"), claim_rows(found.claims)))
+        out.print(_table(_CLAIMS, claim_rows(found.claims)))
+        _say(claim_sentences(measured))
         return
     out.print(_table(_LOAD, load_rows(found)))
-    out.print(_table(("after the start of all", "restarts/s", "API requests/s"), window_rows(found)))
-    for sentence in sentences(found):
-        out.print(sentence, soft_wrap=True)
+    out.print(_table(_FIRST, window_rows(found)))
+    _say(sentences(found))
 
 
 _LOAD = (
-    "pods/node", "restarts/s", "by the curve", "limit", "API requests/s", "etcd writes/s",
+    "pods/node", "restarts/s", "by the curve", "limit", "lateness p50 (s)", "p99 (s)", "API requests/s", "etcd writes/s",
     "kubelet cores/node", "runtime cores/node", "API server cores", "etcd cores",
 )  # fmt: skip
+_FIRST = ("after the start of all", "restarts/s", "API requests/s", "lateness p50 (s)", "p99 (s)")
+_CLAIMS = ("KEP", "number", "says", "computed", "measured", "unit", "contradiction")
+
+
+def _say(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        out.print(sentence, soft_wrap=True)
 
 
 def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:

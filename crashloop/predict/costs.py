@@ -10,7 +10,7 @@ COSTS_FORMAT = "crashloop.costs/1"
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
-    """Costs of one restart of one container, without what a node costs at rest."""
+    """Costs of one restart of one container, without what a node costs in the baseline."""
 
     format: str = COSTS_FORMAT
     source: str
@@ -31,6 +31,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     etcd_cpu_s: float
     overhead_s: float
     """From an exit to the next start, on average, beyond the delay and its mean jitter: finding the exit, creating, starting."""
+    saturated: bool = False
+    """Whether the CPU was the limit while costs and overhead were measured: then the overhead is mostly waiting for it."""
     sustained_per_s: float | None = None
     """The most restarts a second that the node sustained, where it was driven that far; its cores were busy then."""
 

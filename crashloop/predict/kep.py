@@ -3,6 +3,8 @@
 Theory of operation. A KEP counts restarts of a curve as advertised (crashloop.model.advertised), multiplies by pods and by
 requests per restart, and compares with today's curve. Here every such number is computed again from its own assumptions.
 Where the two differ the contradiction is named: it is the KEP that is inconsistent, not a kubelet.
+Beside both stands what a node gives at measured costs: real delays are late, the CPU of a full node is the limit, a kubelet's
+client rate limits merge requests, and the free restart counts. A pod is alone on its node, a full node has the measured cores.
 Source: KEP-5593, "Risks and Mitigations"; KEP-4603 (1.31 text), "Risks and Mitigations", "Front loaded decay curve
 methodology", "Rapid curve methodology", "On success and the 10 minute recovery threshold".
 """
@@ -14,6 +16,8 @@ import msgspec
 
 from crashloop.model.advertised import advertised, running
 from crashloop.model.config import DEFAULT_CURVE, Curve
+from crashloop.predict.costs import Costs
+from crashloop.predict.measured_node import MeasuredNode
 
 PODS = 110
 """Pods of a full node, one crashing container each."""
@@ -37,6 +41,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     said: float
     computed: float
+    measured: float | None = None
+    """The same on a node with measured costs; None without costs, or where that says nothing."""
     unit: str
     how: str
     contradiction: str = ""
@@ -55,11 +61,12 @@ class _Row(NamedTuple):
     unit: str
     how: str
     compute: Callable[[], float]
+    measure: Callable[[MeasuredNode], float]
     contradiction: str = ""
 
 
-def claims() -> tuple[Claim, ...]:
-    """Every number, in the order of the texts."""
+def claims(costs: Costs | None = None) -> tuple[Claim, ...]:
+    """Every number, in the order of the texts; with `costs` also what a node gives at those."""
     return tuple(
         Claim(
             id=row.id,
@@ -67,6 +74,7 @@ def claims() -> tuple[Claim, ...]:
             sentence=row.sentence,
             said=row.said,
             computed=row.compute(),
+            measured=None if costs is None else row.measure(MeasuredNode(costs, pods=PODS)),
             unit=row.unit,
             how=row.how,
             contradiction=row.contradiction,
@@ -94,6 +102,7 @@ _ROWS = (
         "requests/10 s",
         "110 pods x 1 restart by 10 s x 5 requests",
         lambda: PODS * advertised(DEFAULT_CURVE, FIRST_S) * REQUESTS_5593,
+        lambda node: node.requests_of_full(DEFAULT_CURVE, FIRST_S),
     ),
     _Row(
         "one-second-10s",
@@ -103,6 +112,7 @@ _ROWS = (
         "requests/10 s",
         "110 pods x 10 restarts x 5 requests",
         lambda: PODS * advertised(ONE_SECOND, FIRST_S) * REQUESTS_5593,
+        lambda node: node.requests_of_full(ONE_SECOND, FIRST_S),
     ),
     _Row(
         "one-second-first-5min",
@@ -112,6 +122,7 @@ _ROWS = (
         "restarts",
         "300 restarts less 4 of today",
         lambda: _extra(ONE_SECOND, WINDOW_S),
+        lambda node: node.extra(ONE_SECOND, WINDOW_S),
         "Z7: restarts at least 1 s apart are at most 300 in 300 s, today's included",
     ),
     _Row(
@@ -122,6 +133,7 @@ _ROWS = (
         "restarts",
         "300 restarts less 1 of today",
         lambda: _extra_at_cap(ONE_SECOND),
+        lambda node: node.extra_at_cap(ONE_SECOND, WINDOW_S),
         "Z7: 310 restarts at least 1 s apart take 310 s",
     ),
     _Row(
@@ -132,6 +144,7 @@ _ROWS = (
         "requests/5 min",
         "excess restarts x 5 requests",
         lambda: _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
+        lambda node: node.extra_at_cap(ONE_SECOND, WINDOW_S) * node.costs.api_requests,
         "Z7: follows from 310",
     ),
     _Row(
@@ -142,6 +155,7 @@ _ROWS = (
         "requests/5 min",
         "110 pods x excess restarts x 5 requests",
         lambda: PODS * _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
+        lambda node: node.extra_requests_of_full(ONE_SECOND) * WINDOW_S,
         "Z7: follows from 310",
     ),
     _Row(
@@ -152,6 +166,7 @@ _ROWS = (
         "requests/10 s",
         "the KEP's own 170,500 in 300 s",
         lambda: 170_500 * 10 / WINDOW_S,
+        lambda node: node.extra_requests_of_full(ONE_SECOND) * FIRST_S,
         "Z7: 568 is the number of requests a second, not of 10 seconds",
     ),
     _Row(
@@ -162,6 +177,7 @@ _ROWS = (
         "requests/10 s",
         "110 pods x 1 restart by 10 s x 1 request",
         lambda: PODS * advertised(DEFAULT_CURVE, FIRST_S) * REQUESTS_4603,
+        lambda node: node.requests_of_full(DEFAULT_CURVE, FIRST_S),
     ),
     _Row(
         "reduced-first-10s",
@@ -171,6 +187,7 @@ _ROWS = (
         "requests/10 s",
         "110 pods x 3 restarts by 10 s x 1 request",
         lambda: PODS * advertised(REDUCED, FIRST_S) * REQUESTS_4603,
+        lambda node: node.requests_of_full(REDUCED, FIRST_S),
     ),
     _Row(
         "requests-per-restart",
@@ -180,6 +197,7 @@ _ROWS = (
         "requests",
         "KEP-5593's 550 requests for 110 restarts",
         lambda: float(REQUESTS_5593),
+        lambda node: node.costs.api_requests,
         "Z6: the two KEPs reckon with 1 and with 5 requests per restart",
     ),
     _Row(
@@ -190,6 +208,7 @@ _ROWS = (
         "restarts",
         "restarts by 70 s, less 3 of today",
         lambda: _extra(REDUCED, 70),
+        lambda node: node.extra(REDUCED, 70),
     ),
     _Row(
         "reduced-extra-first-10s",
@@ -199,6 +218,7 @@ _ROWS = (
         "restarts",
         "restarts by 10 s, less 1 of today",
         lambda: _extra(REDUCED, FIRST_S),
+        lambda node: node.extra(REDUCED, FIRST_S),
     ),
     _Row(
         "quarter-extra",
@@ -208,6 +228,7 @@ _ROWS = (
         "restarts",
         "restarts by 70 s, less 3 of today",
         lambda: _extra(QUARTER, 70),
+        lambda node: node.extra(QUARTER, 70),
     ),
     _Row(
         "very-fast-extra",
@@ -217,6 +238,7 @@ _ROWS = (
         "restarts",
         "restarts by 70 s, less 3 of today",
         lambda: _extra(VERY_FAST, 70),
+        lambda node: node.extra(VERY_FAST, 70),
         "Z9: eight restarts more fit into the 70 s",
     ),
     _Row(
@@ -227,6 +249,7 @@ _ROWS = (
         "requests/10 s",
         "110 pods x 5 restarts by 10 s x 1 request",
         lambda: PODS * advertised(RAPID, FIRST_S) * REQUESTS_4603,
+        lambda node: node.requests_of_full(RAPID, FIRST_S),
         "Z9: restarts come at 0.25, 0.75, 1.75, 3.75 and 7.75 s, which are 5 and not 4",
     ),
     _Row(
@@ -237,6 +260,7 @@ _ROWS = (
         "requests/5 min",
         "110 pods x (5 restarts less 1 of today) x 1 request",
         lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603,
+        lambda node: node.extra_requests_of_full(RAPID) * WINDOW_S,
     ),
     _Row(
         "rapid-at-cap-rate",
@@ -246,6 +270,7 @@ _ROWS = (
         "requests/s",
         "440 requests in 300 s, rounded down by the KEP",
         lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603 / WINDOW_S,
+        lambda node: node.extra_requests_of_full(RAPID),
     ),
     _Row(
         "every-10s-5min",
@@ -255,6 +280,7 @@ _ROWS = (
         "restarts",
         "the free restart included, lives of 10 s",
         lambda: running(DEFAULT_CURVE, WINDOW_S),
+        lambda node: node.of_pod(DEFAULT_CURVE, WINDOW_S, run_s=10.0),
         "Z5: the KEP does not count the free restart",
     ),
     _Row(
@@ -265,5 +291,6 @@ _ROWS = (
         "restarts",
         "the free restart included, lives of 10 s",
         lambda: running(DEFAULT_CURVE, HALF_HOUR_S),
+        lambda node: node.of_pod(DEFAULT_CURVE, HALF_HOUR_S, run_s=10.0),
     ),
 )

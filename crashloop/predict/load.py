@@ -5,12 +5,16 @@ most; on average the kubelet adds a jitter of a quarter of the delay (15 s at mo
 takes. A node gives no more restarts than its CPU pays for; the number of pods from which on that is the limit is the *knee*.
 The client rate limit of a kubelet slows no restart: statuses are written by another goroutine, which merges what has
 changed meanwhile, and events have a limiter of their own. So it bounds requests, not restarts.
-Costs are taken as constant per restart and nodes as independent: a prediction, good below the knee, and a bound above it.
+Costs are taken as constant per restart and nodes as independent: a prediction below the knee. Beyond it costs grow with the
+load and requests per restart fall, so that what comes is a bound. Lateness, and what comes after a start of all pods at once,
+is simulated (simulation.py); the rates at the maximum of the curve are the closed form of the same.
 Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even, at most 30 s late);
 pkg/kubelet/status/status_manager.go (syncBatch); cmd/kubelet/app/server.go (eventClientConfig).
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import takewhile
 
 import msgspec
 
@@ -18,12 +22,15 @@ from crashloop.errors import UsageError
 from crashloop.model.advertised import delays_s, restarts_by, slowest_wait_s
 from crashloop.model.config import Curve
 from crashloop.predict.costs import Costs
+from crashloop.predict.simulation import JITTER, MOST_LATE_S, Node, Simulated, simulate
 
 KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
 """kubeAPIQPS and eventRecordQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""
 OFFICIAL_PODS, OFFICIAL_NODES, OFFICIAL_PODS_PER_NODE, PODS_PER_CORE = 150_000, 5000, 110, 10
 """kubernetes/community sig-scalability/configs-and-limits/thresholds.md; pods per node are min(110, 10 x cores)."""
-MEAN_JITTER, MOST_JITTER_S = 0.25, 15.0
+MEAN_JITTER, MOST_JITTER_S = JITTER / 2, MOST_LATE_S / 2
+HALF_RELIST_S = 0.5
+"""How long an exit waits for the next relist on average: pkg/kubelet/kubelet.go@v1.37.1, genericPlegRelistPeriod 1 s."""
 WINDOWS_S = (10.0, 30.0, 70.0, 300.0, 600.0, 1800.0)
 
 
@@ -65,8 +72,13 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     from_s: float
     to_s: float
     restarts_per_s: float
-    """Of the cluster, on average in the window."""
+    """Of the cluster, on average in the window; simulated."""
     api_requests_per_s: float
+    lateness_p50_s: float | None = None
+    """Exit to create, minus the delay that was due, of the restarts that came in the window; None if none did."""
+    lateness_p99_s: float | None = None
+    closed_form_per_s: float
+    """Restarts a second by the mean delay of each restart and the CPU's ceiling: what the simulation is checked against."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +92,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     restarts_per_s: float
     at_least_per_s: float
     """The fewest that a right kubelet (1.35 and later) gives, all its lateness used, if the curve were the only limit."""
+    ceiling_per_s: float
+    """Restarts a second that the nodes' CPU pays for."""
     limit: Limit
     knee_pods: float
     """Pods on a node from which on its CPU is the limit."""
@@ -93,23 +107,35 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """Of one node."""
     apiserver_cores: float
     etcd_cores: float
+    lateness_p50_s: float | None = None
+    """At the maximum of the curve, simulated; at least that beyond the knee."""
+    lateness_p99_s: float | None = None
     first: tuple[Window, ...]
     notes: tuple[str, ...]
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether rates are at most what is told, and lateness at least: beyond the knee."""
+        return self.limit is Limit.NODE_CPU
 
 
 def predict(load: Load, costs: Costs) -> Prediction:
     """The prediction for one load."""
     containers = load.pods * load.containers
-    cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, costs)
+    cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
     by_curve, by_cpu = containers / cycle_s, _cpu_ceiling(load, costs)
     rate = min(by_curve, by_cpu)
     total, passed = load.nodes * rate, _passed(load, costs, rate)
+    played = simulate(node_of(load, costs), until_s=WINDOWS_S[-1])
+    first = tuple(_windows(load, costs, by_cpu, played))
+    settled = first[-1] if first else None
     return Prediction(
         load=load,
         at_most_per_s=load.nodes * containers / (load.curve.maximum_s + load.run_s),
         curve_per_s=load.nodes * by_curve,
         restarts_per_s=total,
         at_least_per_s=load.nodes * containers / (slowest_wait_s(load.curve.maximum_s) + load.run_s),
+        ceiling_per_s=load.nodes * by_cpu,
         limit=Limit.CURVE if by_curve <= by_cpu else Limit.NODE_CPU,
         knee_pods=by_cpu * cycle_s / load.containers,
         api_requests_per_s=total * passed * costs.api_requests,
@@ -119,14 +145,52 @@ def predict(load: Load, costs: Costs) -> Prediction:
         runtime_cores=rate * costs.runtime_cpu_s,
         apiserver_cores=total * passed * costs.apiserver_cpu_s,
         etcd_cores=total * passed * costs.etcd_cpu_s,
-        first=tuple(_windows(load, costs, by_cpu)),
-        notes=tuple(_notes(load)),
+        lateness_p50_s=settled.lateness_p50_s if settled else None,
+        lateness_p99_s=settled.lateness_p99_s if settled else None,
+        first=first,
+        notes=(*_notes(load), *_cut_short(played)),
     )
 
 
-def mean_wait_s(delay_s: float, costs: Costs) -> float:
+def mean_wait_s(delay_s: float, overhead_s: float) -> float:
     """From an exit to the next start on average, for that delay."""
-    return delay_s + min(MEAN_JITTER * delay_s, MOST_JITTER_S) + costs.overhead_s
+    return delay_s + min(MEAN_JITTER * delay_s, MOST_JITTER_S) + overhead_s
+
+
+def overhead_s(load: Load, costs: Costs) -> float:
+    """From an exit to the next start beyond delay and jitter, where the CPU is free.
+
+    Of costs that were measured while it was not, the measured one is mostly waiting; then it is half a relist and the
+    restart's own CPU time.
+    """
+    return HALF_RELIST_S + _service_s(load, costs) if costs.saturated else costs.overhead_s
+
+
+def node_of(load: Load, costs: Costs) -> Node:
+    """One node of a load, to be simulated. What a restart takes on a free CPU is the same as in the closed form."""
+    service_s = _service_s(load, costs)
+    return Node(
+        containers=load.pods * load.containers,
+        curve=load.curve,
+        run_s=load.run_s,
+        places=_places(load),
+        service_s=service_s,
+        find_s=max(0.0, overhead_s(load, costs) - service_s),
+    )
+
+
+def _places(load: Load) -> int:
+    return max(1, int(load.cores))
+
+
+def _service_s(load: Load, costs: Costs) -> float:
+    """How long a restart has one of the places, so that all places together give what the CPU pays for."""
+    return _places(load) / _cpu_ceiling(load, costs)
+
+
+def api_requests_per_s(load: Load, costs: Costs, restarts_per_s: float) -> float:
+    """Of one node with so many restarts a second, as far as its kubelet's client rate limits let them through."""
+    return restarts_per_s * costs.api_requests * _passed(load, costs, restarts_per_s) if restarts_per_s else 0.0
 
 
 def _passed(load: Load, costs: Costs, restarts_per_s: float) -> float:
@@ -143,25 +207,31 @@ def _cpu_ceiling(load: Load, costs: Costs) -> float:
     return load.cores / (costs.kubelet_cpu_s + costs.runtime_cpu_s + shared)
 
 
-def _windows(load: Load, costs: Costs, most: float) -> list[Window]:
-    """Averages after a start of all pods at once, the free restart included."""
-    found, before_s, before = [], 0.0, 0
-    for end_s in WINDOWS_S:
+def _windows(load: Load, costs: Costs, most: float, played: Simulated) -> Iterator[Window]:
+    """Averages after a start of all pods at once, the free restart included, as far as was simulated."""
+    before_s, before, overhead = 0.0, 0, overhead_s(load, costs)
+    for end_s in takewhile(lambda end_s: end_s <= played.until_s, WINDOWS_S):
         restarts = restarts_by(
-            (mean_wait_s(delay_s, costs) for delay_s in delays_s(load.curve)), end_s, run_s=load.run_s
+            (mean_wait_s(delay_s, overhead) for delay_s in delays_s(load.curve)), end_s, run_s=load.run_s
         )
-        rate = min((restarts - before) * load.pods * load.containers / (end_s - before_s), most)
-        requests = rate * costs.api_requests * _passed(load, costs, rate) if rate else 0.0
-        found.append(
-            Window(
-                from_s=before_s,
-                to_s=end_s,
-                restarts_per_s=load.nodes * rate,
-                api_requests_per_s=load.nodes * requests,
-            )
+        closed_form = min((restarts - before) * load.pods * load.containers / (end_s - before_s), most)
+        seen = played.window(before_s, end_s)
+        rate = seen.restarts_per_s
+        yield Window(
+            from_s=before_s,
+            to_s=end_s,
+            restarts_per_s=load.nodes * rate,
+            api_requests_per_s=load.nodes * api_requests_per_s(load, costs, rate),
+            lateness_p50_s=seen.lateness_p50_s,
+            lateness_p99_s=seen.lateness_p99_s,
+            closed_form_per_s=load.nodes * closed_form,
         )
         before_s, before = end_s, restarts
-    return found
+
+
+def _cut_short(played: Simulated) -> Iterator[str]:
+    if played.until_s < WINDOWS_S[-1]:
+        yield f"So many restarts that only the first {played.until_s:.0f} s were simulated."
 
 
 def _notes(load: Load) -> list[str]:

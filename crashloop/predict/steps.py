@@ -21,7 +21,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True):
     today: Prediction
     """The one that was asked for, with the default curve."""
     claims: tuple[Claim, ...]
-    """The KEPs' own arithmetic."""
+    """The KEPs' own arithmetic, beside what a node gives at these costs."""
 
 
 def predictions(load: Load, costs: Costs) -> Predictions:
@@ -31,5 +31,5 @@ def predictions(load: Load, costs: Costs) -> Predictions:
         costs=costs,
         predictions=tuple(predict(msgspec.structs.replace(load, pods=step), costs) for step in steps),
         today=predict(msgspec.structs.replace(load, curve=DEFAULT_CURVE), costs),
-        claims=claims(),
+        claims=claims(costs),
     )

@@ -4,14 +4,30 @@ from collections.abc import Iterable, Iterator
 
 from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim
-from crashloop.predict.load import Limit, Prediction
+from crashloop.predict.load import Limit, Prediction, Window
 from crashloop.predict.steps import Predictions
+
+AT_MOST, AT_LEAST, UNKNOWN = "≤ ", "≥ ", "–"
+AT_CEILING = 0.95
+"""From this share of what the CPU gives on, restarts in a window are taken to be held down by it."""
 
 
 def claim_rows(claims: Iterable[Claim]) -> Iterator[tuple[str, ...]]:
-    """KEP, number, what it says, what comes of its own assumptions, unit, contradiction."""
+    """KEP, number, what it says, what comes of its own assumptions, what a node gives, unit, contradiction."""
     for each in claims:
-        yield each.kep, each.sentence, figure(each.said), figure(each.computed), each.unit, each.contradiction or "none"
+        measured = UNKNOWN if each.measured is None else figure(each.measured)
+        numbers = figure(each.said), figure(each.computed), measured
+        yield each.kep, each.sentence, *numbers, each.unit, each.contradiction or "none"
+
+
+def claim_sentences(costs: Costs) -> Iterator[str]:
+    """What the columns of the KEPs' numbers are."""
+    yield "computed: the same number by the KEP's own assumptions."
+    yield (
+        f"measured: what comes of it on a node of {figure(costs.cores)} cores at measured costs, where delays are late, the free "
+        "restart counts, CPU is the limit and client rate limits merge requests; a pod is alone on its node, a full node has 110."
+    )
+    yield costs_in_words(costs)
 
 
 def load_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
@@ -23,19 +39,35 @@ def load_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
 
 def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
     """Stretches after the start of all pods at once."""
-    for each in found.predictions[-1].first:
-        yield f"{each.from_s:g} to {each.to_s:g} s", figure(each.restarts_per_s), figure(each.api_requests_per_s)
+    asked = found.predictions[-1]
+    for each in asked.first:
+        at_most, at_least = _bounds(_is_at_ceiling(asked, each))
+        rates = f"{at_most}{figure(each.restarts_per_s)}", f"{at_most}{figure(each.api_requests_per_s)}"
+        yield (
+            f"{each.from_s:g} to {each.to_s:g} s",
+            *rates,
+            *_lateness(each.lateness_p50_s, each.lateness_p99_s, at_least),
+        )
 
 
 def sentences(found: Predictions) -> Iterator[str]:
     """What the numbers rest on, where the knee is, and what is beyond official thresholds."""
     asked, costs = found.predictions[-1], found.costs
     curve = asked.load.curve
+    where = f"{counted(asked.load.nodes, 'node')} of {counted(asked.load.cores, 'core')}"
     yield (
-        f"A prediction for {asked.load.nodes:,} nodes of {figure(asked.load.cores)} cores, curve {curve.initial_s:g} s to "
-        f"{curve.maximum_s:g} s: restarts at the maximum of the curve with the kubelet's mean jitter, times the cost of one."
+        f"A prediction for {where}, curve {curve.initial_s:g} s to {curve.maximum_s:g} s: restarts at the maximum of the curve "
+        "with the kubelet's mean jitter, times the cost of one. Lateness (exit to create, minus the delay that was due), and "
+        "what comes after the start of all, is simulated."
     )
     yield f"Knee: {_knee(asked)}"
+    if any(each.is_bound for each in (*found.predictions, found.today)) or any(
+        _is_at_ceiling(asked, each) for each in asked.first
+    ):
+        yield (
+            "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
+            f"fall. So rates and cores are at most what is told ({AT_MOST.strip()}), and lateness at least ({AT_LEAST.strip()})."
+        )
     if asked.merges_statuses:
         qps = asked.load.kube_api_qps + asked.load.event_record_qps
         yield (
@@ -43,6 +75,11 @@ def sentences(found: Predictions) -> Iterator[str]:
             "or drops events, and restarts containers all the same."
         )
     yield costs_in_words(costs)
+    if costs.saturated:
+        yield (
+            "These costs were measured while the CPU was the limit, so what a restart takes on a free CPU is not known: half a "
+            "relist and its CPU time are reckoned with."
+        )
     yield from asked.notes
 
 
@@ -52,13 +89,24 @@ def costs_in_words(costs: Costs) -> str:
         f"Costs of one restart: {figure(costs.api_requests)} API requests ({figure(costs.api_writes)} of them writes), "
         f"{1000 * costs.kubelet_cpu_s:.0f} ms of kubelet CPU, {1000 * costs.runtime_cpu_s:.0f} ms of the runtime's, "
         f"{1000 * costs.apiserver_cpu_s:.0f} ms of the API server's, {1000 * costs.etcd_cpu_s:.0f} ms of etcd's. "
-        f"Measured over {costs.restarts:,} restarts: {costs.source}."
+        f"{_sustained(costs)}Measured over {costs.restarts:,} restarts: {costs.source}."
     )
+
+
+def _sustained(costs: Costs) -> str:
+    if costs.sustained_per_s is None:
+        return ""
+    return f"Sustained at the most, with the CPU busy: {figure(costs.sustained_per_s)} restarts/s. "
 
 
 def figure(value: float) -> str:
     """Three digits, thousands with commas."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def counted(number: float, noun: str) -> str:
+    """`1 node`, `5,000 nodes`, `2.5 cores`."""
+    return f"{number:,g} {noun}{'' if number == 1 else 's'}"
 
 
 def _row(name: str, each: Prediction) -> tuple[str, ...]:
@@ -70,8 +118,24 @@ def _row(name: str, each: Prediction) -> tuple[str, ...]:
         each.apiserver_cores,
         each.etcd_cores,
     )
-    rates = figure(each.restarts_per_s), f"{figure(each.at_least_per_s)} to {figure(each.at_most_per_s)}"
-    return name, *rates, each.limit.value, *map(figure, numbers)
+    at_most, at_least = _bounds(each.is_bound)
+    rates = f"{at_most}{figure(each.restarts_per_s)}", f"{figure(each.at_least_per_s)} to {figure(each.at_most_per_s)}"
+    lateness = _lateness(each.lateness_p50_s, each.lateness_p99_s, at_least)
+    return name, *rates, each.limit.value, *lateness, *(f"{at_most}{figure(number)}" for number in numbers)
+
+
+def _bounds(is_bound: bool) -> tuple[str, str]:
+    return (AT_MOST, AT_LEAST) if is_bound else ("", "")
+
+
+def _is_at_ceiling(asked: Prediction, window: Window) -> bool:
+    """Whether restarts came as fast as the CPU gives them, be it in a rush."""
+    return asked.is_bound or window.restarts_per_s >= AT_CEILING * asked.ceiling_per_s
+
+
+def _lateness(p50_s: float | None, p99_s: float | None, at_least: str) -> tuple[str, str]:
+    p50, p99 = (UNKNOWN if each is None else f"{at_least}{figure(each)}" for each in (p50_s, p99_s))
+    return p50, p99
 
 
 def _knee(asked: Prediction) -> str:

@@ -1,4 +1,4 @@
-"""What one restart cost in a stress run, for predictions: growth of counters per restart, less what a node takes at rest."""
+"""What one restart cost in a stress run, for predictions: growth of counters per restart, less that of the baseline."""
 
 from collections.abc import Iterator, Mapping
 from statistics import fmean
@@ -17,7 +17,8 @@ _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None = "baseline") -> Costs:
-    """The costs of one restart in a phase. `idle` names the phase without load; None: nothing is taken off.
+    """The costs of one restart in a phase. `idle` names the phase with the same churn but no crashing pods; None: nothing is
+    taken off.
 
     Raises ObservationError where scrapes, restarts or that phase are missing. Costs below zero, which noise makes of small
     ones, count as zero.

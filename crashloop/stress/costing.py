@@ -7,44 +7,69 @@ import msgspec
 from crashloop.errors import ObservationError
 from crashloop.predict.costs import Costs
 from crashloop.slo.costs import costs_of
-from crashloop.slo.types import Measured, Phase
+from crashloop.slo.types import Measured
+from crashloop.stress.loads import Crash, Rollout
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.planned import user_in_words
 
 AT_REST, UNDER_LOAD = "baseline", "storm"
+"""Names of the stages that are looked at; a baseline has the churn of the storm, but nothing that crashes."""
 MIN_RESTARTS = 100
 
 
 def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measured) -> Costs | None:
     """The costs of a restart, from the stage with the most restarts that did not drive the host to its limit.
 
-    Where all did, from the one with the most. What is sustained is the most of those that did. None where no stage
-    had enough restarts, or scrapes are missing.
+    Where all did, from the one with the most, and `saturated` says so. What is sustained is the most of those that did; if
+    that is another stage, the source names it. None where no stage had enough restarts, or scrapes are missing.
     """
     idle = AT_REST if any(each.phase.name == AT_REST for each in stages) else None
-    found = [costs for each in stages if (costs := _of_stage(plan, each, measured, idle)) is not None]
+    found = [(each, costs) for each in stages if (costs := _of_stage(plan, each, measured, idle)) is not None]
     if not found:
         return None
-    below = [each for each in found if each.sustained_per_s is None]
-    chosen = max(below or found, key=lambda each: each.restarts)
-    sustained = max((each.sustained_per_s for each in found if each.sustained_per_s is not None), default=None)
-    return msgspec.structs.replace(chosen, sustained_per_s=sustained)
+    below = [(each, costs) for each, costs in found if costs.sustained_per_s is None]
+    stage, chosen = max(below or found, key=lambda one: one[1].restarts)
+    driven = max(
+        ((each, costs) for each, costs in found if costs.sustained_per_s is not None),
+        key=lambda one: one[1].sustained_per_s or 0.0,
+        default=None,
+    )
+    if driven is None:
+        return chosen
+    limit, sustained = driven
+    elsewhere = f"; what is sustained: {_load(plan, limit)}" if limit.index != stage.index else ""
+    return msgspec.structs.replace(
+        chosen,
+        sustained_per_s=sustained.sustained_per_s,
+        saturated=not below,
+        source=f"{chosen.source}{elsewhere}",
+    )
 
 
 def _of_stage(plan: StressPlan, stage: Measurement, measured: Measured, idle: str | None) -> Costs | None:
     if stage.phase.name != UNDER_LOAD or not stage.whole:
         return None
     try:
-        costs = costs_of(measured, stage.phase, source=_source(plan, stage, stage.phase), idle=idle)
+        costs = costs_of(measured, stage.phase, source=_source(plan, stage), idle=idle)
     except ObservationError:
         return None
     return costs if costs.restarts >= MIN_RESTARTS else None
 
 
-def _source(plan: StressPlan, stage: Measurement, phase: Phase) -> str:
-    mix = f" ({stage.stage.mix})" if stage.stage.mix else ""
+def _source(plan: StressPlan, stage: Measurement) -> str:
     profiles = ", ".join(dict.fromkeys(kubelet.name for kubelet in plan.kubelets))
     return (
-        f"load {plan.profile.name}{mix}, {phase.seconds:.0f} s, kubelet profile {profiles}, "
+        f"load {plan.profile.name}, {_load(plan, stage)}, for {stage.phase.seconds:.0f} s, kubelet profile {profiles}, "
         f"Kubernetes {plan.kubernetes_version}, provider {plan.provider}"
     )
+
+
+def _load(plan: StressPlan, stage: Measurement) -> str:
+    """What crashed in a stage: costs of lives that run are not those of lives that exit at once."""
+    loads = (
+        f"{count} x {user_in_words(load)}"
+        for name, count in stage.stage.users.items()
+        if isinstance(load := plan.profile.loads[name], Crash | Rollout)
+    )
+    return f"stage {stage.stage.label} ({', '.join(loads)}; every life writes to its journal)"

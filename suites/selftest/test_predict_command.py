@@ -1,6 +1,7 @@
 """`crashloop predict` prints tables for people and JSON for programs."""
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -36,8 +37,31 @@ def test_the_table_names_the_knee_and_where_the_costs_are_from() -> None:
 
 def test_the_keps_numbers_stand_beside_what_they_come_to() -> None:
     text = said("--kep")
-    assert "170,500  164,450" in text.replace("   ", "  ")
+    columns = re.search(r"170,500 +164,450 +([\d,]+) ", text)
+    assert columns is not None
+    assert float(columns[1].replace(",", "")) < 30_000
     assert "Z7" in text
+    assert "measured: what comes of it on a node of 2 cores at measured costs" in text
+    assert MEASURED.source in text
+
+
+def test_beyond_the_knee_numbers_are_told_as_bounds() -> None:
+    below, beyond = said("--pods", "5"), said("--pods", "110")
+    assert "≤" not in below
+    assert "≥" not in below
+    assert "≤ 18.4" in beyond
+    assert "Beyond the knee these are bounds, not predictions: costs of a restart grow" in beyond
+    assert "rates and cores are at most what is told (≤), and lateness at least (≥)." in beyond
+
+
+def test_costs_measured_at_the_limit_are_said_to_lack_the_overhead(tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    path.write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(MEASURED, overhead_s=10.6, sustained_per_s=8.8, saturated=True))
+    )
+    text = said("--costs", str(path))
+    assert "These costs were measured while the CPU was the limit" in text
+    assert "Knee: from 17 pods per node on" in text
 
 
 def test_json_holds_everything() -> None:

@@ -1,8 +1,11 @@
 """The KEPs' load arithmetic is computed again; where they contradict themselves that is named."""
 
+import msgspec
 import pytest
 
 from crashloop.predict.kep import claims
+from crashloop.predict.load import EVENT_RECORD_QPS, KUBE_API_QPS
+from crashloop.predict.measured import MEASURED
 
 CLAIMS = {claim.id: claim for claim in claims()}
 
@@ -49,3 +52,39 @@ def test_the_contradictions_are_those_of_the_checklist() -> None:
 
 def test_the_maximum_of_one_second_is_tenfold() -> None:
     assert CLAIMS["one-second-10s"].computed == 10 * CLAIMS["default-first-10s"].computed
+
+
+COSTS = msgspec.structs.replace(MEASURED, cores=2.0, api_requests=6.0, overhead_s=0.75, sustained_per_s=20.0)
+AT_COSTS = {claim.id: claim.measured for claim in claims(COSTS)}
+
+
+def test_without_costs_nothing_is_measured() -> None:
+    assert {claim.measured for claim in claims()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("name", "measured"),
+    [
+        ("requests-per-restart", 6),
+        ("one-second-each-5min", 300 / 2 - 300 / 315.75),
+        ("one-second-requests-pod", 6 * (300 / 2 - 300 / 315.75)),
+        # A full node is held down by its CPU (20 restarts/s), and sends 100 requests/s of the 120.
+        ("one-second-requests-node", 300 * (100 - 110 * 6 / 315.75)),
+        ("one-second-requests-node-10s", 10 * (100 - 110 * 6 / 315.75)),
+        # 110 free restarts in 10 s, after 0.75 s each or as the CPU allows.
+        ("default-first-10s", 110 * 6),
+        ("default-first-10s-4603", 110 * 6),
+        # 0.75 s, then every 2 s on average: 150 by 300 s; today 4.75 by then.
+        ("one-second-first-5min", 150 - 5),
+        ("every-10s-5min", 5),
+    ],
+)
+def test_measured_is_what_a_node_gives_at_those_costs(name: str, measured: float) -> None:
+    assert AT_COSTS[name] == pytest.approx(measured, rel=0.002)
+
+
+def test_no_full_node_sends_more_than_its_client_rate_limits_let_through() -> None:
+    for claim in claims(COSTS):
+        if claim.unit == "requests/10 s":
+            assert claim.measured is not None
+            assert claim.measured <= 10 * (KUBE_API_QPS + EVENT_RECORD_QPS)

@@ -69,11 +69,29 @@ def test_a_lone_node_shares_its_cores_with_the_control_plane_if_that_was_measure
 
 
 def test_after_the_start_of_all_the_curve_is_gone_through() -> None:
-    first = {(window.from_s, window.to_s): window.restarts_per_s for window in of(10, curve=DEFAULT_CURVE).first}
+    first = {(window.from_s, window.to_s): window for window in of(10, curve=DEFAULT_CURVE).first}
     # Restarts at 0.75 (free), 14, 39.75, 90.5, 191.25 (late by 15 s at most from 60 s on) s and so on.
-    assert first[(0.0, 10.0)] == pytest.approx(10 * 1 / 10)
-    assert first[(10.0, 30.0)] == pytest.approx(10 * 1 / 20)
-    assert first[(30.0, 70.0)] == pytest.approx(10 * 1 / 40)
+    for (from_s, to_s), restarts in (((0.0, 10.0), 1), ((10.0, 30.0), 1), ((30.0, 70.0), 1)):
+        window = first[(from_s, to_s)]
+        assert window.closed_form_per_s == pytest.approx(10 * restarts / (to_s - from_s))
+        assert window.restarts_per_s == pytest.approx(10 * restarts / (to_s - from_s))
+
+
+def test_costs_measured_at_the_limit_do_not_count_the_waiting_twice() -> None:
+    waited = msgspec.structs.replace(COSTS, overhead_s=10.6, sustained_per_s=9.0, cores=2.0)
+    assert (
+        of(110, cores=2.0, costs=waited).limit is Limit.CURVE
+    )  # 110 pods each 11.85 s: the waiting taken for overhead
+    told = of(110, cores=2.0, costs=msgspec.structs.replace(waited, saturated=True))
+    assert (told.limit, told.restarts_per_s) == (Limit.NODE_CPU, 9.0)
+    assert told.knee_pods == pytest.approx(9 * (1.25 + 0.5 + 2 / 9))
+
+
+def test_a_load_too_large_to_simulate_tells_how_far_it_was() -> None:
+    found = of(1000, cores=1000.0, containers=10)
+    assert found.first[-1].to_s < 1800
+    assert found.notes[-1].startswith("So many restarts that only the first ")
+    assert of(40).notes[-1:] != found.notes[-1:]
 
 
 def test_beyond_official_thresholds_is_told() -> None:

@@ -55,7 +55,13 @@ def run(*, easy: int, full: int, sources: Sequence[Scrapes] = (PROCESSES, KUBELE
 
 def stages(*phases: Phase, whole: bool = True) -> tuple[Measurement, ...]:
     return tuple(
-        Measurement(index=at, stage=Stage(name=each.name, duration_s=100), phase=each, users=1, whole=whole)
+        Measurement(
+            index=at,
+            stage=Stage(name=each.name, mix=f"{at}", duration_s=100, users={"crashers": at} if at else {}),
+            phase=each,
+            users=1,
+            whole=whole,
+        )
         for at, each in enumerate(phases)
     )
 
@@ -69,13 +75,24 @@ def test_a_stage_at_ease_tells_the_costs_and_one_at_its_limit_what_is_sustained(
     assert (costs.restarts, costs.sustained_per_s) == (120, 9.0)
     assert costs.api_requests == pytest.approx((650 - 50) / 120)
     assert costs.kubelet_cpu_s == pytest.approx((3 - 1) / 120, abs=1e-4)
-    assert costs.source == "load example, 100 s, kubelet profile max-1s, Kubernetes 1.37.1, provider local"
+    assert not costs.saturated
 
 
-def test_where_every_stage_was_at_its_limit_the_one_with_the_most_restarts_tells() -> None:
+def test_the_source_says_what_crashed_in_each_stage_that_tells_something() -> None:
+    costs = run_costs(plan(), ALL, run(easy=120, full=900))
+    assert costs is not None
+    pods = "a pod with 1 container that runs 0.5 s and exits with 1, again and again; restart policy Always"
+    assert costs.source == (
+        f"load example, stage storm, 1 (1 x {pods}; every life writes to its journal), for 100 s, kubelet profile max-1s, "
+        f"Kubernetes 1.37.1, provider local; what is sustained: stage storm, 2 (2 x {pods}; every life writes to its journal)"
+    )
+
+
+def test_where_every_stage_was_at_its_limit_the_one_with_the_most_restarts_tells_and_says_so() -> None:
     costs = run_costs(plan(), stages(REST, FULL), run(easy=0, full=900))
     assert costs is not None
-    assert (costs.restarts, costs.sustained_per_s) == (900, 9.0)
+    assert (costs.restarts, costs.sustained_per_s, costs.saturated) == (900, 9.0, True)
+    assert "what is sustained:" not in costs.source
 
 
 def test_too_few_restarts_tell_nothing() -> None:
