@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.spec.policy import RestartPolicy
 from crashloop.stress.gates import gate
 from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.loads import Churn, Demand, has_known_delays
+from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, has_known_delays
 from crashloop.stress.lost_restarts import no_lost_restart
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
@@ -26,16 +27,23 @@ def checks(
 ) -> tuple[SloVerdict, ...]:
     """The verdicts about the run itself. What no load of the plan can show is not judged."""
     loaded = {plan.profile.loads[name] for stage in plan.stages for name in stage.users}
-    early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, loaded)) else []
+    restarted = {load for load in loaded if _is_restarted(load)}
+    early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, restarted)) else []
     lost = no_lost_restart(plan, measured, recorded, scrapes)
-    crashes = any(not isinstance(load, Churn | Demand) for load in loaded)
     return (
         load_as_planned(plan, measured, recorded, incidents),
         evidence_complete(recorded),
         *early,
-        *([lost] if crashes or lost.samples else []),
+        *([lost] if restarted or lost.samples else []),
         nothing_left(incidents),
     )
+
+
+def _is_restarted(load: AnyLoad) -> bool:
+    """Whether a load's containers exit by themselves and are to be restarted; a server may be killed, or may not."""
+    if isinstance(load, Crash):
+        return load.rule is not None or load.restart_policy is not RestartPolicy.NEVER
+    return isinstance(load, Rollout) or (isinstance(load, Jobs) and load.failures > 0)
 
 
 def evidence_complete(recorded: Recorded) -> SloVerdict:

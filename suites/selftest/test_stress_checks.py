@@ -3,9 +3,10 @@
 import msgspec
 
 from crashloop.slo.types import Lifecycle
+from crashloop.spec.policy import RestartPolicy
 from crashloop.stress.checks import checks, evidence_complete, no_early_restart, nothing_left
 from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Rollout
+from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
 from crashloop.stress.profile import Stage
 from crashloop.stress.recorded import Recorded
 from crashloop.verdict import Outcome
@@ -94,7 +95,10 @@ def test_what_no_load_can_show_is_not_judged() -> None:
     always = {"load-as-planned", "evidence-complete", "nothing-left"}
     assert judged(Churn(node="storm", rate_per_s=1)) == always
     assert judged(Crash(node="storm")) == {*always, "no-early-restart", "no-lost-restart"}
+    assert judged(Crash(node="storm", restart_policy=RestartPolicy.NEVER)) == always
     assert judged(Rollout(node="storm")) == {*always, "no-lost-restart"}
+    assert judged(Jobs(node="storm", rate_per_s=1)) == {*always, "no-lost-restart"}
+    assert judged(Jobs(node="storm", rate_per_s=1, failures=0)) == always
     demand = Demand(node="storm", rate_per_s=1)
     assert judged(demand) == always
     killed = crasher(restart(1, 0.5, due_s=None, expected=True), pod="load-0-0")
