@@ -38,7 +38,7 @@ def predict(
     from crashloop.predict.load import Load
     from crashloop.predict.measured import MEASURED
     from crashloop.predict.steps import predictions
-    from crashloop.predict.words import claim_rows, claim_sentences, load_rows, sentences, window_rows
+    from crashloop.predict.words import claim_rows, claim_sentences, cost_rows, rate_rows, sentences, window_rows
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
     load = Load(
@@ -58,16 +58,17 @@ def predict(
         out.print(_table(_CLAIMS, claim_rows(found.claims)))
         _say(claim_sentences(measured))
         return
-    out.print(_table(_LOAD, load_rows(found)))
+    out.print(_table(_RATES, rate_rows(found)))
+    out.print(_table(_COSTS, cost_rows(found)))
     out.print(_table(_FIRST, window_rows(found)))
     _say(sentences(found))
 
 
-_LOAD = (
-    "pods/node", "restarts/s", "by the curve", "limit", "lateness p50 (s)", "p99 (s)", "API requests/s", "etcd writes/s",
-    "kubelet cores/node", "runtime cores/node", "API server cores", "etcd cores",
+_RATES = ("pods/node", "restarts/s", "by the curve", "limit", "late, p50 (s)", "p99 (s)")
+_COSTS = (
+    "pods/node", "API requests/s", "etcd writes/s", "kubelet cores/node", "runtime cores/node", "API server cores", "etcd cores",
 )  # fmt: skip
-_FIRST = ("after the start of all", "restarts/s", "API requests/s", "lateness p50 (s)", "p99 (s)")
+_FIRST = ("after the start of all", "restarts/s", "requests/s", "late, p50 (s)", "p99 (s)")
 _CLAIMS = ("KEP", "number", "says", "computed", "measured", "unit", "contradiction")
 
 

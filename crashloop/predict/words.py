@@ -7,7 +7,7 @@ from crashloop.predict.kep import Claim
 from crashloop.predict.load import Limit, Prediction, Window
 from crashloop.predict.steps import Predictions
 
-AT_MOST, AT_LEAST, UNKNOWN = "≤ ", "≥ ", "–"
+AT_MOST, AT_LEAST, UNKNOWN = "≤", "≥", "–"
 AT_CEILING = 0.95
 """From this share of what the CPU gives on, restarts in a window are taken to be held down by it."""
 
@@ -30,11 +30,30 @@ def claim_sentences(costs: Costs) -> Iterator[str]:
     yield costs_in_words(costs)
 
 
-def load_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
-    """One row a number of pods, and one with the default curve."""
-    for each in found.predictions:
-        yield _row(str(each.load.pods), each)
-    yield _row(f"{found.today.load.pods} (default curve)", found.today)
+def rate_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
+    """Restarts and lateness: one row a number of pods, and one with the default curve."""
+    for name, each in _named(found):
+        at_most, at_least = _bounds(each.is_bound)
+        rates = (
+            f"{at_most}{figure(each.restarts_per_s)}",
+            f"{figure(each.at_least_per_s)} to {figure(each.at_most_per_s)}",
+        )
+        yield name, *rates, each.limit.value, *_lateness(each.lateness_p50_s, each.lateness_p99_s, at_least)
+
+
+def cost_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
+    """What that costs: the same rows."""
+    for name, each in _named(found):
+        numbers = (
+            each.api_requests_per_s,
+            each.etcd_writes_per_s,
+            each.kubelet_cores,
+            each.runtime_cores,
+            each.apiserver_cores,
+            each.etcd_cores,
+        )
+        at_most, _ = _bounds(each.is_bound)
+        yield name, *(f"{at_most}{figure(number)}" for number in numbers)
 
 
 def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
@@ -66,7 +85,7 @@ def sentences(found: Predictions) -> Iterator[str]:
     ):
         yield (
             "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
-            f"fall. So rates and cores are at most what is told ({AT_MOST.strip()}), and lateness at least ({AT_LEAST.strip()})."
+            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness at least ({AT_LEAST})."
         )
     if asked.merges_statuses:
         qps = asked.load.kube_api_qps + asked.load.event_record_qps
@@ -109,19 +128,10 @@ def counted(number: float, noun: str) -> str:
     return f"{number:,g} {noun}{'' if number == 1 else 's'}"
 
 
-def _row(name: str, each: Prediction) -> tuple[str, ...]:
-    numbers = (
-        each.api_requests_per_s,
-        each.etcd_writes_per_s,
-        each.kubelet_cores,
-        each.runtime_cores,
-        each.apiserver_cores,
-        each.etcd_cores,
-    )
-    at_most, at_least = _bounds(each.is_bound)
-    rates = f"{at_most}{figure(each.restarts_per_s)}", f"{figure(each.at_least_per_s)} to {figure(each.at_most_per_s)}"
-    lateness = _lateness(each.lateness_p50_s, each.lateness_p99_s, at_least)
-    return name, *rates, each.limit.value, *lateness, *(f"{at_most}{figure(number)}" for number in numbers)
+def _named(found: Predictions) -> Iterator[tuple[str, Prediction]]:
+    for each in found.predictions:
+        yield str(each.load.pods), each
+    yield f"{found.today.load.pods}, default", found.today
 
 
 def _bounds(is_bound: bool) -> tuple[str, str]:
