@@ -3,17 +3,15 @@
 from rich.console import Console
 from rich.text import Text
 
+from crashloop.comparison.blocks import print_allowed, print_findings, print_headline, print_sides, style_of
 from crashloop.comparison.change import Change
 from crashloop.comparison.columns import cell, print_table
-from crashloop.comparison.comparison import Comparison, RequirementChange, ScenarioChange
+from crashloop.comparison.comparison import Comparison, RequirementChange
 from crashloop.comparison.lateness import LatenessChange
 from crashloop.comparison.matrix import Cell, Matrix
 from crashloop.comparison.words import (
-    ARROW,
     LATENESS_HEADER,
     SYMBOLS,
-    TONES,
-    agreement,
     allowed_by_reason,
     cell_text,
     flake_text,
@@ -29,10 +27,7 @@ from crashloop.report.terminal import STYLES, print_line
 
 def render_comparison(comparison: Comparison, console: Console) -> None:
     """Print what differs, the findings of all that is not allowed, and what to do next."""
-    print_line(console, f"before: {comparison.before}")
-    print_line(console, f"after:  {comparison.after}")
-    for each in comparison.circumstances:
-        print_line(console, f"  {each.subject}: {each.before} {ARROW} {each.after}")
+    print_sides(comparison, console)
     if comparison.changed:
         print_line(console, "")
         print_table(
@@ -42,13 +37,11 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
         )
     for requirement in reversed(comparison.changed):
         for scenario in requirement.scenarios:
-            _print_findings(requirement, scenario, console)
-    for reason, requirements in allowed_by_reason(comparison).items():
-        print_line(console, "")
-        print_line(console, f"{Change.ALLOWED.value} {', '.join(requirements)}", _style(Change.ALLOWED))
-        print_line(console, f"  {reason}")
+            where = f"{requirement.requirement.id} in {scenario.scenario}"
+            print_findings(where, scenario.change, scenario.before, scenario.after, console)
+    print_allowed(allowed_by_reason(comparison), console)
     _print_lateness(comparison, console)
-    _print_headline(comparison, console)
+    print_headline(headline(comparison), comparison, console)
 
 
 def render_matrix(matrix: Matrix, console: Console) -> None:
@@ -69,7 +62,7 @@ def render_matrix(matrix: Matrix, console: Console) -> None:
 
 def _row(each: RequirementChange) -> tuple[Text, ...]:
     return (
-        cell(f"{SYMBOLS[each.change]} {each.change.value}", _style(each.change)),
+        cell(f"{SYMBOLS[each.change]} {each.change.value}", style_of(each.change)),
         cell(each.requirement.id),
         cell(outcome(each.before)),
         cell(outcome(each.after)),
@@ -80,24 +73,6 @@ def _row(each: RequirementChange) -> tuple[Text, ...]:
 
 def _cell(one: Cell) -> Text:
     return cell(cell_text(one), "dim" if one.standing is None else STYLES[one.standing])
-
-
-def _style(change: Change) -> str:
-    return STYLES[TONES[change]]
-
-
-def _print_findings(requirement: RequirementChange, scenario: ScenarioChange, console: Console) -> None:
-    """What each run says, as far as it says anything."""
-    change = f"{outcome(scenario.before)} {ARROW} {outcome(scenario.after)}"
-    print_line(console, "")
-    print_line(
-        console,
-        f"{scenario.change.value} {requirement.requirement.id} in {scenario.scenario}: {change}",
-        _style(scenario.change),
-    )
-    for name, judged in (("before", scenario.before), ("after", scenario.after)):
-        for finding in judged.findings if judged else ():
-            print_line(console, f"  {name}: {finding}")
 
 
 def _print_lateness(comparison: Comparison, console: Console) -> None:
@@ -114,14 +89,4 @@ def _print_lateness(comparison: Comparison, console: Console) -> None:
 def _lateness_style(each: LatenessChange) -> str:
     if not each.is_change:
         return "dim"
-    return _style(Change.WORSE if each.is_longer else Change.BETTER)
-
-
-def _print_headline(comparison: Comparison, console: Console) -> None:
-    said = headline(comparison)
-    print_line(console, "")
-    print_line(console, f"{SYMBOLS[said.change]} {said.sentence}", _style(said.change))
-    print_line(console, agreement(comparison))
-    print_line(console, said.meaning)
-    print_line(console, f"What to do: {said.to_do}")
-    print_line(console, f"Exit code: {comparison.exit_code}")
+    return style_of(Change.WORSE if each.is_longer else Change.BETTER)

@@ -1,5 +1,6 @@
 """What a comparison says in words. The same words in every view."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from crashloop.comparison.change import Change, Judged
@@ -68,13 +69,16 @@ _MEANINGS = {
 }
 
 
-def agreement(comparison: Comparison) -> str:
+def agreement(counts: Mapping[Change, int]) -> str:
     """What did not change, or is allowed to differ."""
-    same = counted(comparison.counts[Change.SAME], "verdict is the same", "verdicts are the same")
-    allowed = comparison.counts[Change.ALLOWED]
-    if not allowed:
+    same = counted(counts[Change.SAME], "verdict is the same", "verdicts are the same")
+    if not counts[Change.ALLOWED]:
         return f"{same}."
-    return f"{same}; {allowed} stand in one run only, for a reason that is stated, and count as no difference."
+    stated = "in one run only, for a reason that is stated, and"
+    allowed = counted(
+        counts[Change.ALLOWED], f"stands {stated} counts as no difference", f"stand {stated} count as no difference"
+    )
+    return f"{same}; {allowed}."
 
 
 def allowed_by_reason(comparison: Comparison) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,108 @@
+"""What comparisons of either suite show in the same way, on a terminal and in a job summary."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from rich.console import Console
+
+from crashloop.comparison.change import Change, Judged
+from crashloop.comparison.circumstances import Circumstance
+from crashloop.comparison.words import ARROW, SYMBOLS, TONES, Headline, agreement, outcome
+from crashloop.report.markdown import MAX_FINDING, code, escaped, table
+from crashloop.report.terminal import STYLES, print_line
+from crashloop.report.text import shortened
+
+REST = "the output of --json"
+
+
+class Compared(Protocol):
+    """What every comparison has."""
+
+    @property
+    def before(self) -> object: ...
+    @property
+    def after(self) -> object: ...
+    @property
+    def counts(self) -> Mapping[Change, int]: ...
+    @property
+    def circumstances(self) -> Iterable[Circumstance]: ...
+    @property
+    def exit_code(self) -> int: ...
+
+
+def style_of(change: Change) -> str:
+    """The terminal's style for a change."""
+    return STYLES[TONES[change]]
+
+
+def print_sides(comparison: Compared, console: Console) -> None:
+    """Both runs, and what else differs between them."""
+    print_line(console, f"before: {comparison.before}")
+    print_line(console, f"after:  {comparison.after}")
+    for each in comparison.circumstances:
+        print_line(console, f"  {each.subject}: {each.before} {ARROW} {each.after}")
+
+
+def print_findings(what: str, change: Change, before: Judged | None, after: Judged | None, console: Console) -> None:
+    """What each run says, as far as it says anything."""
+    print_line(console, "")
+    print_line(console, f"{change.value} {what}: {outcome(before)} {ARROW} {outcome(after)}", style_of(change))
+    for name, judged in (("before", before), ("after", after)):
+        for finding in judged.findings if judged else ():
+            print_line(console, f"  {name}: {finding}")
+
+
+def print_allowed(by_reason: Mapping[str, Iterable[str]], console: Console) -> None:
+    """What only one run judged, by the reason."""
+    for reason, names in by_reason.items():
+        print_line(console, "")
+        print_line(console, f"{Change.ALLOWED.value} {', '.join(names)}", style_of(Change.ALLOWED))
+        print_line(console, f"  {reason}")
+
+
+def print_headline(said: Headline, comparison: Compared, console: Console) -> None:
+    """What it comes to, and what to do."""
+    print_line(console, "")
+    print_line(console, f"{SYMBOLS[said.change]} {said.sentence}", style_of(said.change))
+    print_line(console, agreement(comparison.counts))
+    print_line(console, said.meaning)
+    print_line(console, f"What to do: {said.to_do}")
+    print_line(console, f"Exit code: {comparison.exit_code}")
+
+
+def markdown_head(said: Headline, comparison: Compared) -> list[str]:
+    """Headline, both runs, and what else differs between them."""
+    blocks = [
+        f"## {SYMBOLS[said.change]} {escaped(said.sentence)}",
+        f"{escaped(agreement(comparison.counts))} {escaped(said.meaning)}",
+        f"**What to do:** {escaped(said.to_do)}",
+        f"Before: {escaped(str(comparison.before))}. After: {escaped(str(comparison.after))}. "
+        f"Exit code {comparison.exit_code}.",
+    ]
+    other = [tuple(map(escaped, (each.subject, each.before, each.after))) for each in comparison.circumstances]
+    return [*blocks, "### What else differs", table(("", "Before", "After"), other, rest=REST)] if other else blocks
+
+
+def markdown_allowed(what: str, by_reason: Mapping[str, Iterable[str]]) -> list[str]:
+    """What only one run judged, by the reason; `what` is the column's name."""
+    rows = [(escaped(reason), ", ".join(map(code, names))) for reason, names in by_reason.items()]
+    return ["### Judged in one run only", table(("Reason", what), rows, rest=REST)] if rows else []
+
+
+def markdown_outcome(judged: Judged | None) -> str:
+    """`✓ PASS`, or what stands for a run that did not judge."""
+    return outcome(judged) if judged is None else f"{judged.standing.symbol} {outcome(judged)}"
+
+
+def markdown_findings(before: Judged | None, after: Judged | None) -> str:
+    """What each run says, as far as it says anything."""
+    return "<br>".join(
+        f"{name}: {joined(judged.findings)}"
+        for name, judged in (("before", before), ("after", after))
+        if judged is not None and judged.findings
+    )
+
+
+def joined(findings: Iterable[str]) -> str:
+    """Findings of a cell; the end of a long one is left out."""
+    return "<br>".join(escaped(shortened(each, MAX_FINDING)) for each in findings)
