@@ -8,10 +8,9 @@ from crashloop.errors import ObservationError
 from crashloop.predict.costs import Costs
 from crashloop.slo.costs import costs_of
 from crashloop.slo.types import Measured
-from crashloop.stress.loads import Crash, Rollout
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.planned import user_in_words
+from crashloop.stress.planned import restarted_share, user_in_words
 
 AT_REST, UNDER_LOAD = "baseline", "storm"
 """Names of the stages that are looked at; a baseline has the churn of the storm, but nothing that crashes."""
@@ -70,6 +69,6 @@ def _load(plan: StressPlan, stage: Measurement) -> str:
     loads = (
         f"{count} x {user_in_words(load)}"
         for name, count in stage.stage.users.items()
-        if isinstance(load := plan.profile.loads[name], Crash | Rollout)
+        if restarted_share(load := plan.profile.loads[name])
     )
     return f"stage {stage.stage.label} ({', '.join(loads)}; every life writes to its journal)"

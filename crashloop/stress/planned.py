@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from crashloop.report.stress_plan import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
-from crashloop.spec.policy import RestartRule
+from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
@@ -50,11 +50,24 @@ def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mappin
 
 
 def crashing_pods(stage: Stage, loads: Mapping[str, AnyLoad]) -> int:
-    """The most pods of a stage that crash, on all nodes together."""
+    """The most pods of a stage whose containers exit and are restarted again and again, on all nodes together."""
     return sum(
-        int(count) * loads[name].pods_each
-        for name, count in stage.users.items()
-        if isinstance(loads[name], Crash | Rollout)
+        round(int(count) * loads[name].pods_each * restarted_share(loads[name])) for name, count in stage.users.items()
+    )
+
+
+def restarted_share(load: AnyLoad) -> float:
+    """Share of a load's pods that crash without end: not those that stay down, nor healthy ones, Jobs and servers."""
+    if isinstance(load, Crash):
+        return (1 - load.succeeding) * _is_restarted(load, load.exit_code) + load.succeeding * _is_restarted(load, 0)
+    return float(isinstance(load, Rollout))
+
+
+def _is_restarted(load: Crash, exit_code: int) -> bool:
+    if load.rule is not None and load.rule.matches(exit_code):
+        return True
+    return load.restart_policy is RestartPolicy.ALWAYS or (
+        load.restart_policy is RestartPolicy.ON_FAILURE and exit_code != 0
     )
 
 
@@ -85,7 +98,7 @@ def _crash(load: Crash) -> str:
     exits = "exits" if load.containers == 1 else "exit"
     parts = [
         f"a pod with {counted(load.containers, 'container')} that {lives} {load.run_s:g} s and {exits} with {load.exit_code}, "
-        f"again and again; restart policy {load.restart_policy.value}"
+        f"{'again and again' if restarted_share(load) else 'once'}; restart policy {load.restart_policy.value}"
     ]
     if load.rule is not None:
         parts.append(_rule(load.rule))

@@ -85,7 +85,19 @@ def test_users_that_differ_from_stage_to_stage_are_listed_and_many_stages_are_co
     assert users(None) == "in no stage"
 
 
-def test_crashing_pods_are_those_of_crashes_and_rollouts() -> None:
-    loads = dict(zip(("crash", "churn", "jobs", "rollout", "demand"), LOADS, strict=True))
-    stage = Stage(name="storm", duration_s=5, users={"crash": 7, "churn": 3, "jobs": 2, "rollout": 1, "demand": 1})
-    assert crashing_pods(stage, loads) == 7 + 4
+def test_crashing_pods_are_those_that_are_restarted_again_and_again() -> None:
+    final = Crash(node="a", exit_code=7, restart_policy=RestartPolicy.NEVER, rule=restart_in(42))
+    loads: dict[str, AnyLoad] = dict(zip(("crash", "churn", "jobs", "rollout", "demand"), LOADS, strict=True))
+    loads |= {
+        "final": final,
+        "ruled": msgspec.structs.replace(final, exit_code=42),
+        "half": Crash(node="a", succeeding=0.5, restart_policy=RestartPolicy.ON_FAILURE),
+        "completing": Crash(node="a", succeeding=0.5),
+    }
+
+    def crashing(**users: int) -> int:
+        return crashing_pods(Stage(name="storm", duration_s=5, users=dict(users)), loads)
+
+    assert crashing(crash=7, churn=3, jobs=2, rollout=1, demand=1) == 7 + 4
+    assert (crashing(final=5), crashing(ruled=5), crashing(half=6), crashing(completing=6)) == (0, 5, 3, 6)
+    assert "exits with 7, once; restart policy Never" in user_in_words(final)
