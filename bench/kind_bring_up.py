@@ -66,7 +66,9 @@ def up_s(name: str, nodes: int, *, kind: TimedKind | None = None) -> float:
 
 
 def main() -> None:
-    table = Table("nodes", "local", "kind", "kind ÷ local", "target", "kind create", "ours above it", "target", box=None)
+    table = Table(
+        "nodes", "local", "kind", "kind ÷ local", "target", "kind create", "ours above it", "target", box=None
+    )
     with tempfile.TemporaryDirectory() as folder:
         kind = TimedKind(Path(folder))
         up_s("kind", 1, kind=kind)  # images and caches

@@ -80,7 +80,11 @@ def _too_few(story: Story) -> Iterator[str]:
         most = max(each.samples for each in story.few)
         yield f"{_counted(most, story.row)} {'is' if most == 1 else 'are'} fewer than {needed}."
         return
-    few, all_parts, names = len(story.few), story.judged + len(story.few), tuple(dict.fromkeys(each.phase for each in story.few))
+    few, all_parts, names = (
+        len(story.few),
+        story.judged + len(story.few),
+        tuple(dict.fromkeys(each.phase for each in story.few)),
+    )
     them = "was" if few == 1 else "were"
     if any(each.group for each in story.few):
         yield f"{few} of {all_parts} groups and phases had fewer than {needed} and {them} not judged."
