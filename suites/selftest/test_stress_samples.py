@@ -144,9 +144,9 @@ def test_a_load_beyond_the_official_limit_is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["storm-110", "knee"])
+@pytest.mark.parametrize("name", stress_profile_names())
 def test_beyond_the_official_limit_no_slowness_of_the_node_drops_healthy_pods(name: str) -> None:
-    """Pods that take as long as they may to start, and to be gone, all find a place. (`full` counts what it drops.)"""
+    """Pods that take as long as they may to start, and to be gone, all find a place."""
     plan = planned(load_stress_profile(name))
     for stage in plan.stages:
         for load in (plan.profile.loads[each] for each in stage.users):
