@@ -1,10 +1,11 @@
 """Conservation: what started is counted alike by ground truth, by restartCount and by the kubelet's own counter.
 
 Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every
-start after the first raises that container's restartCount by one. A start within `EDGE_S` of a scrape at the window's end
-may be counted on either side of it: a difference that they explain proves nothing, and they are told. Nor does any difference
-once the counter began anew within the window, since what it had counted after the scrape before is lost. restartCount is taken
-as it was last reported: it must never be more than the starts seen, and may be behind those of the last `TOLD_S`.
+start after the first raises that container's restartCount by one. Differences that something explains prove nothing, and
+what explains them is told: a start within `EDGE_S` of a scrape at the window's end may count on either side of it; an instance
+that was created and never ran, as a kubelet that is killed leaves it, may count as well; and once the counter began anew
+in the window, what it had counted after the scrape before is lost. restartCount is taken as it was last reported: it must
+never be more than the starts seen, and may be behind those of the last `TOLD_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
 
@@ -40,11 +41,12 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
         begin, end = source.window.from_ns, source.window.to_ns
         inside = _between(moments, begin, end)
         near = _near(moments, begin) + _near(moments, end)
+        unstarted = sum(_between(sorted(each), begin, end) for pod in of_node for each in pod.unstarted_ns.values())
         anew = resets(source.scrapes, COUNTER.metric, source.window)
         counted = round(sum(growth.total for growth in source.growths))
         said = tuple(_disagreeing(of_node))
         differ = abs(counted - inside)
-        proven = 0 if anew else max(0, differ - near)
+        proven = 0 if anew else max(0, differ - near - unstarted)
         compared.append(
             SliResult(
                 value=float(differ + len(said)),
@@ -55,7 +57,8 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
                 to_ns=end,
                 notes=(
                     f"{node}: {inside} starts seen, kubelet_started_containers_total rose by {counted}.",
-                    *_explained(node, near, sum(_between(moments, *each) for each in anew) if anew else None),
+                    *_explained(node, near, unstarted),
+                    *_lost(node, sum(_between(moments, *each) for each in anew) if anew else None),
                     *said,
                     *lacks,
                 ),
@@ -64,10 +67,16 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
     return compared
 
 
-def _explained(node: str, near: int, around: int | None) -> Iterator[str]:
-    """What a difference may come from; `around`: starts between the scrapes around each beginning anew, None without any."""
+def _explained(node: str, near: int, unstarted: int) -> Iterator[str]:
+    """What a difference may come from."""
     if near:
         yield f"{node}: starts within {EDGE_S:g} s of a scrape, which may count on either side: {near}."
+    if unstarted:
+        yield f"{node}: instances that were created and never ran, which may count as well: {unstarted}."
+
+
+def _lost(node: str, around: int | None) -> Iterator[str]:
+    """`around`: starts between the scrapes around each beginning anew of the counter; None if there was none."""
     if around is not None:
         yield f"{node}: the counter began anew; starts between the scrapes around that, whose count may be lost: {around}."
 
@@ -82,7 +91,7 @@ def _near(moments: list[int], edge_ns: int) -> int:
 
 
 def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
-    """Containers whose restartCount is not the number of starts after the first."""
+    """Containers whose restartCount is not the number of starts after the first, nor what never ran explains."""
     for pod in pods:
         for container, starts in pod.starts_ns.items():
             if not starts:
@@ -90,5 +99,6 @@ def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
             said = pod.restart_counts.get(container)
             last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(TOLD_S * 1e9)
             least = bisect_right(starts, last_ns) - 1
-            if said is not None and not least <= said <= len(starts) - 1:
+            most = len(starts) - 1 + len(pod.unstarted_ns.get(container, ()))
+            if said is not None and not least <= said <= most:
                 yield f'{pod.pod}: restartCount of "{container}" is {said} after {len(starts)} starts.'

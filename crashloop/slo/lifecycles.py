@@ -91,6 +91,7 @@ def lifecycle(
         seen_until_ns=min(ends, default=None),
         restart_counts=_counts(pod.statuses),
         starts_ns={name: tuple(_starts_ns(instances)) for name, instances in ran.items()},
+        unstarted_ns={name: found for name, all_of in pod.containers.items() if (found := _unstarted_ns(all_of))},
         restarts=tuple(
             restart for name, instances in ran.items() for restart in _restarts(name, instances, promise, asked)
         ),
@@ -200,6 +201,11 @@ def _restarts_all(ran: dict[str, tuple[Instance, ...]], triggers: Decides) -> It
 
 def _starts_ns(instances: Sequence[Instance]) -> Iterator[int]:
     return (start_ns for each in instances if (start_ns := _utc_ns(each.start)) is not None)
+
+
+def _unstarted_ns(instances: Sequence[Instance]) -> tuple[int, ...]:
+    never = (_utc_ns(each.created) for each in instances if not each.has_run)
+    return tuple(created_ns for created_ns in never if created_ns is not None)
 
 
 def _first(statuses: Sequence[StatusReport], holds: Callable[[ContainerReport], bool]) -> int | None:

@@ -93,6 +93,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """restartCount by container, by the last status: statements of the system under test."""
     starts_ns: dict[str, tuple[int, ...]] = {}
     """When each container's process started, by ground truth, the first start included."""
+    unstarted_ns: dict[str, tuple[int, ...]] = {}
+    """When instances of a container were created that never ran, as a kubelet that is killed leaves them."""
     restarts: tuple[Restart, ...] = ()
     restarts_all: tuple[RestartAll, ...] = ()
     finals_ns: tuple[int, ...] = ()

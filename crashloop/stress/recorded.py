@@ -126,7 +126,9 @@ def shortcomings(recording: Recording) -> Iterator[str]:
         yield f"the runtime was not heard for {(lost.to_ns - lost.from_ns) / 1e9:.1f} s ({lost.reason})"
     for pod in recording.pods:
         for container, instances in pod.containers.items():
-            unseen = sum(1 for each in instances[:-1] if each.start is None or each.exit is None)
+            # One that never ran was created by a kubelet that could not start it: all of it was seen.
+            ran = (each for each in instances[:-1] if each.has_run)
+            unseen = sum(1 for each in ran if each.start is None or each.exit is None)
             if unseen:
                 yield f"start or exit of {unseen} instances of {container!r} was not seen"
 

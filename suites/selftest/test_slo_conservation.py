@@ -51,6 +51,17 @@ def test_a_restart_count_that_is_wrong_fails() -> None:
     assert judged(3, pod(*STARTS, count=1)).outcome is Outcome.FAIL
 
 
+def test_an_instance_that_never_ran_may_count_or_not() -> None:
+    never = {"app": (ns(35),)}
+    assert judged(3, pod(*STARTS, unstarted_ns=never)).outcome is Outcome.PASS
+    assert judged(3, pod(*STARTS, count=3, unstarted_ns=never)).outcome is Outcome.PASS
+    assert judged(3, pod(*STARTS, count=4, unstarted_ns=never)).outcome is Outcome.FAIL
+    verdict = judged(4, pod(*STARTS, unstarted_ns=never))
+    assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, 1)
+    assert verdict.notes[1] == "node-1: instances that were created and never ran, which may count as well: 1."
+    assert judged(5, pod(*STARTS, unstarted_ns=never)).outcome is Outcome.FAIL
+
+
 def test_a_restart_that_was_only_just_seen_need_not_be_told_yet() -> None:
     assert judged(3, pod(*STARTS, count=1, seen_until_s=69)).outcome is Outcome.PASS
     assert judged(3, pod(*STARTS, count=0, seen_until_s=69)).outcome is Outcome.FAIL

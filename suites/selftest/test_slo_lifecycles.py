@@ -92,8 +92,18 @@ def test_exits_that_nothing_restarts_are_final_and_those_of_an_unknown_code_are_
 
 def test_a_container_that_was_created_but_did_not_start_is_a_restart_that_is_on_its_way() -> None:
     history = History(CRASHING).lives("app", (0.5, 1.5, 1)).runtime(3.0, Kind.CREATED, "app", "app-1").ends(30)
-    (restart,) = only(history).restarts
-    assert (restart.created_ns, restart.started_ns) == (ns(3.0), None)
+    pod = only(history)
+    assert [(each.created_ns, each.started_ns) for each in pod.restarts] == [(ns(3.0), None)]
+    assert pod.unstarted_ns == {"app": (ns(3.0),)}
+
+
+def test_an_instance_that_never_ran_is_no_restart_and_is_kept_apart() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1)).runtime(3.0, Kind.CREATED, "app", "never")
+    history.runtime(3.5, Kind.REMOVED, "app", "never").lives("app", (6.0, None, 0), first=1)
+    pod = only(history.ends(30))
+    assert [(each.number, each.created_ns) for each in pod.restarts] == [(1, ns(5.9))]
+    assert (pod.unstarted_ns, pod.starts_ns) == ({"app": (ns(3.0),)}, {"app": (ns(0.5), ns(6.0))})
+    assert only(good()).unstarted_ns == {}
 
 
 def test_a_pod_that_is_reported_as_failed_says_since_when() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.history.event import Channel
+from crashloop.history.event import Channel, Kind
 from crashloop.report.stress_results import StressResults
 from crashloop.slo.types import SloVerdict
 from crashloop.stress.incidents import Cause
@@ -111,6 +111,19 @@ def test_an_early_restart_fails_the_run(tmp_path: Path) -> None:
     folder.write(folder.pod("crashers-0-5", *crashing(25, 0.2, 0.7)))
     results = judge_run(folder.run)
     assert (results.outcome, results.exit_code) == (Outcome.FAIL, ExitCode.FAIL)
+
+
+def test_a_container_that_a_killed_kubelet_created_and_never_started_is_no_missing_evidence(tmp_path: Path) -> None:
+    folder = example_run(tmp_path / "run")
+    history = folder.pod("crashers-0-5", *crashing(25, 0.2, 3.0))
+    history.runtime(27.5, Kind.CREATED, "app", "never").runtime(28.5, Kind.REMOVED, "app", "never")
+    folder.write(history)
+    assert verdict(judge_run(folder.run), "evidence-complete").outcome is Outcome.PASS
+    unseen = folder.pod("crashers-0-5", *crashing(25, 0.2, 3.0)).without(Kind.STARTED)
+    folder.write(unseen)
+    assert verdict(judge_run(folder.run), "evidence-complete").sentence == (
+        "evidence-complete: crashers-0-5: start or exit of 2 instances of 'app' was not seen"
+    )
 
 
 def test_a_run_that_never_came_to_a_load_says_so(tmp_path: Path) -> None:
