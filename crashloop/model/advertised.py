@@ -16,7 +16,8 @@ from crashloop.model.config import Curve
 
 START_S = 3.0
 """What a start takes on a loaded node."""
-_JITTER, _MOST_LATE_S = 0.5, 30.0
+JITTER, MOST_LATE_S = 0.5, 30.0
+"""The kubelet looks again up to half of the delay late, but no more than that: pkg/kubelet/pod_workers.go@v1.37.1."""
 
 
 def restart_moments_s(waits_s: Iterable[float], *, run_s: float = 0.0) -> Iterator[float]:
@@ -54,4 +55,4 @@ def slowest(curve: Curve, end_s: float, *, run_s: float = 0.0) -> int:
 
 def slowest_wait_s(delay_s: float) -> float:
     """From an exit to the restart with that delay, at the latest that is right (1.35 and later)."""
-    return delay_s + min(_JITTER * delay_s, _MOST_LATE_S) + START_S
+    return delay_s + min(JITTER * delay_s, MOST_LATE_S) + START_S

@@ -19,10 +19,10 @@ from itertools import takewhile
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.model.advertised import delays_s, restarts_by, slowest_wait_s
+from crashloop.model.advertised import JITTER, MOST_LATE_S, delays_s, restarts_by, slowest_wait_s
 from crashloop.model.config import Curve
 from crashloop.predict.costs import Costs
-from crashloop.predict.simulation import JITTER, MOST_LATE_S, Node, Simulated, simulate
+from crashloop.predict.simulation import Node, Simulated, simulate
 
 KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
 """kubeAPIQPS and eventRecordQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""

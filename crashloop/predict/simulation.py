@@ -16,12 +16,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.model.advertised import delays_s
+from crashloop.model.advertised import JITTER, MOST_LATE_S, delays_s
 from crashloop.model.config import Curve
 
 SEED = 20_240_604
-JITTER, MOST_LATE_S = 0.5, 30.0
-"""The kubelet looks again up to half of the delay late, but no more than that."""
 MAX_RESTARTS = 100_000
 """A simulation ends with so many restarts, however little time has passed."""
 _DRAWS = 4096

@@ -11,21 +11,7 @@ from crashloop.predict.costs import Costs, read_costs
 from crashloop.predict.load import Limit, Load, Prediction, predict
 from crashloop.predict.measured import MEASURED
 from crashloop.predict.steps import predictions
-
-COSTS = Costs(
-    source="made up",
-    cores=2,
-    restarts=100,
-    api_requests=5,
-    api_writes=3,
-    kubelet_cpu_s=0.05,
-    runtime_cpu_s=0.15,
-    apiserver_cpu_s=0.02,
-    etcd_cpu_s=0.01,
-    overhead_s=0.75,
-    shared_host=False,
-)
-ONE_SECOND = Curve(1.0, 1.0)
+from suites.selftest.predict_kit import COSTS, ONE_SECOND
 
 
 def of(pods: int, *, nodes: int = 1, curve: Curve = ONE_SECOND, costs: Costs = COSTS, **more: float) -> Prediction:

@@ -7,24 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashloop.model.config import DEFAULT_CURVE, Curve
-from crashloop.predict.costs import Costs
 from crashloop.predict.load import Load, Prediction, node_of, predict
 from crashloop.predict.simulation import Node, Simulated, simulate
-
-ONE_SECOND = Curve(1.0, 1.0)
-COSTS = Costs(
-    source="made up",
-    cores=2,
-    restarts=100,
-    api_requests=5,
-    api_writes=3,
-    kubelet_cpu_s=0.05,
-    runtime_cpu_s=0.15,
-    apiserver_cpu_s=0.02,
-    etcd_cpu_s=0.01,
-    overhead_s=0.75,
-    shared_host=False,
-)
+from suites.selftest.predict_kit import COSTS, ONE_SECOND
 
 
 def played(
