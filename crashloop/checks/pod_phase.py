@@ -2,6 +2,8 @@
 
 Theory of operation. Ground truth gives the states of all containers at every moment, and the model the phase that goes
 with them. A status may lag behind: the phase it says must be that of some moment within `SETTLED_NS` before it was received.
+Where a start is known by the journal alone, the status may also be ahead of it: the kubelet says that a container runs when
+the runtime has started it, and the container stamps that once its program gets to run.
 """
 
 from bisect import bisect_right
@@ -18,6 +20,7 @@ from crashloop.checks.words import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
+from crashloop.model.lateness import START_SHARE_S
 from crashloop.model.phase import IS_RUNNING, NEVER_STARTED, PENDING, ContainerState, StateKind, phase, terminated
 from crashloop.spec.scenario import ContainerKind
 
@@ -28,6 +31,8 @@ class Change(msgspec.Struct, frozen=True):
     t_ns: int
     phase: str
     line: int
+    stamped_late: bool = False
+    """A start that only the journal tells of."""
 
 
 def check_pod_phase(case: Case) -> Checked:
@@ -65,7 +70,8 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[Change, ...]:
             initialized=initialized,
             deviations=case.prediction.deviations,
         )
-        changes.append(Change(t_ns, now, line))
+        by_journal = state.kind is StateKind.RUNNING and Channel.RUNTIME not in pod.channels
+        changes.append(Change(t_ns, now, line, by_journal))
     return tuple(changes)
 
 
@@ -93,7 +99,7 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[Change, ...]) -> Iter
         if not status.phase:
             continue
         first = bisect_right(times_ns, status.t_ns - SETTLED_NS) - 1
-        last = bisect_right(times_ns, status.t_ns)
+        last = _begun(changes, bisect_right(times_ns, status.t_ns), status.t_ns)
         allowed = changes[max(first, 0) : last]
         if status.phase in {each.phase for each in allowed}:
             continue
@@ -108,6 +114,14 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[Change, ...]) -> Iter
         else:
             yield _doubted(case, pod, sentence, status, lines)
         return
+
+
+def _begun(changes: tuple[Change, ...], known: int, t_ns: int) -> int:
+    """How many changes had come by then, if `known` were stamped by then."""
+    begun_ns = t_ns + START_SHARE_S * 1e9
+    while known < len(changes) and changes[known].stamped_late and changes[known].t_ns <= begun_ns:
+        known += 1
+    return known
 
 
 def _doubted(case: Case, pod: PodHistory, sentence: str, status: StatusReport, lines: tuple[int, ...]) -> Finding:

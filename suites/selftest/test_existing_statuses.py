@@ -50,6 +50,25 @@ def test_a_life_that_was_killed_stamps_no_exit_and_accuses_nobody() -> None:
     assert told(checked("last-exit", history.ends(30))) == []
 
 
+@pytest.mark.parametrize(
+    ("ahead_s", "said"),
+    [(0.03, []), (4.9, []), (5.2, ["FAIL: the pod's phase was said to be Running (history line 8); Pending was due."])],
+    ids=["shell-starts", "host-is-loaded", "nobody-starts"],
+)
+def test_a_pod_may_be_said_to_run_shortly_before_its_container_gets_to_stamp_that(
+    ahead_s: float, said: list[str]
+) -> None:
+    history = History(CRASHING).without(Kind.SANDBOX).counts(7.0 - ahead_s, "app", 0)
+    history.journal(7.0, Kind.STARTED, "app", 0).ends(30)
+    assert told(checked("pod-phase", history)) == said
+
+
+def test_a_pod_that_the_runtime_tells_of_is_not_said_to_run_before_it_does() -> None:
+    history = History(CRASHING).counts(6.0, "app", 0).lives("app", (7.0, None, 0), status=False).ends(30)
+    (finding,) = told(checked("pod-phase", history))
+    assert finding.startswith("FAIL: the pod's phase was said to be Running")
+
+
 BY_RULE = scenario(
     app(runs((1, 42), (1, 0)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42),)), policy=RestartPolicy.NEVER
 )
