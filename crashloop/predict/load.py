@@ -108,14 +108,14 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     apiserver_cores: float
     etcd_cores: float
     lateness_p50_s: float | None = None
-    """At the maximum of the curve, simulated; at least that beyond the knee."""
+    """At the maximum of the curve, simulated; rough beyond the knee."""
     lateness_p99_s: float | None = None
     first: tuple[Window, ...]
     notes: tuple[str, ...]
 
     @property
     def is_bound(self) -> bool:
-        """Whether rates are at most what is told, and lateness at least: beyond the knee."""
+        """Whether rates are at most what is told, and lateness is rough: beyond the knee."""
         return self.limit is Limit.NODE_CPU
 
 

@@ -7,7 +7,7 @@ from crashloop.predict.kep import Claim
 from crashloop.predict.load import Limit, Prediction, Window
 from crashloop.predict.steps import Predictions
 
-AT_MOST, AT_LEAST, UNKNOWN = "≤", "≥", "–"
+AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
 AT_CEILING = 0.95
 """From this share of what the CPU gives on, restarts in a window are taken to be held down by it."""
 
@@ -33,12 +33,12 @@ def claim_sentences(costs: Costs) -> Iterator[str]:
 def rate_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
     """Restarts and lateness: one row a number of pods, and one with the default curve."""
     for name, each in _named(found):
-        at_most, at_least = _bounds(each.is_bound)
+        at_most, roughly = _bounds(each.is_bound)
         rates = (
             f"{at_most}{figure(each.restarts_per_s)}",
             f"{figure(each.at_least_per_s)} to {figure(each.at_most_per_s)}",
         )
-        yield name, *rates, each.limit.value, *_lateness(each.lateness_p50_s, each.lateness_p99_s, at_least)
+        yield name, *rates, each.limit.value, *_lateness(each.lateness_p50_s, each.lateness_p99_s, roughly)
 
 
 def cost_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
@@ -60,12 +60,12 @@ def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
     """Stretches after the start of all pods at once."""
     asked = found.predictions[-1]
     for each in asked.first:
-        at_most, at_least = _bounds(_is_at_ceiling(asked, each))
+        at_most, roughly = _bounds(_is_at_ceiling(asked, each))
         rates = f"{at_most}{figure(each.restarts_per_s)}", f"{at_most}{figure(each.api_requests_per_s)}"
         yield (
             f"{each.from_s:g} to {each.to_s:g} s",
             *rates,
-            *_lateness(each.lateness_p50_s, each.lateness_p99_s, at_least),
+            *_lateness(each.lateness_p50_s, each.lateness_p99_s, roughly),
         )
 
 
@@ -85,7 +85,8 @@ def sentences(found: Predictions) -> Iterator[str]:
     ):
         yield (
             "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
-            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness at least ({AT_LEAST})."
+            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait comes "
+            "after the create."
         )
     if asked.merges_statuses:
         qps = asked.load.kube_api_qps + asked.load.event_record_qps
@@ -135,7 +136,7 @@ def _named(found: Predictions) -> Iterator[tuple[str, Prediction]]:
 
 
 def _bounds(is_bound: bool) -> tuple[str, str]:
-    return (AT_MOST, AT_LEAST) if is_bound else ("", "")
+    return (AT_MOST, ROUGHLY) if is_bound else ("", "")
 
 
 def _is_at_ceiling(asked: Prediction, window: Window) -> bool:
@@ -143,8 +144,8 @@ def _is_at_ceiling(asked: Prediction, window: Window) -> bool:
     return asked.is_bound or window.restarts_per_s >= AT_CEILING * asked.ceiling_per_s
 
 
-def _lateness(p50_s: float | None, p99_s: float | None, at_least: str) -> tuple[str, str]:
-    p50, p99 = (UNKNOWN if each is None else f"{at_least}{figure(each)}" for each in (p50_s, p99_s))
+def _lateness(p50_s: float | None, p99_s: float | None, roughly: str) -> tuple[str, str]:
+    p50, p99 = (UNKNOWN if each is None else f"{roughly}{figure(each)}" for each in (p50_s, p99_s))
     return p50, p99
 
 
