@@ -85,8 +85,8 @@ def sentences(found: Predictions) -> Iterator[str]:
     ):
         yield (
             "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
-            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait comes "
-            "after the create."
+            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait "
+            "comes after the create."
         )
     if asked.merges_statuses:
         qps = asked.load.kube_api_qps + asked.load.event_record_qps
