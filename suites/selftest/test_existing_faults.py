@@ -70,11 +70,12 @@ def test_nodes_that_are_not_ready_any_more_when_they_are_needed_fail_the_run(tmp
 def test_credentials_that_expire_during_a_run_end_it_with_what_was_judged_until_then(tmp_path: Path) -> None:
     peer = ExistingPeer(node("worker"))
 
-    def before(_: str) -> Json | None:
-        if not any(name.startswith("crashing") for name in peer.names(PODS)):
-            return None
-        peer.ended.set()
-        return status(401, "Unauthorized")
+    def before(request: str) -> Json | None:
+        if any(name.startswith("crashing") for name in peer.names(PODS)):
+            return status(401, "Unauthorized")
+        if request == f"POST {PODS}" and peer.names(PODS):
+            peer.ended.set()
+        return None
 
     peer.before = before
     code, output = there(peer, tmp_path)
