@@ -22,7 +22,7 @@ from rich.table import Table
 from crashloop.cluster.provider import ClusterInfo, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.kube.client import KubeApi
-from crashloop.kube.manifests import pod_manifest
+from crashloop.kube.manifests import RUN_LABEL, pod_manifest
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
 from crashloop.stress.folder import read_jsonl
@@ -86,6 +86,8 @@ def kube_burner(info: ClusterInfo, namespace: str, folder: Path) -> int:
         "waitWhenFinished": False,
         "podWait": False,
         "cleanup": False,
+        "preLoadImages": False,
+        "verifyObjects": False,
         "objects": [{"objectTemplate": "pod.yaml", "replicas": 1}],
     }
     away: dict[str, Any] = {
@@ -94,7 +96,7 @@ def kube_burner(info: ClusterInfo, namespace: str, folder: Path) -> int:
         "qps": PODS_PER_S,
         "burst": PODS_PER_S,
         "waitForDeletion": True,
-        "objects": [{"kind": "Pod", "apiVersion": "v1", "labelSelector": {"kube-burner-job": "pods"}}],
+        "objects": [{"kind": "Pod", "apiVersion": "v1", "labelSelector": {RUN_LABEL: "bench"}}],
     }
     (folder / "burner.yaml").write_bytes(msgspec.yaml.encode({"global": {"gc": False}, "jobs": [job, away]}))
     command = ["kube-burner", "init", "--config", "burner.yaml", "--kubeconfig", info.kubeconfig]
