@@ -77,8 +77,6 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When our create request was sent, by our clock."""
     seen_ns: int | None = None
     """When the watch first delivered it."""
-    scheduled_ns: int | None = None
-    """When the watch first delivered it with a node."""
     started_ns: int | None = None
     """When the watch first delivered all its containers as started at least once; the official SLI ends here."""
     ready_ns: int | None = None
