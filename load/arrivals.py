@@ -2,9 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import gevent
+from gevent import GreenletExit
 from gevent.pool import Group
+
+
+def to_the_end(task: Callable[[], None]) -> None:
+    """Carry out what must not be left half done: whoever is sent away meanwhile finishes it first."""
+    carried_out = gevent.spawn(task)
+    while not carried_out.dead:
+        with suppress(GreenletExit):
+            carried_out.join()
 
 
 class Arrivals:

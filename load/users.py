@@ -1,13 +1,14 @@
 """Locust users, one class a kind of load. Everything they make they remove when they stop."""
 
 import time
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 import gevent
 from locust import User, constant, task
 
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
-from load.arrivals import Arrivals
+from load.arrivals import Arrivals, to_the_end
 from load.manifests import SERVER_PATH, SERVER_PORT, Json, Maker
 from load.pace import arrivals_ns
 from load.worker import Worker
@@ -134,7 +135,7 @@ class ChurnUser(ArrivingUser[Churn]):
                 self.worker.fail(self.name, "started", pod, self.load.start_within_s)
             gevent.sleep(self.load.hold_s)
         finally:
-            self.remove("Pod", pod)
+            to_the_end(partial(self.remove, "Pod", pod))
 
 
 class JobsUser(ArrivingUser[Jobs]):
@@ -151,7 +152,7 @@ class JobsUser(ArrivingUser[Jobs]):
             if not self.worker.watch.wait_for(job, "completed", timeout_s=self.load.complete_within_s):
                 self.worker.fail(self.name, "completed", job, self.load.complete_within_s)
         finally:
-            self.remove("Job", job)
+            to_the_end(partial(self.remove, "Job", job))
 
 
 class RolloutUser(LoadUser[Rollout]):
