@@ -4,9 +4,10 @@ from crashloop.predict.costs import Costs
 
 MEASURED = Costs(
     source=(
-        "load knee (docs/benchmark.md), 20 pods of one container that exits at once and writes to its journal, 40 s, kubelet "
-        "profile max-1s, one node on 2 cores that it shares with its control plane, Kubernetes 1.37.1, containerd 2.3.7, cgroup v1, less "
-        "the same node without crashing pods; what is sustained is from 40 such pods (host 96 % busy)"
+        "load knee (docs/benchmark.md), 20 pods of one container that exits at once and writes to its journal, 40 s, "
+        "kubelet profile max-1s, one node on 2 cores that it shares with its control plane, Kubernetes 1.37.1, "
+        "containerd 2.3.7, cgroup v1, less the same node without crashing pods; what is sustained is from 40 such "
+        "pods (host 96 % busy)"
     ),
     cores=2.0,
     restarts=338,
