@@ -72,7 +72,7 @@ kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker
 stress: setup ## One stress run within the official preconditions, with its report (under 5 minutes)
 	$(BIN)/crashloop stress quick
 
-stress-full: setup ## 110 pods on a node, every mix, maximum 1 s against 300 s (about 40 minutes)
+stress-full: setup ## 110 pods on a node, every mix, maximum 1 s against 300 s (about 30 minutes)
 	$(BIN)/crashloop stress full
 
 stress-suite: setup ## Live tests of stress runs, faults included (about 4 minutes)
