@@ -4,6 +4,7 @@ python -m bench.bring_up
 """
 
 import time
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -18,16 +19,18 @@ NODES = 8
 TARGETS_S = {"control plane ready": 3.0, f"control plane and {NODES} nodes Ready": 10.0}
 
 
-def up_and_down_s(nodes: int) -> tuple[float, float]:
-    """Seconds to bring a cluster of that many nodes up, and to take it down again."""
+def up_and_down_s(nodes: int, *, on: str = "local", kind_binary: Path | None = None) -> tuple[float, float]:
+    """Seconds to bring a cluster of that many nodes up on a provider, and to take it down again."""
     stock = load_profile("stock")
     request = ClusterRequest(
         name=f"bench-{nodes}",
         kubernetes_version=resolve_settings().versions.kubernetes,
         nodes=tuple(NodeRequest(name=f"node-{index}", profile=stock) for index in range(nodes)),
+        kind_binary=None if kind_binary is None else str(kind_binary),
     )
+    provider(on).check(request)
     began = time.monotonic()
-    cluster = provider("local").up(request, SilentProgress())
+    cluster = provider(on).up(request, SilentProgress())
     ready = time.monotonic()
     cluster.down()
     return ready - began, time.monotonic() - ready

@@ -7,16 +7,13 @@ Needs a Docker, root, and that binaries and the node image are there already (th
 
 import shlex
 import tempfile
-import time
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from bench.bring_up import up_and_down_s
 from crashloop.cluster.binaries.ensure import ensure_kind
-from crashloop.cluster.provider import ClusterRequest, NodeRequest
-from crashloop.cluster.providers import provider
-from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
 
@@ -47,33 +44,16 @@ class TimedKind:
         return int(self._times.read_text(encoding="utf-8").split()[-1]) / 1e9
 
 
-def up_s(name: str, nodes: int, *, kind: TimedKind | None = None) -> float:
-    """Seconds to bring up a cluster of that many nodes, all Ready."""
-    stock = load_profile("stock")
-    request = ClusterRequest(
-        name=f"bench-{nodes}",
-        kubernetes_version=resolve_settings().versions.kubernetes,
-        nodes=tuple(NodeRequest(name=f"node-{index}", profile=stock) for index in range(nodes)),
-        kind_binary=None if kind is None else str(kind.path),
-    )
-    maker = provider(name)
-    maker.check(request)
-    began = time.monotonic()
-    cluster = maker.up(request, SilentProgress())
-    took_s = time.monotonic() - began
-    cluster.down()
-    return took_s
-
-
 def main() -> None:
     table = Table(
         "nodes", "local", "kind", "kind ÷ local", "target", "kind create", "ours above it", "target", box=None
     )
     with tempfile.TemporaryDirectory() as folder:
         kind = TimedKind(Path(folder))
-        up_s("kind", 1, kind=kind)  # images and caches
+        up_and_down_s(1, on="kind", kind_binary=kind.path)  # images and caches
         for nodes, target in TARGETS.items():
-            local_s, kind_s = up_s("local", nodes), up_s("kind", nodes, kind=kind)
+            local_s, _ = up_and_down_s(nodes)
+            kind_s, _ = up_and_down_s(nodes, on="kind", kind_binary=kind.path)
             create_s = kind.last_create_s()
             table.add_row(
                 f"{nodes}",

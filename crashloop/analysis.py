@@ -7,7 +7,6 @@ from functools import partial
 from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -60,7 +59,7 @@ def analyze(run: RunDir) -> Results:
         [verdict for verdict, _ in judged],
         load_requirements(),
         load_deviations(),
-        _environment(run.environment_json),
+        run.environment(),
         finished=max([info.started, *(ended for _, ended in judged if ended is not None)]),
         run=run.root.name,
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
@@ -202,11 +201,3 @@ def _why_missing(run: RunDir, scenario: str) -> Finding:
             return error(f"{missing}, although the recorder finished.")
         case "starting" | "recording":
             return inconclusive(f"{missing}: the recorder was still {state.state}, or was killed.")
-
-
-def _environment(path: Path) -> dict[str, Any]:
-    try:
-        environment = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return {}
-    return environment if isinstance(environment, dict) else {}

@@ -100,6 +100,14 @@ class RunDir:
     def plan(self) -> Plan:
         return read_document(self.plan_json, Plan, PLAN_FORMAT)
 
+    def environment(self) -> dict[str, Any]:
+        """environment.json; empty where it is missing or damaged, for no verdict rests on it."""
+        try:
+            environment = msgspec.json.decode(self.environment_json.read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return {}
+        return environment if isinstance(environment, dict) else {}
+
     def write(self, path: Path, value: Any) -> None:
         """Write a JSON file of the run directory whole or not at all."""
         self.write_text(path, msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")

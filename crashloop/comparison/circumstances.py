@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.comparison.side import JudgedRun, RunFacts, RunKey, key_of, node_facts, profiles_of
+from crashloop.comparison.side import JudgedRun, RunFacts, RunKey, key_of, profiles_of
+from crashloop.report.facts import node_facts
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.report.view import config_yaml
 

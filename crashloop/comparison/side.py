@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from crashloop.comparison.change import Judged
+from crashloop.report.facts import node_facts
 from crashloop.report.results import ProfileSummary, RequirementText, Results
 from crashloop.report.standing import Standing
 from crashloop.verdict import Verdict
@@ -88,12 +89,6 @@ def _kubelets(environment: Mapping[str, Any], asked_for: Iterable[str | None]) -
     own = {f"v{version}" for version in asked_for if version is not None}
     said = {text for node in node_facts(environment) if (text := str(node.get("kubelet", "")))}
     return sorted(said - own or said)
-
-
-def node_facts(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The rows of `nodes` in environment.json; none if the run did not come that far."""
-    nodes = environment.get("nodes")
-    return [node for node in nodes if isinstance(node, Mapping)] if isinstance(nodes, list) else []
 
 
 def judged(results: Results) -> dict[Place, Judged]:

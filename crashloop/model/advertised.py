@@ -55,4 +55,9 @@ def slowest(curve: Curve, end_s: float, *, run_s: float = 0.0) -> int:
 
 def slowest_wait_s(delay_s: float) -> float:
     """From an exit to the restart with that delay, at the latest that is right (1.35 and later)."""
-    return delay_s + min(JITTER * delay_s, MOST_LATE_S) + START_S
+    return delay_s + most_late_s(delay_s) + START_S
+
+
+def most_late_s(delay_s: float) -> float:
+    """How much later than that delay a right kubelet (1.35 and later) looks again, at the most; less is as likely."""
+    return min(JITTER * delay_s, MOST_LATE_S)

@@ -19,7 +19,7 @@ from itertools import takewhile
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.model.advertised import JITTER, MOST_LATE_S, delays_s, restarts_by, slowest_wait_s
+from crashloop.model.advertised import delays_s, most_late_s, restarts_by, slowest_wait_s
 from crashloop.model.config import Curve
 from crashloop.predict.costs import Costs
 from crashloop.predict.simulation import Node, Simulated, simulate
@@ -28,7 +28,6 @@ KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
 """kubeAPIQPS and eventRecordQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""
 OFFICIAL_PODS, OFFICIAL_NODES, OFFICIAL_PODS_PER_NODE, PODS_PER_CORE = 150_000, 5000, 110, 10
 """kubernetes/community sig-scalability/configs-and-limits/thresholds.md; pods per node are min(110, 10 x cores)."""
-MEAN_JITTER, MOST_JITTER_S = JITTER / 2, MOST_LATE_S / 2
 HALF_RELIST_S = 0.5
 """How long an exit waits for the next relist on average: pkg/kubelet/kubelet.go@v1.37.1, genericPlegRelistPeriod 1 s."""
 WINDOWS_S = (10.0, 30.0, 70.0, 300.0, 600.0, 1800.0)
@@ -154,7 +153,7 @@ def predict(load: Load, costs: Costs) -> Prediction:
 
 def mean_wait_s(delay_s: float, overhead_s: float) -> float:
     """From an exit to the next start on average, for that delay."""
-    return delay_s + min(MEAN_JITTER * delay_s, MOST_JITTER_S) + overhead_s
+    return delay_s + most_late_s(delay_s) / 2 + overhead_s
 
 
 def overhead_s(load: Load, costs: Costs) -> float:

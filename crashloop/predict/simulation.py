@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.model.advertised import JITTER, MOST_LATE_S, delays_s
+from crashloop.model.advertised import delays_s, most_late_s
 from crashloop.model.config import Curve
 
 SEED = 20_240_604
@@ -77,7 +77,8 @@ def simulate(node: Node, *, until_s: float, most: int = MAX_RESTARTS) -> Simulat
     last, draws = len(dues_s) - 1, _draws()
     # When each container wants CPU, and since when and for which restart it has waited for it.
     wanting = [
-        (node.run_s + node.find_s + _late_s(0.0, next(draws)), index, node.run_s, 0) for index in range(node.containers)
+        (node.run_s + node.find_s + next(draws) * most_late_s(0.0), index, node.run_s, 0)
+        for index in range(node.containers)
     ]
     heapify(wanting)
     free_s = [0.0] * node.places
@@ -94,7 +95,7 @@ def simulate(node: Node, *, until_s: float, most: int = MAX_RESTARTS) -> Simulat
         late_s.append(began_s - exited_s - dues_s[restart])
         following, exits_s = min(restart + 1, last), ended_s + node.run_s
         due_s = dues_s[following]
-        wants_s = exits_s + due_s + _late_s(due_s, next(draws)) + node.find_s
+        wants_s = exits_s + due_s + next(draws) * most_late_s(due_s) + node.find_s
         heapreplace(wanting, (wants_s, index, exits_s, following))
     return Simulated(
         until_s=min(until_s, wanting[0][0]),
@@ -102,10 +103,6 @@ def simulate(node: Node, *, until_s: float, most: int = MAX_RESTARTS) -> Simulat
         started_s=np.asarray(started_s),
         late_s=np.asarray(late_s),
     )
-
-
-def _late_s(due_s: float, drawn: float) -> float:
-    return drawn * min(JITTER * due_s, MOST_LATE_S)
 
 
 def _draws() -> Iterator[float]:

@@ -9,6 +9,12 @@ MAX_TEXT = 2000
 """Characters of one fact that a view shows; results.json holds all of it."""
 
 
+def node_facts(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of `nodes` in environment.json; none if the run did not come that far."""
+    nodes = environment.get("nodes")
+    return [node for node in nodes if isinstance(node, Mapping)] if isinstance(nodes, list) else []
+
+
 def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """`{"host": {"cpus": 2}}` as `("host.cpus", "2")`, in the given order; empty values are left out.
 

@@ -1,5 +1,7 @@
 """What the figures of a stage are called, and how they are written."""
 
+from crashloop.slo.facts import percentage
+
 FIGURES = {
     "restarts_per_s": "restarts/s",
     "requests_per_restart": "API requests of the kubelets per restart",
@@ -32,11 +34,7 @@ def figure_text(name: str, value: float | None) -> str:
     if value is None:
         return "–"
     if name.endswith("_share"):
-        return _percent(100 * value)
+        return percentage(value)
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0f} %" if value == 0 or value >= 1 else f"{value:.1g} %"

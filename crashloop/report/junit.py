@@ -6,6 +6,7 @@ evidence as a pass; a known deviation passes and says so in its output.
 
 from xml.etree import ElementTree as ET
 
+from crashloop.report.junit_document import JunitDocument
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.report.text import evidence_text, printable
@@ -21,23 +22,19 @@ _ELEMENTS = {
 
 def to_junit(results: Results) -> str:
     """One test case a verdict; its class is the requirement, its name the scenario and the profile."""
-    totals = {
-        "tests": str(len(results.verdicts)),
-        "failures": str(results.counts[Standing.FAIL]),
-        "errors": str(results.counts[Standing.ERROR] + results.counts[Standing.INCONCLUSIVE]),
-        "skipped": str(results.counts[Standing.SKIPPED]),
-        "time": f"{(results.finished - results.started).total_seconds():.3f}",
-    }
-    root = ET.Element("testsuites", {"name": "crashloop", **totals})
     name = f"crashloop.{results.suite}"
-    suite = ET.SubElement(root, "testsuite", {"name": name, **totals, "timestamp": results.started.isoformat()})
-    properties = ET.SubElement(suite, "properties")
-    for key in ("run", "provider", "kubernetes_version", "scope", "outcome", "exit_code", "crashloop_version"):
-        ET.SubElement(properties, "property", {"name": key, "value": printable(str(getattr(results, key)))})
+    document = JunitDocument(
+        name,
+        results,
+        subject="scope",
+        tests=len(results.verdicts),
+        failures=results.counts[Standing.FAIL],
+        errors=results.counts[Standing.ERROR] + results.counts[Standing.INCONCLUSIVE],
+        skipped=results.counts[Standing.SKIPPED],
+    )
     for verdict in results.verdicts:
-        _add_case(suite, name, verdict, results)
-    ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+        _add_case(document.suite, name, verdict, results)
+    return document.text()
 
 
 def _add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Results) -> None:

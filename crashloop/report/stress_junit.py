@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
+from crashloop.report.junit_document import JunitDocument
 from crashloop.report.stress_results import StressResults
 from crashloop.report.text import printable
 from crashloop.slo.types import SloVerdict
@@ -13,23 +14,19 @@ _ELEMENTS = {Outcome.FAIL: "failure", Outcome.ERROR: "error", Outcome.INCONCLUSI
 def to_stress_junit(results: StressResults) -> str:
     """The file's text."""
     gates = [each for each in results.verdicts if each.mode == "gate"]
-    totals = {
-        "tests": str(len(results.verdicts)),
-        "failures": str(sum(1 for each in gates if each.outcome is Outcome.FAIL)),
-        "errors": str(sum(1 for each in gates if each.outcome in (Outcome.ERROR, Outcome.INCONCLUSIVE))),
-        "skipped": "0",
-        "time": f"{(results.finished - results.started).total_seconds():.3f}",
-    }
-    root = ET.Element("testsuites", {"name": "crashloop", **totals})
     name = f"crashloop.stress.{results.profile}"
-    suite = ET.SubElement(root, "testsuite", {"name": name, **totals, "timestamp": results.started.isoformat()})
-    properties = ET.SubElement(suite, "properties")
-    for key in ("run", "provider", "kubernetes_version", "profile", "outcome", "exit_code", "crashloop_version"):
-        ET.SubElement(properties, "property", {"name": key, "value": printable(str(getattr(results, key)))})
+    document = JunitDocument(
+        name,
+        results,
+        subject="profile",
+        tests=len(results.verdicts),
+        failures=sum(1 for each in gates if each.outcome is Outcome.FAIL),
+        errors=sum(1 for each in gates if each.outcome in (Outcome.ERROR, Outcome.INCONCLUSIVE)),
+        skipped=0,
+    )
     for verdict in results.verdicts:
-        _add_case(suite, name, verdict)
-    ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+        _add_case(document.suite, name, verdict)
+    return document.text()
 
 
 def _add_case(suite: ET.Element, suite_name: str, verdict: SloVerdict) -> None:

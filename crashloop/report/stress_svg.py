@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from crashloop.report.stress_plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, CurvePlot, Line, Plot, curve_title
-from crashloop.report.text import printable
+from crashloop.report.svg_parts import grid_line, n, picture, text
 
 _STYLE = """
 svg { background: #fff; font-family: sans-serif }
@@ -31,7 +31,7 @@ def plot_svg(plot: Plot, *, name: str) -> Markup:
     """A plot along time. `name` is unique in its page: ids begin with it."""
     body = [
         *(_stage(band.x, band.width, band.label, band.kind) for band in plot.bands),
-        *(_grid_line(y, label) for y, label in plot.y_ticks),
+        *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
         *(_x_label(x, label) for x, label in plot.x_ticks),
         *_target(plot),
         *(_line(index, line) for index, line in enumerate(plot.lines)),
@@ -39,35 +39,35 @@ def plot_svg(plot: Plot, *, name: str) -> Markup:
         *_marks(plot.dots),
     ]
     title = f"{plot.title} on {plot.node}" if plot.node else plot.title
-    return _svg(body, title=title, told=plot.told, name=name)
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.told, name=name)
 
 
 def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
     """Delays under load by restart."""
     half = min(12.0, 0.4 * (WIDTH - LEFT - RIGHT) / max(1, len(plot.columns)))
-    due = "".join(f"M{_n(each.x - half)} {_n(each.due)}h{_n(2 * half)}" for each in plot.columns)
-    whole = "".join(f"M{_n(each.x)} {_n(each.lowest)}V{_n(each.highest)}" for each in plot.columns)
-    middle = "".join(f"M{_n(each.x)} {_n(each.p50)}V{_n(each.p90)}" for each in plot.columns)
+    due = "".join(f"M{n(each.x - half)} {n(each.due)}h{n(2 * half)}" for each in plot.columns)
+    whole = "".join(f"M{n(each.x)} {n(each.lowest)}V{n(each.highest)}" for each in plot.columns)
+    middle = "".join(f"M{n(each.x)} {n(each.p50)}V{n(each.p90)}" for each in plot.columns)
     body = [
-        *(_grid_line(y, label) for y, label in plot.y_ticks),
+        *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
         *(_x_label(x, label) for x, label in plot.x_ticks),
         f'<path class="range" d="{whole}"/><path class="middle" d="{middle}"/><path class="due" d="{due}"/>',
-        *(f'<circle class="half" cx="{_n(each.x)}" cy="{_n(each.p50)}" r="2.2"/>' for each in plot.columns),
+        *(f'<circle class="half" cx="{n(each.x)}" cy="{n(each.p50)}" r="2.2"/>' for each in plot.columns),
         f'<text class="y" x="{LEFT - 5}" y="{HEIGHT - BOTTOM + 13}">restart</text>',
     ]
     title = f"delays on {curve_title(plot.curve)}, seconds"
-    return _svg(body, title=title, told=plot.told, name=name)
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.told, name=name)
 
 
 def standalone(svg: Markup, *, heading: str, legend: Iterable[str] = ()) -> str:
     """The picture as a file: with a style, a heading and a legend of its lines."""
     entries, x = [], float(LEFT)
     for index, label in enumerate(legend):
-        entries.append(f'<path class="line l{index % LINES}" d="M{_n(x)} 30h14"/>')
-        entries.append(f'<text x="{_n(x + 18)}" y="33">{_text(label)}</text>')
+        entries.append(f'<path class="line l{index % LINES}" d="M{n(x)} 30h14"/>')
+        entries.append(f'<text x="{n(x + 18)}" y="33">{text(label)}</text>')
         x += 36 + 5.6 * len(label)
     top = 40 if entries else 24
-    head = f'<text class="title" x="{LEFT}" y="15">{_text(heading)}</text>{"".join(entries)}'
+    head = f'<text class="title" x="{LEFT}" y="15">{text(heading)}</text>{"".join(entries)}'
     inner = str(svg).replace("<svg ", f'<svg y="{top}" width="{WIDTH}" height="{HEIGHT}" ', 1)
     height = HEIGHT + top
     return (
@@ -76,17 +76,12 @@ def standalone(svg: Markup, *, heading: str, legend: Iterable[str] = ()) -> str:
     )
 
 
-def _svg(body: Iterable[str], *, title: str, told: str, name: str) -> Markup:
-    return Markup(
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}-t {name}-d">'
-        f'<title id="{name}-t">{_text(title)}</title><desc id="{name}-d">{_text(told)}</desc>{"".join(body)}</svg>'
-    )
-
-
 def _stage(x: float, width: float, label: str, kind: str) -> str:
-    text = f'<text class="stage" x="{_n(x + width / 2)}" y="{TOP - 6}">{_text(label)}</text>'
-    shown = text if width > 5.2 * len(label) else ""
-    return f'<rect class="stage-{kind}" x="{_n(x)}" y="{TOP}" width="{_n(width)}" height="{HEIGHT - TOP - BOTTOM}"/>{shown}'
+    named = f'<text class="stage" x="{n(x + width / 2)}" y="{TOP - 6}">{text(label)}</text>'
+    shown = named if width > 5.2 * len(label) else ""
+    return (
+        f'<rect class="stage-{kind}" x="{n(x)}" y="{TOP}" width="{n(width)}" height="{HEIGHT - TOP - BOTTOM}"/>{shown}'
+    )
 
 
 def _target(plot: Plot) -> Iterable[str]:
@@ -95,22 +90,22 @@ def _target(plot: Plot) -> Iterable[str]:
     y, label = plot.target
     width = WIDTH - LEFT - RIGHT
     if y > TOP:
-        yield f'<rect class="beyond" x="{LEFT}" y="{TOP}" width="{width}" height="{_n(y - TOP)}"/>'
-    yield f'<path class="target" d="M{LEFT} {_n(y)}h{width}"/>'
+        yield f'<rect class="beyond" x="{LEFT}" y="{TOP}" width="{width}" height="{n(y - TOP)}"/>'
+    yield f'<path class="target" d="M{LEFT} {n(y)}h{width}"/>'
     below_stage_names = y - 3 if y > TOP + 12 else y + 11
-    yield f'<text class="unit" x="{LEFT + 3}" y="{_n(below_stage_names)}">{_text(label)}</text>'
+    yield f'<text class="unit" x="{LEFT + 3}" y="{n(below_stage_names)}">{text(label)}</text>'
 
 
 def _line(index: int, line: Line) -> str:
     if not line.path:
         return ""
     (x, y), *rest = line.path
-    path = f"M{_n(x)} {_n(y)}" + "".join(f"L{_n(x)} {_n(y)}" for x, y in rest)
-    return f'<path class="line l{index % LINES}" d="{path}"><title>{_text(line.name)}</title></path>'
+    path = f"M{n(x)} {n(y)}" + "".join(f"L{n(x)} {n(y)}" for x, y in rest)
+    return f'<path class="line l{index % LINES}" d="{path}"><title>{text(line.name)}</title></path>'
 
 
 def _ranges(ranges: Iterable[tuple[float, float, float]]) -> Iterable[str]:
-    path = "".join(f"M{_n(x)} {_n(low)}V{_n(high)}" for x, low, high in ranges)
+    path = "".join(f"M{n(x)} {n(low)}V{n(high)}" for x, low, high in ranges)
     if path:
         yield f'<path class="range" d="{path}"/>'
 
@@ -120,26 +115,11 @@ def _marks(dots: Iterable[tuple[float, float, bool]]) -> Iterable[str]:
     placed = list(dots)
     for kind, wanted in (("mark", False), ("missed", True)):
         path = "".join(
-            f"M{_n(x - 1.6)} {_n(y)}a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0" for x, y, bad in placed if bad is wanted
+            f"M{n(x - 1.6)} {n(y)}a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0" for x, y, bad in placed if bad is wanted
         )
         if path:
             yield f'<path class="{kind}" d="{path}"/>'
 
 
-def _grid_line(y: float, label: str) -> str:
-    return (
-        f'<path class="grid" d="M{LEFT} {_n(y)}H{WIDTH - RIGHT}"/>'
-        f'<text class="y" x="{LEFT - 5}" y="{_n(y + 3.5)}">{_text(label)}</text>'
-    )
-
-
 def _x_label(x: float, label: str) -> str:
-    return f'<text class="x" x="{_n(x)}" y="{HEIGHT - BOTTOM + 13}">{_text(label)}</text>'
-
-
-def _text(text: str) -> str:
-    return str(escape(printable(text)))
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return f'<text class="x" x="{n(x)}" y="{HEIGHT - BOTTOM + 13}">{text(label)}</text>'

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from crashloop.report.facts import node_facts
 from crashloop.report.figure_words import FIGURES, figure_text
 from crashloop.report.stress_results import StageResult, StressResults
 from crashloop.report.text import counted
@@ -46,7 +47,7 @@ def ratios_in_words(interval: Interval | None) -> str:
 def environment_in_words(results: StressResults) -> str:
     """One line on host, nodes and measuring; what is not known is left out."""
     return "; ".join(
-        (*_host(results.environment.get("host")), *_nodes(results.environment.get("nodes")), *_measuring(results))
+        (*_host(results.environment.get("host")), *_nodes(node_facts(results.environment)), *_measuring(results))
     )
 
 
@@ -67,8 +68,7 @@ def _host(host: Any) -> Iterator[str]:
         yield f"host with {', '.join(told)}"
 
 
-def _nodes(nodes: Any) -> Iterator[str]:
-    found = [each for each in nodes if isinstance(each, Mapping)] if isinstance(nodes, Sequence) else []
+def _nodes(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     versions = dict.fromkeys(
         f"kubelet {each.get('kubelet', '?')}, {each.get('container_runtime', '?')}" for each in found
     )

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from crashloop.errors import ObservationError
+from crashloop.model.advertised import most_late_s
 from crashloop.predict.costs import Costs
-from crashloop.predict.load import MEAN_JITTER, MOST_JITTER_S
 from crashloop.slo.facts import facts_of
 from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
-from crashloop.slo.types import Measured, Phase, Restart
+from crashloop.slo.types import Measured, Phase, Restart, SliResult
 
 BUSY, OWN = 0.9, 0.75
 """From these shares on (of the host's CPU, and of that the cluster's), what came is taken for the most that it can do."""
@@ -30,19 +30,19 @@ def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None 
     writes = RatioSli(
         source="kubelet", metric="rest_client_requests_total", where={"method": _WRITES}, per="restarts", idle=idle
     )
-    restarts = ratio(requests, measured, storm).samples
+    asked = ratio(requests, measured, storm)
     return Costs(
         source=source,
         cores=facts["cores"],
-        restarts=restarts,
-        api_requests=_cost(requests, measured, storm),
-        api_writes=_cost(writes, measured, storm),
-        kubelet_cpu_s=_cost(_cpu("kubelet", idle), measured, storm),
-        runtime_cpu_s=_cost(_cpu("runtime", idle), measured, storm),
-        apiserver_cpu_s=_cost(_cpu("apiserver", idle), measured, storm),
-        etcd_cpu_s=_cost(_cpu("etcd", idle), measured, storm),
+        restarts=asked.samples,
+        api_requests=_cost(asked),
+        api_writes=_cost(ratio(writes, measured, storm)),
+        kubelet_cpu_s=_cost(ratio(_cpu("kubelet", idle), measured, storm)),
+        runtime_cpu_s=_cost(ratio(_cpu("runtime", idle), measured, storm)),
+        apiserver_cpu_s=_cost(ratio(_cpu("apiserver", idle), measured, storm)),
+        etcd_cpu_s=_cost(ratio(_cpu("etcd", idle), measured, storm)),
         overhead_s=_overhead_s(measured, storm),
-        sustained_per_s=round(restarts / storm.seconds, 2) if _saturated(facts) else None,
+        sustained_per_s=round(asked.samples / storm.seconds, 2) if _saturated(facts) else None,
     )
 
 
@@ -55,11 +55,10 @@ def _cpu(component: str, idle: str | None) -> RatioSli:
     return RatioSli(source="processes", metric="component_cpu_seconds_total", where=where, per="restarts", idle=idle)
 
 
-def _cost(sli: RatioSli, measured: Measured, storm: Phase) -> float:
-    value = ratio(sli, measured, storm).value
-    if value is None:
+def _cost(found: SliResult) -> float:
+    if found.value is None:
         raise ObservationError("no restart was seen in the phase: nothing tells what one costs.")
-    return round(max(0.0, value), 4)
+    return round(max(0.0, found.value), 4)
 
 
 def _overhead_s(measured: Measured, storm: Phase) -> float:
@@ -76,5 +75,4 @@ def _overhead_s(measured: Measured, storm: Phase) -> float:
 def _beyond_s(restart: Restart) -> Iterator[float]:
     """From the exit to the next start, beyond the delay and its mean jitter."""
     if restart.due_s is not None and restart.started_ns is not None:
-        jitter_s = min(MEAN_JITTER * restart.due_s, MOST_JITTER_S)
-        yield (restart.started_ns - restart.exited_ns) / 1e9 - restart.due_s - jitter_s
+        yield (restart.started_ns - restart.exited_ns) / 1e9 - restart.due_s - most_late_s(restart.due_s) / 2

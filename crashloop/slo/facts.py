@@ -43,7 +43,12 @@ def told_value(name: str, value: float) -> str:
     """The number of a fact: a share as a percentage, everything else with three digits."""
     if not FACTS[name].share:
         return f"{value:.3g}"
-    percent = 100 * value
+    return percentage(value)
+
+
+def percentage(share: float) -> str:
+    """`6 %`; a share below one percent with its first digit, `0.3 %`."""
+    percent = 100 * share
     return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
 
 

@@ -44,8 +44,9 @@ def figures(
         memory = highest(scrapes, "processes", "component_resident_memory_bytes", from_ns, to_ns, selects)
         found[f"{component}_memory_mib"] = None if memory is None else memory / 2**20
     found["requests_per_restart"] = per_restart(phase, of_node, pods).value
-    found["host_busy_share"] = _busy(scrapes, from_ns, to_ns)
-    found["foreign_cpu_share"] = FACTS["foreign_cpu_share"].find(_measured(phase, scrapes), phase)
+    host = _measured(phase, scrapes)
+    found["host_busy_share"] = FACTS["cpu_busy_share"].find(host, phase)
+    found["foreign_cpu_share"] = FACTS["foreign_cpu_share"].find(host, phase)
     found["harness_share"] = _share(found)
     found |= _percentiles("startup", "pod-startup", in_groups(pods, HEALTHY), phase)
     found |= _percentiles("lateness", "restart-lateness", in_groups(pods, CRASHING), phase)
@@ -82,12 +83,6 @@ def _percentiles(name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase) 
         f"{name}_p50_s": percentile_of(found.values, 50) if found.values else None,
         f"{name}_p99_s": percentile_of(found.values, 99) if found.values else None,
     }
-
-
-def _busy(scrapes: Sequence[Scrapes], from_ns: int, to_ns: int) -> float | None:
-    busy = per_second(scrapes, "processes", "host_cpu_seconds_total", from_ns, to_ns, labelled(mode="busy"))
-    idle = per_second(scrapes, "processes", "host_cpu_seconds_total", from_ns, to_ns, labelled(mode="idle"))
-    return None if busy is None or idle is None or busy + idle <= 0 else busy / (busy + idle)
 
 
 def _share(found: dict[str, float | None]) -> float | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
@@ -93,7 +92,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         ),
         costs=run_costs(plan, measured, of_stages),
         totals=_totals(recorded.lifecycles, recorded.events),
-        environment=_environment(run),
+        environment=run.environment(),
         planned=planned_run(plan, measured, hosts),
     )
 
@@ -179,11 +178,3 @@ def _totals(lifecycles: Sequence[Lifecycle], events: int) -> dict[str, float]:
         "restarts": starts - containers,
         "history_events": events,
     }
-
-
-def _environment(run: StressDir) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = msgspec.json.decode(run.environment_json.read_bytes())
-    except FileNotFoundError:
-        return {}
-    return found
