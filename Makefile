@@ -58,7 +58,7 @@ workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 
 selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
-	$(BIN)/python -m crashloop.coverage
+	$(BIN)/python -m tools.coverage
 
 provider: setup ## The kit that every provider passes, on a real cluster (PYTEST_ARGS="--provider kind" for another)
 	$(BIN)/pytest suites/provider -q $(PYTEST_ARGS)

@@ -163,7 +163,7 @@ def analyze_here(root: Path) -> None:
 
     The peak counts every further process as large as the largest of them.
     """
-    from crashloop.analysis import analyze
+    from crashloop.run.analysis import analyze
 
     began = time.monotonic()
     results = analyze(RunDir.open(root))

@@ -12,8 +12,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.analysis import read_history
-from crashloop.history.facts import span
+from crashloop.history.stamps import span
+from crashloop.run.analysis import read_history
 from crashloop.rundir import RunDir
 
 TARGETS_MS = {50: 10.0, 99: 50.0}

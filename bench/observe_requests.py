@@ -2,7 +2,7 @@
 
     python -m bench.observe_requests [--pods 1000] [--for 60]
 
-The API server is a small one of our own (suites/selftest/cluster_peer.py) whose pods all crash at a maximum of 10 s.
+The API server is a small one of our own (suites/selftest/kit/cluster_peer.py) whose pods all crash at a maximum of 10 s.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.observing.looking import Request, look
+from crashloop.observe.run import Request, look
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the suites are not installed
 
-from suites.selftest.cluster_peer import ClusterPeer, node, serving
+from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
 
 TARGET_REQUESTS_PER_S = 1.0
 NODES = 20

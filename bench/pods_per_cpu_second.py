@@ -22,13 +22,13 @@ from rich.table import Table
 from crashloop.cluster.provider import ClusterInfo, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.kube.client import KubeApi
-from crashloop.kube.manifests import RUN_LABEL, pod_manifest
+from crashloop.pods.manifest import RUN_LABEL, pod_manifest
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
+from crashloop.stress.assignment import Operation, Order
 from crashloop.stress.folder import read_jsonl
 from crashloop.stress.generator import Generator
 from crashloop.stress.loads import Churn
-from crashloop.stress.order import Operation, Order
 from crashloop.stress.pods import scenario_of
 from crashloop.stress.profile import Stage
 from crashloop.waiting import wait_until

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from crashloop.progress import default_progress
-from crashloop.report.stress_results import StressResults
+from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
-from crashloop.stress.launch import StressOptions, run_stress
 from crashloop.stress.publishing import published_stress
+from crashloop.stress.run import StressOptions, run_stress
 
 TARGET_SHARE = 0.10
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.report.stress_html import to_stress_html
+from crashloop.report.stress.html import to_stress_html
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
-from suites.selftest.stress_kit import NODE, Folder, crashing, plan
+from suites.selftest.kit.stress_kit import NODE, Folder, crashing, plan
 
 TARGET_S, TARGET_MB = 5.0, 2.0
 PODS, RESTARTS, SECONDS = 110, 54, 600

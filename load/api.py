@@ -8,8 +8,8 @@ from geventhttpclient.client import HTTPClientPool
 from locust.contrib.fasthttp import FastHttpSession
 from locust.env import Environment
 
-from crashloop.kube.manifests import GRACE_PERIOD_S
-from crashloop.stress.order import Operation
+from crashloop.pods.manifest import GRACE_PERIOD_S
+from crashloop.stress.assignment import Operation
 from load.credentials import Credentials
 from load.manifests import Json, asked
 

@@ -9,7 +9,7 @@ from typing import Any
 from locust import LoadTestShape, User, events
 from locust.env import Environment
 
-from crashloop.stress.order import Order
+from crashloop.stress.assignment import Order
 from load.lifeline import end_when_told
 from load.shape import Stages
 from load.users import LoadUser, user_class

@@ -1,14 +1,15 @@
 """Objects that loads make, in the spelling of the Kubernetes API. Pure.
 
-Pods are those of the conformance suite (crashloop.kube.manifests): the same program, the same security context.
+Pods are those of the conformance suite (crashloop.pods.manifest): the same program, the same security context.
 """
 
 from typing import Any
 
 import msgspec
 
-from crashloop.kube.manifests import RUN_LABEL, pod_manifest
-from crashloop.observe.program import EVIDENCE_DIR
+from crashloop.pods.manifest import RUN_LABEL, pod_manifest
+from crashloop.pods.program import EVIDENCE_DIR
+from crashloop.stress.assignment import Order
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,
     LOAD_LABEL,
@@ -20,7 +21,6 @@ from crashloop.stress.loads import (
     Jobs,
     Rollout,
 )
-from crashloop.stress.order import Order
 from crashloop.stress.pods import SERVER, name_of, scenario_of
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from locust import LoadTestShape, User
 
-from crashloop.stress.order import MARKS, Order
+from crashloop.stress.assignment import MARKS, Order
 from load.stages import StageClock
 
 

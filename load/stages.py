@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from crashloop.stress.order import StageMark
+from crashloop.stress.assignment import StageMark
 from crashloop.stress.profile import Stage
 
 COMES_WITHIN_S = 30.0

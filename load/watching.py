@@ -10,8 +10,8 @@ import msgspec
 from gevent.event import Event
 from locust.env import Environment
 
+from crashloop.stress.assignment import Order
 from crashloop.stress.loads import WORKER_LABEL, load_of
-from crashloop.stress.order import Order
 from load.credentials import Credentials
 from load.steps import SeenPod, Steps
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from locust.env import Environment
 
-from crashloop.stress.order import ORDER_VARIABLE, WORKER_VARIABLE, Operation, Order
+from crashloop.stress.assignment import ORDER_VARIABLE, WORKER_VARIABLE, Operation, Order
 from load.api import Api
 from load.credentials import read_credentials
 from load.manifests import Maker

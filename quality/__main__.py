@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from crashloop.analysis import verdicts
 from crashloop.cluster.binaries import ensure_binaries
 from crashloop.errors import CrashloopError, UsageError
-from crashloop.observe.sealed import wait_until_sealed
 from crashloop.progress import default_progress
+from crashloop.run.analysis import verdicts
+from crashloop.run.wait_for_history import wait_until_sealed
 from crashloop.rundir import RunDir, new_run_path
 from crashloop.settings import resolve_settings
 from crashloop.spec.plan import Budgets

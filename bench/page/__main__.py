@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.page.pictures import against, along_time, as_markdown, delays
 from bench.page.tables import about, compared, costs, stages, verdicts
-from crashloop.report.stress_results import StressResults
+from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
 from crashloop.stress.publishing import published_stress
 

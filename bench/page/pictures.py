@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.report.stress_against_pods import against_pods
-from crashloop.report.stress_plots import Plot, curve_plots, curve_title, rows
-from crashloop.report.stress_results import StressResults
-from crashloop.report.stress_svg import curve_svg, plot_svg, standalone
+from crashloop.report.stress.against_pods import against_pods
+from crashloop.report.stress.plots import Plot, curve_plots, curve_title, rows
+from crashloop.report.stress.results import StressResults
+from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 
 ALONG_TIME = ("restarts a second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from crashloop.predict.words import costs_in_words, figure
+from crashloop.predict.text import costs_in_words, figure
 from crashloop.report.markdown import escaped
 from crashloop.report.standing import Standing
-from crashloop.report.stress_results import StressResults
-from crashloop.report.stress_words import ratios_in_words, stage_name, stage_rows
+from crashloop.report.stress.results import StressResults
+from crashloop.report.stress.text import ratios_in_words, stage_name, stage_rows
 from crashloop.slo.compare import Effect
 
 

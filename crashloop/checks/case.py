@@ -19,7 +19,7 @@ class Memo:
     def __init__(self) -> None:
         self.predictions: dict[frozenset[str], Prediction] = {}
         self.delays: dict[tuple[frozenset[str], str, str], tuple[Any, ...]] = {}
-        """By pod uid and container: crashloop.checks.delay.Delay."""
+        """By pod uid and container: crashloop.checks.measured_delay.Delay."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,13 +7,20 @@ from itertools import pairwise
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.delay import Delay, delays_of
 from crashloop.checks.evidence import blind_spot, watched_s, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.missing import missing_restart
-from crashloop.checks.resets import decided_after, exited_by_itself, ran, reset_during, resets_of, was_killed
-from crashloop.checks.together import left_out
-from crashloop.checks.words import at_lines, count, seconds
+from crashloop.checks.measured_delay import MeasuredDelay, delays_of
+from crashloop.checks.missing_restart import missing_restart
+from crashloop.checks.restart_all_containers import left_out
+from crashloop.checks.restart_all_triggers import (
+    decided_after,
+    exited_by_itself,
+    ran,
+    reset_during,
+    resets_of,
+    was_killed,
+)
+from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.restart import Decided, Decision
@@ -23,7 +30,7 @@ QUIET_FACTOR, QUIET_S = 2.0, 30.0
 """That something does not happen is watched for twice the delay that would be due, and a minute."""
 
 
-class Exit(msgspec.Struct, frozen=True, kw_only=True):
+class DecidedExit(msgspec.Struct, frozen=True, kw_only=True):
     """One exit, what the model decides after it, and what happened."""
 
     pod: PodHistory
@@ -32,7 +39,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     instance: Instance
     following: Instance | None
     decided: Decided
-    delay: Delay | None
+    delay: MeasuredDelay | None
 
     @property
     def name(self) -> str:
@@ -43,7 +50,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
         return self.instance.exit.line if self.instance.exit else 0
 
 
-def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[Exit]:
+def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExit]:
     """Every exit of a container, in order."""
     instances, resets = ran(pod, container), resets_of(case, pod)
     delays = {each.due.restart: each for each in delays_of(case, pod, container)}
@@ -52,7 +59,7 @@ def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[Exit]:
             continue
         following = instances[number + 1] if number + 1 < len(instances) else None
         reset = reset_during(resets, instance, following, case.recording.end_ns)
-        yield Exit(
+        yield DecidedExit(
             pod=pod,
             container=container,
             number=number,
@@ -107,7 +114,7 @@ def check_no_restart(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"watched_s": watched})
 
 
-def _judged(case: Case, each: Exit) -> Finding | None:
+def _judged(case: Case, each: DecidedExit) -> Finding | None:
     """One exit against its decision."""
     stays_down = each.decided.decision is Decision.STOP
     if each.following is not None and stays_down:
@@ -140,7 +147,7 @@ def _wanted(case: Case, container: str) -> float:
     return max(named, default=math.inf)
 
 
-def _is_done(case: Case, each: Exit) -> bool:
+def _is_done(case: Case, each: DecidedExit) -> bool:
     """Whether it is an init container after whose success the pod has gone on: nobody waits for it any more."""
     spec, exited = case.scenario.pod.container(each.container), each.instance.exit
     if spec.kind is not ContainerKind.INIT or each.instance.exit_code != 0 or exited is None or exited.utc_ns is None:
@@ -149,14 +156,14 @@ def _is_done(case: Case, each: Exit) -> bool:
     return any(start is not None and (start.utc_ns or 0) > exited.utc_ns for start in begun)
 
 
-def _kill_is_due(case: Case, each: Exit) -> bool:
+def _kill_is_due(case: Case, each: DecidedExit) -> bool:
     """Whether the scenario has somebody kill this container."""
     spec = case.scenario.pod.container(each.container)
     killed = was_killed(case, each.container, each.number, each.instance)
     return killed and (spec.probe is not None or bool(case.scenario.interventions) or case.restarts_all)
 
 
-def _quiet(case: Case, each: Exit) -> Finding | None:
+def _quiet(case: Case, each: DecidedExit) -> Finding | None:
     """INCONCLUSIVE unless the time after an exit was watched long enough, by a ground truth, to say: no restart."""
     exited = each.instance.exit
     if exited is None or exited.utc_ns is None:
@@ -178,7 +185,7 @@ def _quiet(case: Case, each: Exit) -> Finding | None:
     )
 
 
-def _too_few(case: Case, container: str, exits: tuple[Exit, ...]) -> Finding | None:
+def _too_few(case: Case, container: str, exits: tuple[DecidedExit, ...]) -> Finding | None:
     """The least evidence: every exit of the program that the scenario waits for was seen."""
     wanted = _wanted(case, container)
     if wanted == math.inf or len(exits) >= wanted:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable
 
-from crashloop.checks.bounds import too_early, too_late
 from crashloop.checks.case import Case
-from crashloop.checks.delay import Delay, all_delays
+from crashloop.checks.delay_bounds import too_early, too_late
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.missing import missing_restart
-from crashloop.checks.owed import awaits_init
-from crashloop.checks.resets import ran, was_killed
-from crashloop.checks.words import at_lines, count
+from crashloop.checks.measured_delay import MeasuredDelay, all_delays
+from crashloop.checks.missing_restart import missing_restart
+from crashloop.checks.restart_all_triggers import ran, was_killed
+from crashloop.checks.restart_window import awaits_init
+from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
 from crashloop.spec.scenario import Container, InterventionKind
 
@@ -95,21 +95,21 @@ def _taken_along(case: Case, container: Container, first: Instance) -> bool:
     return killed and container.probe is None and not case.restarts_all and not changed
 
 
-def _counts(delay: Delay) -> bool:
+def _counts(delay: MeasuredDelay) -> bool:
     """Whether it is a delay that was seen and not free."""
     return delay.shortest is not None and delay.due.delay_s > 0
 
 
 def judged(
     case: Case,
-    delays: Iterable[Delay],
+    delays: Iterable[MeasuredDelay],
     *,
     early: bool = True,
     late: bool = True,
     least: int | None = None,
     what: str = "delay",
     rest: str = "",
-    counts: Callable[[Delay], bool] = _counts,
+    counts: Callable[[MeasuredDelay], bool] = _counts,
 ) -> Checked:
     """Both bounds of each, and the least number of them."""
     judged = tuple(delays)
@@ -121,12 +121,12 @@ def judged(
     return Checked(findings=tuple(findings), facts={"delays": [each.row for each in judged]})
 
 
-def _stepped(case: Case, delay: Delay) -> bool:
+def _stepped(case: Case, delay: MeasuredDelay) -> bool:
     """Whether the wall clock, by which the kubelet waits, jumped meanwhile: such a delay proves no PASS."""
     return delay.window_ns is not None and case.recording.clocks.step_within_ns(*delay.window_ns) > 0
 
 
-def _bounds(case: Case, delay: Delay, *, early: bool, late: bool) -> Iterable[Finding]:
+def _bounds(case: Case, delay: MeasuredDelay, *, early: bool, late: bool) -> Iterable[Finding]:
     too_soon = too_early(case, delay) if early else None
     if too_soon is not None:
         yield too_soon

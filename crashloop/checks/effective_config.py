@@ -5,10 +5,10 @@ from typing import Any
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
-from crashloop.checks.words import at_lines, seconds
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
-from crashloop.model.agreement import agrees
 from crashloop.model.duration import NotADuration, parse_duration_ns
+from crashloop.model.profile_match import agrees
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import InterventionKind, PodScenario
 from crashloop.spec.version import KubernetesVersion

@@ -1,11 +1,11 @@
 """What a recording can and cannot show: why evidence ends where it ends."""
 
 from crashloop.checks.case import Case
-from crashloop.checks.words import seconds
+from crashloop.checks.text import seconds
 from crashloop.history.event import Channel
-from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
+from crashloop.history.stamps import Fact
 from crashloop.spec.scenario import InterventionKind
 
 

@@ -3,8 +3,8 @@
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.resets import ran
-from crashloop.checks.words import at_lines, count
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 

@@ -1,7 +1,7 @@
 """What the file itself rules out before any checker looks at it."""
 
 from crashloop.checks.finding import Finding, error, inconclusive
-from crashloop.checks.words import at_lines
+from crashloop.checks.text import at_lines
 from crashloop.history.recording import Recording
 from crashloop.spec.scenario import PodScenario, Scenario
 

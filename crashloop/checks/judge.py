@@ -10,8 +10,8 @@ the variant is contradicted by the same history, the deviation is gone, and that
 from collections.abc import Sequence
 from typing import Any
 
-from crashloop.checks.asking import Question, ask, crashed
 from crashloop.checks.effective_config import node_objections
+from crashloop.checks.evaluate import JudgementInput, crashed, run_checkers
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.integrity import obstacles, unfinished
 from crashloop.model.gates import kubelet_version
@@ -21,7 +21,7 @@ from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Evidence, Outcome, Verdict
 
 
-def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
+def judge(question: JudgementInput, deviations: Sequence[Deviation] = ()) -> Verdict:
     """The verdict of a requirement on a recorded scenario. Raises nothing: a crash of ours is an ERROR.
 
     `deviations` are all that are known.
@@ -32,7 +32,7 @@ def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
         return verdict_of(question, Checked(findings=(crashed("the judge", crash),)))
 
 
-def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
+def _judged(question: JudgementInput, deviations: Sequence[Deviation]) -> Verdict:
     found = obstacles(question.scenario, question.recording)
     if not found and isinstance(question.scenario, PodScenario):
         found = node_objections(question.scenario, question.profile, question.version, question.recording)
@@ -44,7 +44,7 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
         if each.requirement == question.requirement.id
         and each.holds_in(kubelet_version(question.profile, question.version))
     )
-    promised = ask(question, DOCUMENTED)
+    promised = run_checkers(question, DOCUMENTED)
     if promised.outcome is Outcome.FAIL:
         return _failed(question, promised, expected)
     if promised.outcome is Outcome.PASS:
@@ -55,7 +55,7 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
     return verdict_of(question, promised)
 
 
-def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
+def _failed(question: JudgementInput, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
     The variant is tried alone, and with all else that this release is known to do. Where the host or the evidence leaves
@@ -65,7 +65,7 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
     undecided: Checked | None = None
     for deviation in expected:
         for variants in (frozenset({deviation.variant}), shipped | {deviation.variant}):
-            explained = ask(question, variants)
+            explained = run_checkers(question, variants)
             incomplete = unfinished(question.recording)
             if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
@@ -76,7 +76,7 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
     return verdict_of(question, undecided or promised)
 
 
-def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, ...]:
+def _gone(question: JudgementInput, expected: Sequence[Deviation]) -> tuple[Finding, ...]:
     """Deviations that this kubelet was expected to show and that its history contradicts.
 
     Where promise and variant both explain the history, it cannot tell, and nothing is gone.
@@ -87,12 +87,12 @@ def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, .
             "Its entry in deviations.yaml has to end."
         )
         for each in expected
-        if ask(question, frozenset({each.variant})).outcome is Outcome.FAIL
+        if run_checkers(question, frozenset({each.variant})).outcome is Outcome.FAIL
     )
 
 
 def verdict_of(
-    question: Question, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
+    question: JudgementInput, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
 ) -> Verdict:
     """The verdict with the requirement before each finding, worst first, and the history lines that they stand on."""
     worst_first = sorted(checked.findings, key=lambda each: tuple(Outcome).index(each.outcome))

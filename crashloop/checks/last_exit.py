@@ -6,13 +6,13 @@ from itertools import zip_longest
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.resets import reset_during, resets_of
+from crashloop.checks.restart_all_triggers import reset_during, resets_of
 from crashloop.checks.restart_count import SETTLED_NS
-from crashloop.checks.words import at_lines, seconds
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
-from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerState, StatusReport
 from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 

@@ -14,18 +14,18 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.resets import ran
+from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.restart_count import SETTLED_NS
-from crashloop.checks.words import at_lines, seconds
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
-from crashloop.model.phase import IS_RUNNING, NEVER_STARTED, PENDING, ContainerState, StateKind, phase, terminated
+from crashloop.model.phase import IS_RUNNING, NEVER_STARTED, PENDING, KnownState, StateKind, phase, terminated
 from crashloop.spec.scenario import ContainerKind
 
 
-class Change(msgspec.Struct, frozen=True):
+class PhaseChange(msgspec.Struct, frozen=True):
     """From `t_ns` on the containers' states stand for this phase."""
 
     t_ns: int
@@ -51,12 +51,12 @@ def check_pod_phase(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"phases": list(dict.fromkeys(seen))})
 
 
-def phases_of(case: Case, pod: PodHistory) -> tuple[Change, ...]:
+def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
     """The phases that follow from ground truth, in order; Pending before anything started."""
-    states: dict[str, ContainerState] = {
+    states: dict[str, KnownState] = {
         each.name: NEVER_STARTED for each in case.scenario.pod.containers if each.kind is not ContainerKind.EPHEMERAL
     }
-    changes = [Change(0, PENDING, 0)]
+    changes = [PhaseChange(0, PENDING, 0)]
     initialized = False
     for t_ns, line, name, state in sorted(_transitions(case, pod), key=lambda each: each[0]):
         states[name] = state
@@ -71,11 +71,11 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[Change, ...]:
             deviations=case.prediction.deviations,
         )
         by_journal = state.kind is StateKind.RUNNING and Channel.RUNTIME not in pod.channels
-        changes.append(Change(t_ns, now, line, by_journal))
+        changes.append(PhaseChange(t_ns, now, line, by_journal))
     return tuple(changes)
 
 
-def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, ContainerState]]:
+def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, KnownState]]:
     for spec in case.scenario.pod.containers:
         if spec.kind is ContainerKind.EPHEMERAL:
             continue
@@ -88,11 +88,11 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, C
                 yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code)
             last = number + 1 == len(instances)
             if each.removed is not None and each.removed.utc_ns is not None and case.restarts_all and not last:
-                reset = ContainerState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
+                reset = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
                 yield each.removed.utc_ns, each.removed.line, spec.name, reset
 
 
-def _forbidden(case: Case, pod: PodHistory, changes: tuple[Change, ...]) -> Iterator[Finding]:
+def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) -> Iterator[Finding]:
     """The first status whose phase no moment shortly before it allows."""
     times_ns = [each.t_ns for each in changes]
     for status in pod.statuses:
@@ -116,7 +116,7 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[Change, ...]) -> Iter
         return
 
 
-def _begun(changes: tuple[Change, ...], known: int, t_ns: int) -> int:
+def _begun(changes: tuple[PhaseChange, ...], known: int, t_ns: int) -> int:
     """How many changes had come by then, if `known` were stamped by then."""
     begun_ns = t_ns + START_SHARE_S * 1e9
     while known < len(changes) and changes[known].stamped_late and changes[known].t_ns <= begun_ns:

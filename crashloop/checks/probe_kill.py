@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.bounds import excuse
 from crashloop.checks.case import Case
+from crashloop.checks.delay_bounds import excuse
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.resets import ran
-from crashloop.checks.words import at_lines, count, seconds
-from crashloop.history.facts import Fact
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
-from crashloop.model.planned import planned_ends
+from crashloop.history.stamps import Fact
+from crashloop.model.planned_exit import planned_ends
 from crashloop.spec.scenario import Container, Probe, ProbeKind
 
 LATE_S = 1.0

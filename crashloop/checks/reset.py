@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.delay import delays_of
 from crashloop.checks.delays import judged
 from crashloop.checks.finding import Checked
-from crashloop.checks.observed import observed
+from crashloop.checks.measured_delay import delays_of
+from crashloop.checks.model_input import observed
 from crashloop.history.recording import PodHistory
 from crashloop.model.lives import CounterLost, KeyChanged, Lived
 from crashloop.spec.program import Program

@@ -13,7 +13,7 @@ from itertools import pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.words import at_lines, count
+from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory

@@ -5,8 +5,8 @@ from itertools import pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.resets import ran
-from crashloop.checks.words import at_lines
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.spec.scenario import ContainerKind

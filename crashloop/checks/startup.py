@@ -4,7 +4,7 @@ import msgspec
 
 from crashloop.checks.effective_config import effective_maximum, effective_seconds
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.words import at_lines, seconds
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import ProcessEvent, Recording
 from crashloop.model.config import Curve, Refusal
 from crashloop.spec.scenario import StartupScenario

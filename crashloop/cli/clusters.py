@@ -64,7 +64,7 @@ def down(
     force: Annotated[bool, typer.Option(help="Also clusters that a run is using.")] = False,
 ) -> None:
     """Remove a cluster with everything it put on this host."""
-    from crashloop.cluster.ownership import remove, remove_all
+    from crashloop.cluster.removal import remove, remove_all
 
     if every == (name is not None):
         raise UsageError("crashloop down: name one cluster, or say --all.\n`crashloop status` lists them.")

@@ -13,7 +13,7 @@ from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.comparison.side import JudgedRun
-    from crashloop.comparison.stress_side import StressRun
+    from crashloop.comparison.stress.side import StressRun
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
@@ -71,9 +71,9 @@ def _diff_conformance(before: Path, after: Path, values_count: bool, wanted: Wan
 
 def _diff_stress(before: Path, after: Path, values_count: bool, wanted: Wanted) -> int:
     from crashloop.comparison.page import stress_comparison_to_html
-    from crashloop.comparison.stress_comparison import compare_stress
-    from crashloop.comparison.stress_markdown import stress_comparison_to_markdown
-    from crashloop.comparison.stress_terminal import render_stress_comparison
+    from crashloop.comparison.stress.comparison import compare_stress
+    from crashloop.comparison.stress.markdown import stress_comparison_to_markdown
+    from crashloop.comparison.stress.terminal import render_stress_comparison
 
     comparison = compare_stress(judged_stress_run(before), judged_stress_run(after), values_count=values_count)
     views = Views(render_stress_comparison, stress_comparison_to_markdown, stress_comparison_to_html)
@@ -120,9 +120,9 @@ def judged_run(path: Path) -> "JudgedRun":
 
     Raises UsageError if it is no run directory, is damaged, is of another format, or holds a stress run.
     """
-    from crashloop.analysis import analyze
     from crashloop.comparison.side import JudgedRun
-    from crashloop.publish import published
+    from crashloop.run.analysis import analyze
+    from crashloop.run.publish import published
     from crashloop.rundir import RunDir
 
     run = RunDir.open(path)
@@ -141,7 +141,7 @@ def judged_stress_run(path: Path) -> "StressRun":
 
     Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
     """
-    from crashloop.comparison.stress_side import StressRun
+    from crashloop.comparison.stress.side import StressRun
     from crashloop.stress.folder import StressDir
     from crashloop.stress.judging import judge_run
     from crashloop.stress.publishing import published_stress

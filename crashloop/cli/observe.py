@@ -34,7 +34,7 @@ def observe(
 ) -> None:
     """Say which curve each node really follows, without touching anything: list and watch pods, list nodes."""
     from crashloop.kube.contexts import default_kubeconfig
-    from crashloop.observing.looking import Request, look
+    from crashloop.observe.run import Request, look
     from crashloop.progress import default_progress
     from crashloop.report.observation import to_html
 

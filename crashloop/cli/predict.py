@@ -38,7 +38,7 @@ def predict(
     from crashloop.predict.load import Load
     from crashloop.predict.measured import MEASURED
     from crashloop.predict.steps import predictions
-    from crashloop.predict.words import claim_rows, claim_sentences, cost_rows, rate_rows, sentences, window_rows
+    from crashloop.predict.text import claim_rows, claim_sentences, cost_rows, rate_rows, sentences, window_rows
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
     load = Load(

@@ -25,9 +25,9 @@ def run(context: typer.Context) -> None:
 
 def analyze(run_dir: RunArgument) -> None:
     """Judge an earlier run again, with no cluster, and write its results and views anew."""
-    from crashloop.analysis import analyze as judge_run
-    from crashloop.publish import publish
     from crashloop.report.terminal import render
+    from crashloop.run.analysis import analyze as judge_run
+    from crashloop.run.publish import publish
     from crashloop.rundir import RunDir
 
     run_ = RunDir.open(run_dir)
@@ -41,8 +41,8 @@ def analyze(run_dir: RunArgument) -> None:
 
 def report(run_dir: RunArgument) -> None:
     """Show the verdicts of a run as they were judged, without judging again."""
-    from crashloop.publish import published
     from crashloop.report.terminal import render
+    from crashloop.run.publish import published
     from crashloop.rundir import RunDir
 
     run_ = RunDir.open(run_dir)

@@ -25,8 +25,8 @@ def stress(
 ) -> None:
     """Put a load of crashing pods on nodes, measure what it does, and judge it by SLOs."""
     from crashloop.progress import default_progress
-    from crashloop.report.stress_terminal import render_stress
-    from crashloop.stress.launch import StressOptions, run_stress
+    from crashloop.report.stress.terminal import render_stress
+    from crashloop.stress.run import StressOptions, run_stress
 
     progress = default_progress()
     options = StressOptions(
@@ -50,7 +50,7 @@ def stress(
 
 def judge_again(run_dir: Path) -> int:
     """Judge an earlier stress run again, and write its results and views anew; the exit code."""
-    from crashloop.report.stress_terminal import render_stress
+    from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
     from crashloop.stress.judging import judge_run
     from crashloop.stress.publishing import publish_stress
@@ -64,7 +64,7 @@ def judge_again(run_dir: Path) -> int:
 
 def show(run_dir: Path) -> None:
     """Show the verdicts of a stress run as they were judged."""
-    from crashloop.report.stress_terminal import render_stress
+    from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
     from crashloop.stress.publishing import published_stress
 

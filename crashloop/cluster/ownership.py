@@ -2,11 +2,9 @@
 
 Theory of operation. A cluster's *state folder* is made before anything else of it, and removed after everything else.
 Its owner holds a lock on it for as long as it lives; the kernel frees the lock however the owner ends. A cluster
-whose lock is free and which is not marked *kept* is an orphan, and the next start on this host removes it. What a
-cluster is made of only its provider knows: see `providers.owning_provider`.
+whose lock is free and which is not marked *kept* is an orphan, and the next start on this host removes it (removal.py).
 """
 
-import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +19,6 @@ from crashloop.errors import ClusterError, UsageError
 from crashloop.settings import resolve_settings
 
 _NEVER_HELD_LONG_S = 120.0
-
-log = logging.getLogger(__name__)
 
 
 class OutOfReach(ClusterError):
@@ -208,55 +204,6 @@ def list_clusters(store: ClusterStore | None = None) -> tuple[ClusterRecord, ...
 def mark_kept(name: str, store: ClusterStore | None = None) -> None:
     """Let a cluster outlive its owner: only `remove` and `remove_all` take it down. Raises UsageError."""
     (store or ClusterStore()).find(name).keep()
-
-
-def reap(store: ClusterStore | None = None) -> tuple[str, ...]:
-    """Remove what is left of clusters whose owner is gone and which are not kept; their names."""
-    store = store or ClusterStore()
-    with store.locked():
-        orphans = [state for state in store.folders() if not state.kept and state.take()]
-    removed = []
-    for state in orphans:
-        try:
-            _remove(state, store)
-        except OutOfReach as error:
-            log.warning("%s", error)
-            state.release()
-        else:
-            removed.append(state.path.name)
-    return tuple(removed)
-
-
-def remove(name: str, store: ClusterStore | None = None, *, force: bool = False) -> None:
-    """Remove a cluster, kept or not. Raises UsageError if it is unknown or, without `force`, in use."""
-    store = store or ClusterStore()
-    state = store.find(name)
-    if not state.take() and not force:
-        facts = state.facts()
-        owner = f" by process {facts.owner_pid}" if facts else ""
-        raise UsageError(f"cluster {name!r}: it is in use{owner}.\nEnd that run first, or add --force.")
-    _remove(state, store)
-
-
-def remove_all(store: ClusterStore | None = None, *, force: bool = False) -> tuple[str, ...]:
-    """Remove every cluster; their names. Raises UsageError before anything is removed if one is in use, without `force`."""
-    store = store or ClusterStore()
-    in_use = [state.path.name for state in store.folders() if state.owned_elsewhere]
-    if in_use and not force:
-        raise UsageError(f"clusters in use: {', '.join(in_use)}.\nEnd those runs first, or add --force.")
-    names = tuple(state.path.name for state in store.folders())
-    for name in names:
-        remove(name, store, force=force)
-    return names
-
-
-def _remove(state: StateFolder, store: ClusterStore) -> None:
-    from crashloop.cluster.providers import owning_provider
-
-    facts = state.facts()
-    if facts is not None:
-        owning_provider(facts.provider, store).remove_parts(state)
-    store.delete(state)
 
 
 def new_facts(*, name: str, provider: str, owner_pid: int, kubernetes_version: str, nodes: tuple[str, ...]) -> Facts:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Cluster, ExistingOptions, Provider, Survey
 from crashloop.errors import UsageError
 
@@ -12,9 +12,6 @@ class OwningProvider(Provider, Protocol):
 
     def attach(self, name: str) -> Cluster:
         """A handle on a cluster that is up and that nobody owns; its owner from now on. Raises UsageError."""
-
-    def remove_parts(self, state: StateFolder) -> None:
-        """Remove everything that a cluster has put on the host, its state folder apart. Its owner may be gone."""
 
 
 class LendingProvider(Provider, Protocol):

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from crashloop.comparison.change import Change, Judged
 from crashloop.comparison.circumstances import Circumstance
-from crashloop.comparison.words import ARROW, SYMBOLS, TONES, Headline, agreement, outcome
+from crashloop.comparison.text import ARROW, SYMBOLS, TONES, Headline, agreement, outcome
 from crashloop.report.markdown import MAX_FINDING, code, escaped, table
 from crashloop.report.terminal import STYLES, print_line
 from crashloop.report.text import shortened

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from crashloop.comparison.side import JudgedRun, RunFacts, RunKey, key_of, profiles_of
-from crashloop.report.facts import node_facts
+from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.report.view import config_yaml
 

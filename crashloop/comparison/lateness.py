@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.report.curves import Curve
+from crashloop.report.curves import PlottedCurve
 from crashloop.slo.estimates import percentile_of
 
 MIN_DELAYS = 8
@@ -76,7 +76,7 @@ class LatenessChange(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_change and (self.difference_s or 0.0) > 0
 
 
-def lateness_changes(before: Iterable[Curve], after: Iterable[Curve]) -> tuple[LatenessChange, ...]:
+def lateness_changes(before: Iterable[PlottedCurve], after: Iterable[PlottedCurve]) -> tuple[LatenessChange, ...]:
     """Every distribution that at least one run has, pooled ones last."""
     old, new = ({(each.scenario, each.container): each for each in curves} for curves in (before, after))
     shared = old.keys() & new.keys()
@@ -94,17 +94,17 @@ def _compare(
     ]
 
 
-def _by_curve(curves: Iterable[Curve]) -> dict[tuple[str, float], Samples]:
+def _by_curve(curves: Iterable[PlottedCurve]) -> dict[tuple[str, float], Samples]:
     return _grouped((f"{each.scenario} {each.container}", each) for each in curves)
 
 
-def _by_mode(curves: Sequence[Curve]) -> dict[tuple[str, float], Samples]:
+def _by_mode(curves: Sequence[PlottedCurve]) -> dict[tuple[str, float], Samples]:
     """Over all curves of a mode; a mode with a single curve has nothing to add to it."""
     named = [(f"all {each.mode} curves", each) for each in curves if each.mode]
     return _grouped((name, curve) for name, curve in named if sum(name == other for other, _ in named) > 1)
 
 
-def _grouped(curves: Iterable[tuple[str, Curve]]) -> dict[tuple[str, float], Samples]:
+def _grouped(curves: Iterable[tuple[str, PlottedCurve]]) -> dict[tuple[str, float], Samples]:
     """Samples by name and due delay; a delay without a create, or with more than one window, has no lateness."""
     samples: dict[tuple[str, float], Samples] = defaultdict(list)
     for name, curve in curves:

@@ -10,7 +10,7 @@ from crashloop.comparison.blocks import (
 )
 from crashloop.comparison.comparison import Comparison, RequirementChange
 from crashloop.comparison.matrix import Cell, Matrix
-from crashloop.comparison.words import (
+from crashloop.comparison.text import (
     LATENESS_HEADER,
     SYMBOLS,
     allowed_by_reason,

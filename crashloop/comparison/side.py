@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from crashloop.comparison.change import Judged
-from crashloop.report.facts import node_facts
+from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, RequirementText, Results
 from crashloop.report.standing import Standing
 from crashloop.verdict import Verdict

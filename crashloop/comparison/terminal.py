@@ -9,7 +9,7 @@ from crashloop.comparison.columns import cell, print_table
 from crashloop.comparison.comparison import Comparison, RequirementChange
 from crashloop.comparison.lateness import LatenessChange
 from crashloop.comparison.matrix import Cell, Matrix
-from crashloop.comparison.words import (
+from crashloop.comparison.text import (
     LATENESS_HEADER,
     SYMBOLS,
     allowed_by_reason,

@@ -2,6 +2,6 @@
 
 In the order in which to read: event.py (one line), jsonl.py (what may be wrong with the lines), lines.py and payload.py
 (what a line holds), recording.py (what remains of a file), reduction.py and pods.py (how), instances.py (two ground
-truths made one), facts.py, clock.py, host.py, statuses.py (moments, clocks, stalls, statements), journal.py (a
+truths made one), stamps.py, clock.py, host.py, statuses.py (moments, clocks, stalls, statements), journal.py (a
 container's own journal).
 """

@@ -10,7 +10,7 @@ MAX_SILENCE_NS = 3 * BEAT_NS
 """Time between two reports, beyond the stalls in it, in which the heartbeat counts as silent."""
 
 
-class Host:
+class HostRecord:
     """Heartbeat and pressure over a recording."""
 
     def __init__(self) -> None:

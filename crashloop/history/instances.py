@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from crashloop.history.facts import Fact
+from crashloop.history.stamps import Fact
 
 SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
@@ -35,7 +35,7 @@ class RuntimeInstance(msgspec.Struct, kw_only=True, gc=False):
         )
 
 
-class Life(msgspec.Struct, kw_only=True, gc=False):
+class JournalLife(msgspec.Struct, kw_only=True, gc=False):
     """What the journal says about one life."""
 
     number: int
@@ -90,7 +90,7 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merge(
-    container: str, runtime: Iterable[RuntimeInstance], lives: Iterable[Life]
+    container: str, runtime: Iterable[RuntimeInstance], lives: Iterable[JournalLife]
 ) -> tuple[tuple[Instance, ...], tuple[Contradiction, ...]]:
     """The instances of a container in order, and what the channels contradict each other about."""
     # Of an instance whose life fell into a gap only the removal is left, and nothing tells which life it was.
@@ -102,7 +102,7 @@ def merge(
     return instances, tuple(_contradictions(container, instances, pairs))
 
 
-_Pair = tuple[RuntimeInstance | None, Life | None]
+_Pair = tuple[RuntimeInstance | None, JournalLife | None]
 
 
 def _far_apart(one: Fact | None, other: Fact | None) -> bool:
@@ -111,7 +111,7 @@ def _far_apart(one: Fact | None, other: Fact | None) -> bool:
     return abs(one.utc_ns - other.utc_ns) > SAME_MOMENT_NS
 
 
-def _pair(seen: Sequence[RuntimeInstance], told: Sequence[Life]) -> list[_Pair]:
+def _pair(seen: Sequence[RuntimeInstance], told: Sequence[JournalLife]) -> list[_Pair]:
     pairs: list[_Pair] = []
     i = j = 0
     while i < len(seen) and j < len(told):
@@ -134,7 +134,7 @@ def _pair(seen: Sequence[RuntimeInstance], told: Sequence[Life]) -> list[_Pair]:
     return pairs
 
 
-def _apart_ns(instance: RuntimeInstance, life: Life) -> int | None:
+def _apart_ns(instance: RuntimeInstance, life: JournalLife) -> int | None:
     """How much later the runtime says it started than the journal; by their exits if the runtime's start was lost.
 
     None if times cannot be compared.
@@ -159,17 +159,17 @@ def _between(earlier: Fact | None, fact: Fact | None, later: Fact | None) -> boo
     return earlier.utc_ns <= fact.utc_ns <= later.utc_ns
 
 
-def _nearer(seen: Sequence[RuntimeInstance], index: int, life: Life, apart: int) -> bool:
+def _nearer(seen: Sequence[RuntimeInstance], index: int, life: JournalLife, apart: int) -> bool:
     other = _apart_ns(seen[index], life) if index < len(seen) else None
     return other is not None and abs(other) < abs(apart)
 
 
-def _nearer_life(instance: RuntimeInstance, told: Sequence[Life], index: int, apart: int) -> bool:
+def _nearer_life(instance: RuntimeInstance, told: Sequence[JournalLife], index: int, apart: int) -> bool:
     other = _apart_ns(instance, told[index]) if index < len(told) else None
     return other is not None and abs(other) < abs(apart)
 
 
-def _instance(ordinal: int, runtime: RuntimeInstance | None, life: Life | None) -> Instance:
+def _instance(ordinal: int, runtime: RuntimeInstance | None, life: JournalLife | None) -> Instance:
     runtime_code = runtime.exit_code if runtime else None
     return Instance(
         ordinal=ordinal,

@@ -1,4 +1,4 @@
-"""The journal that a container keeps of its lives (format: crashloop.observe.program), read from its log.
+"""The journal that a container keeps of its lives (format: crashloop.pods.program), read from its log.
 
 Theory of operation. The journal is ground truth that needs no access to the node, so what is left of it after a
 crash must be usable: every whole stamp counts, and what is damaged is reported beside the stamps, never raised.

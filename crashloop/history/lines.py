@@ -28,42 +28,42 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", gc=False
     instance: Whole | None = None
 
 
-class Begin(Line, tag="begin", frozen=True, kw_only=True):
+class BeginLine(Line, tag="begin", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.BEGIN
     data: payload.Begin
 
 
-class End(Line, tag="end", frozen=True, kw_only=True):
+class EndLine(Line, tag="end", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.END
     data: payload.End
 
 
-class Reading(Line, tag="clock", frozen=True, kw_only=True):
+class ReadingLine(Line, tag="clock", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.CLOCK
     data: payload.ClockReading
 
 
-class Stall(Line, tag="stall", frozen=True, kw_only=True):
+class StallLine(Line, tag="stall", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.STALL
     data: payload.Stall
 
 
-class Pressure(Line, tag="pressure", frozen=True, kw_only=True):
+class PressureLine(Line, tag="pressure", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.PRESSURE
     data: payload.Pressure = payload.Pressure()
 
 
-class Gap(Line, tag="gap", frozen=True, kw_only=True):
+class GapLine(Line, tag="gap", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.GAP
     data: payload.GapData
 
 
-class Intervention(Line, tag="intervention", frozen=True, kw_only=True):
+class InterventionLine(Line, tag="intervention", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.INTERVENTION
     data: payload.InterventionData
 
 
-class Node(Line, tag="node", frozen=True, kw_only=True):
+class NodeLine(Line, tag="node", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.NODE
     data: payload.NodeData = payload.NodeData()
 
@@ -136,14 +136,14 @@ class ProcessHealthy(ProcessLine, tag="process-healthy", frozen=True, kw_only=Tr
 
 
 OfTheRun = (
-    Begin
-    | End
-    | Reading
-    | Stall
-    | Pressure
-    | Gap
-    | Intervention
-    | Node
+    BeginLine
+    | EndLine
+    | ReadingLine
+    | StallLine
+    | PressureLine
+    | GapLine
+    | InterventionLine
+    | NodeLine
     | ProcessStarted
     | ProcessExited
     | ProcessHealthy

@@ -174,7 +174,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message: str = ""
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ReportedState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A container state; none set means waiting."""
 
     waiting: Waiting | None = None
@@ -189,8 +189,8 @@ class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, r
     restart_count: Whole = 0
     ready: bool = False
     container_id: str = msgspec.field(default="", name="containerID")
-    state: State = State()
-    last_state: State = State()
+    state: ReportedState = ReportedState()
+    last_state: ReportedState = ReportedState()
 
 
 class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):

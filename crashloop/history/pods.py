@@ -8,12 +8,12 @@ from typing import Any
 from crashloop.history import lines
 from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
-from crashloop.history.facts import Fact, fact_of
-from crashloop.history.instances import Contradiction, Instance, Life, RuntimeInstance, merge
+from crashloop.history.instances import Contradiction, Instance, JournalLife, RuntimeInstance, merge
 from crashloop.history.jsonl import Damage
 from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import LoggedDelay, PodHistory, SandboxEvent
+from crashloop.history.stamps import Fact, fact_of
 from crashloop.history.statuses import StatusReport, report_of
 
 _API, _RUNTIME, _JOURNAL, _KUBELET = Channel.API, Channel.RUNTIME, Channel.JOURNAL, Channel.KUBELET
@@ -137,15 +137,15 @@ class PodReducer:
             return
         self._journal[line.container].append((number, line))
 
-    def _lives(self, name: str, clocks: Clocks) -> tuple[list[Life], list[Contradiction]]:
+    def _lives(self, name: str, clocks: Clocks) -> tuple[list[JournalLife], list[Contradiction]]:
         """The lives of a container. A later log repeats the earlier lives: the same line twice is one."""
-        lives: dict[int, Life] = {}
+        lives: dict[int, JournalLife] = {}
         contradictions = []
         for number, line in self._journal.get(name, ()):
             ordinal, begins = line.instance or 0, type(line) is lines.Started
             life = lives.get(ordinal)
             if life is None:
-                life = lives[ordinal] = Life(number=ordinal)
+                life = lives[ordinal] = JournalLife(number=ordinal)
             known = life.started if begins else life.exited
             if known is not None and known.own_ns != line.t_ns:
                 contradictions.append(

@@ -6,11 +6,11 @@ import msgspec
 
 from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
-from crashloop.history.facts import Fact
-from crashloop.history.host import Host
+from crashloop.history.host import HostRecord
 from crashloop.history.instances import Contradiction, Instance
 from crashloop.history.jsonl import Damage
 from crashloop.history.payload import AcceptedContainer, Begin, End, InterventionData, NodeData, ProcessData
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.spec.scenario import InterventionKind
 
@@ -47,7 +47,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
         return self.data.index is None and self.data.action == InterventionKind.ANNOTATE
 
 
-class Pokes(msgspec.Struct, frozen=True, kw_only=True):
+class AnnotationPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The patches of an annotation, one a second, by which the mode annotated makes the kubelet look."""
 
     first_ns: int
@@ -127,13 +127,13 @@ class Recording(msgspec.Struct, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     interventions: tuple[Done, ...] = ()
     """Those of the plan, not the pokes."""
-    pokes: Pokes | None = None
+    pokes: AnnotationPeriod | None = None
     nodes: tuple[NodeReport, ...] = ()
     started: tuple[ProcessEvent, ...] = ()
     exited: tuple[ProcessEvent, ...] = ()
     healthy: tuple[ProcessEvent, ...] = ()
     clocks: Clocks
-    host: Host
+    host: HostRecord
     events: int = 0
 
     @property

@@ -6,11 +6,11 @@ from typing import Any
 from crashloop.history import lines
 from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
-from crashloop.history.host import Host
+from crashloop.history.host import HostRecord
 from crashloop.history.jsonl import Damage, read_lines
 from crashloop.history.lines import AnyLine, Line, decode_line
 from crashloop.history.pods import PodReducer
-from crashloop.history.recording import Done, Gap, NodeReport, Pokes, ProcessEvent, Recording
+from crashloop.history.recording import AnnotationPeriod, Done, Gap, NodeReport, ProcessEvent, Recording
 
 _JOURNAL = Channel.JOURNAL
 
@@ -29,11 +29,11 @@ def read_recording(history: Iterable[bytes]) -> Recording:
 class _Reducer:
     def __init__(self) -> None:
         self.damage: list[Damage] = []
-        self._recording = Recording(clocks=Clocks([]), host=Host())
+        self._recording = Recording(clocks=Clocks([]), host=HostRecord())
         self._last_line = self._last_ns = self._events = 0
         self._readings: dict[bool, list[tuple[int, int, int]]] = {False: [], True: []}
         """By whether they are of the node, where that is not the recorder's host."""
-        self._hosts = {False: self._recording.host, True: Host()}
+        self._hosts = {False: self._recording.host, True: HostRecord()}
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
         self._nodes: list[NodeReport] = []
@@ -44,14 +44,14 @@ class _Reducer:
         }
         self._pods: dict[str, PodReducer] = {}
         self._of_the_run: dict[type[Line], Callable[[int, Any], None]] = {
-            lines.Begin: self._begin,
-            lines.End: self._end,
-            lines.Reading: self._reading,
-            lines.Stall: self._stall,
-            lines.Pressure: self._pressure,
-            lines.Gap: self._gap,
-            lines.Intervention: self._intervention,
-            lines.Node: self._node,
+            lines.BeginLine: self._begin,
+            lines.EndLine: self._end,
+            lines.ReadingLine: self._reading,
+            lines.StallLine: self._stall,
+            lines.PressureLine: self._pressure,
+            lines.GapLine: self._gap,
+            lines.InterventionLine: self._intervention,
+            lines.NodeLine: self._node,
             lines.ProcessStarted: self._process,
             lines.ProcessExited: self._process,
             lines.ProcessHealthy: self._process,
@@ -93,22 +93,22 @@ class _Reducer:
         recording.damage = tuple(sorted(self.damage, key=lambda damage: damage.line))
         return recording
 
-    def _begin(self, _: int, line: lines.Begin) -> None:
+    def _begin(self, _: int, line: lines.BeginLine) -> None:
         self._recording.begin, self._recording.begin_ns = line.data, line.t_ns
 
-    def _end(self, _: int, line: lines.End) -> None:
+    def _end(self, _: int, line: lines.EndLine) -> None:
         self._recording.end = line.data
 
-    def _reading(self, number: int, line: lines.Reading) -> None:
+    def _reading(self, number: int, line: lines.ReadingLine) -> None:
         self._readings[line.node is not None].append((number, line.t_ns, line.data.boot_ns))
 
-    def _stall(self, _: int, line: lines.Stall) -> None:
+    def _stall(self, _: int, line: lines.StallLine) -> None:
         self._hosts[line.node is not None].add_stall(line.t_ns, line.data.stalled_ns)
 
-    def _pressure(self, _: int, line: lines.Pressure) -> None:
+    def _pressure(self, _: int, line: lines.PressureLine) -> None:
         self._hosts[line.node is not None].add_pressure(line.t_ns, line.data.some_us)
 
-    def _gap(self, number: int, line: lines.Gap) -> None:
+    def _gap(self, number: int, line: lines.GapLine) -> None:
         gap = line.data
         self._gaps.append(
             Gap(
@@ -121,22 +121,22 @@ class _Reducer:
             )
         )
 
-    def _intervention(self, number: int, line: lines.Intervention) -> None:
+    def _intervention(self, number: int, line: lines.InterventionLine) -> None:
         self._done.append(Done(line=number, t_ns=line.t_ns, data=line.data))
 
-    def _node(self, number: int, line: lines.Node) -> None:
+    def _node(self, number: int, line: lines.NodeLine) -> None:
         self._nodes.append(NodeReport(line=number, t_ns=line.t_ns, node=line.node, data=line.data))
 
     def _process(self, number: int, line: lines.ProcessLine) -> None:
         self._processes[type(line)].append(ProcessEvent(line=number, t_ns=line.t_ns, data=line.data))
 
 
-def _pokes(written: list[Done]) -> Pokes | None:
+def _pokes(written: list[Done]) -> AnnotationPeriod | None:
     """The first poke, those that failed and the last are written."""
     if not written:
         return None
     last = next((each for each in written if each.data.count is not None), None)
-    return Pokes(
+    return AnnotationPeriod(
         first_ns=written[0].t_ns,
         last_ns=last.t_ns if last else None,
         longest_ns=last.data.longest_ns if last else None,

@@ -6,7 +6,7 @@ from sys import intern
 
 import msgspec
 
-from crashloop.history.payload import ContainerStatusData, PodStatusData, State
+from crashloop.history.payload import ContainerStatusData, PodStatusData, ReportedState
 
 
 class ContainerState(msgspec.Struct, frozen=True, gc=False):
@@ -65,12 +65,12 @@ def _container(status: ContainerStatusData) -> ContainerReport:
     )
 
 
-_NO_STATE = State()
+_NO_STATE = ReportedState()
 _WAITING = ContainerState()
 
 
 @lru_cache(maxsize=1024)
-def _state(state: State) -> ContainerState:
+def _state(state: ReportedState) -> ContainerState:
     """One object for all statuses that say the same."""
     if state.terminated is not None:
         ended = state.terminated

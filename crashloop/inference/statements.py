@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 
-class Instance(msgspec.Struct, frozen=True):
+class StatedInstance(msgspec.Struct, frozen=True):
     """A running or terminated instance; times are whole seconds since the epoch by the node's clock."""
 
     started_s: int
@@ -24,9 +24,9 @@ class ContainerStatement(msgspec.Struct, frozen=True):
 
     name: str
     restart_count: int
-    present: Instance | None
+    present: StatedInstance | None
     """None while it waits."""
-    previous: Instance | None
+    previous: StatedInstance | None
     key: str
     """Changes with what makes the kubelet forget a counter on a live pod: image and resources."""
     start_failed: bool
@@ -136,14 +136,14 @@ def _container(status: _ContainerStatus, key: str) -> ContainerStatement:
     )
 
 
-def _instance(state: _State) -> Instance | None:
+def _instance(state: _State) -> StatedInstance | None:
     """None without a start: an instance whose start failed is stamped with the epoch."""
     if state.running is not None:
         started_s = _seconds(state.running.started_at)
-        return None if started_s is None else Instance(started_s)
+        return None if started_s is None else StatedInstance(started_s)
     if state.terminated is not None:
         started_s, finished_s = _seconds(state.terminated.started_at), _seconds(state.terminated.finished_at)
-        return None if started_s is None or finished_s is None else Instance(started_s, finished_s)
+        return None if started_s is None or finished_s is None else StatedInstance(started_s, finished_s)
     return None
 
 

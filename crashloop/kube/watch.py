@@ -76,7 +76,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     received_ns: int
 
 
-class Gap(msgspec.Struct, frozen=True, kw_only=True):
+class WatchGap(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing was heard from `from_ns` to `to_ns`. `lost`: what changed then is lost; otherwise it follows, late."""
 
     from_ns: int
@@ -133,7 +133,7 @@ class PodWatch:
         """Since when nothing is heard, and why; None while connected."""
         return None if self._broken is None else (self._complete_ns, self._broken)
 
-    def items(self) -> Iterator[Listed | Changed | Gap]:
+    def items(self) -> Iterator[Listed | Changed | WatchGap]:
         """What happens, until `stop`. Raises ApiRefusal once 401 or 403 has come too often; all else is tried again, for ever."""
         while not self._stopped.is_set():
             try:
@@ -150,7 +150,7 @@ class PodWatch:
                     raise
                 self._stopped.wait(self._retry.pause_s(self._failures))
 
-    def _listing(self) -> Iterator[Listed | Gap]:
+    def _listing(self) -> Iterator[Listed | WatchGap]:
         pages = [self._page("")]
         while pages[-1].metadata.continue_:
             pages.append(self._page(pages[-1].metadata.continue_))
@@ -162,7 +162,7 @@ class PodWatch:
         raw = self._api.list_pods_page(self._namespace, label_selector=self._selector, begin_at=begin_at)
         return msgspec.json.decode(raw, type=_PodList)
 
-    def _streaming(self) -> Iterator[Changed | Gap]:
+    def _streaming(self) -> Iterator[Changed | WatchGap]:
         assert self._version is not None
         self._connection = self._api.watch_pods(
             self._namespace, label_selector=self._selector, resource_version=self._version, at_most_s=CONNECTION_S
@@ -192,9 +192,9 @@ class PodWatch:
         self._version = pod.metadata.resource_version
         yield Changed(type=event.type, pod=pod, received_ns=self._complete_ns)
 
-    def _connected(self, opened_ns: int, *, lost: bool) -> Iterator[Gap]:
+    def _connected(self, opened_ns: int, *, lost: bool) -> Iterator[WatchGap]:
         """There is a connection. Tell of the time without one that ended when it was opened, if there was any."""
         self._failures = self._refusals = 0
         if self._broken is not None:
-            yield Gap(from_ns=self._complete_ns, to_ns=opened_ns, reason=self._broken, lost=lost)
+            yield WatchGap(from_ns=self._complete_ns, to_ns=opened_ns, reason=self._broken, lost=lost)
             self._broken = None

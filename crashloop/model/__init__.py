@@ -11,9 +11,9 @@ Theory of operation. One question a file, in the order in which to read them:
 - restart_all.py: what does RestartAllContainers do to each container?
 - admission.py, validation.py: what do a node and the API server make of a pod?
 - job.py: what does the Job controller make of it?
-- visibility.py: when does CrashLoopBackOff show? (observation only)
-- prediction.py (planned.py, actor.py, rehearsal.py, completion.py): all of it put together for one scenario.
-- advertised.py: how many restarts does a curve give in a time?
+- waiting_reason.py: when does CrashLoopBackOff show? (observation only)
+- prediction.py (planned_exit.py, rehearsed_container.py, rehearsal.py, completion.py): all of it put together for one scenario.
+- restart_counts.py: how many restarts does a curve give in a time?
 
 By default the answer is what the KEPs and the documentation promise. variants.py names each rule that the kubelet is
 known to have instead; `deviations` exchanges them, one name a rule.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from crashloop.model.config import Curve
-from crashloop.model.counter import Branch, Entry, Exit, Setting, branches
+from crashloop.model.counter import Branch, Counter, Exit, Setting, branches
 from crashloop.model.disturbance import disturbed, forgets
 from crashloop.model.lateness import DETECTION_S
 from crashloop.model.lives import (
@@ -89,7 +89,7 @@ def dues(
     )
     periods = _periods(lives)
     found: list[Due] = []
-    entries: tuple[Entry | None, ...] = (None,)
+    entries: tuple[Counter | None, ...] = (None,)
     previous_finished_s: float | None = None
     for position, (life, marks) in enumerate(periods):
         if life.finished_s is None:
@@ -122,7 +122,7 @@ def _periods(lives: Iterable[Observed]) -> list[tuple[Lived, list[Mark]]]:
 
 
 def _following(
-    entries: Sequence[Entry | None],
+    entries: Sequence[Counter | None],
     life: Lived,
     finished_s: float,
     previous_finished_s: float | None,

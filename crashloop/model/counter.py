@@ -38,7 +38,7 @@ RESTART_ALL_S = 60.0
 """KEP-5532, Goals: all containers restart within 1 minute."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Counter(msgspec.Struct, frozen=True):
     """The counter: the delay due after an exit, and the time of the last start attempt."""
 
     delay_s: float
@@ -53,11 +53,11 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     next_delay_s: float | None = None
     """Delay in the counter once the restart was attempted; None leaves the counter as it was."""
-    before: Entry | None = None
+    before: Counter | None = None
     """The counter at the exit."""
 
-    def entry_after(self, attempt_s: float) -> Entry | None:
-        return self.before if self.next_delay_s is None else Entry(self.next_delay_s, attempt_s)
+    def entry_after(self, attempt_s: float) -> Counter | None:
+        return self.before if self.next_delay_s is None else Counter(self.next_delay_s, attempt_s)
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,12 +99,12 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return 16.0 if polls(self.version) else 91.0
 
 
-def branches(entry: Entry | None, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
+def branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
     """What may follow an exit when the counter is `entry`. Never empty."""
     return tuple(msgspec.structs.replace(each, before=entry) for each in _branches(entry, exit_, setting))
 
 
-def _branches(entry: Entry | None, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
+def _branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
     ran_s = math.inf if entry is None else exit_.finished_s - entry.updated_s
     if exit_.restart_all and (exit_.killed or RESTART_ALL_WITHOUT_BACKOFF in setting.deviations):
         return (_restart_all(setting),)
@@ -138,7 +138,7 @@ def _free(setting: Setting, reason: str) -> Branch:
     return Branch(delay_s=0.0, latest_s=setting.latest_s(0.0), reason=reason, next_delay_s=setting.curve.initial_s)
 
 
-def _waits(entry: Entry, finished_s: float, setting: Setting) -> tuple[Branch, ...]:
+def _waits(entry: Counter, finished_s: float, setting: Setting) -> tuple[Branch, ...]:
     """The wait that the counter asks for, and what becomes of it if the entry is collected meanwhile."""
     delay_s, latest = entry.delay_s, setting.latest_s(entry.delay_s)
     kept = Branch(
@@ -164,7 +164,7 @@ def _waits(entry: Entry, finished_s: float, setting: Setting) -> tuple[Branch, .
     return msgspec.structs.replace(kept, latest_s=min(latest, by_s)), collected
 
 
-def _after_kill(entry: Entry | None, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
+def _after_kill(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
     """SyncPod kills and starts in one go, with the status from before the kill: the exit before counts."""
     at_once = "a kill and a start are one step, which goes by the exit before"
     if exit_.previous_finished_s is None:

@@ -31,7 +31,7 @@ class StateKind(StrEnum):
     TERMINATED = "terminated"
 
 
-class ContainerState(msgspec.Struct, frozen=True, kw_only=True):
+class KnownState(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one container at one moment."""
 
     kind: StateKind
@@ -49,18 +49,18 @@ class ContainerState(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind is not StateKind.RUNNING and self.last_exit_code is not None
 
 
-NEVER_STARTED = ContainerState(kind=StateKind.WAITING)
-IS_RUNNING = ContainerState(kind=StateKind.RUNNING)
+NEVER_STARTED = KnownState(kind=StateKind.WAITING)
+IS_RUNNING = KnownState(kind=StateKind.RUNNING)
 
 
-def terminated(exit_code: int) -> ContainerState:
+def terminated(exit_code: int) -> KnownState:
     """Stopped with `exit_code`; restarted later or not."""
-    return ContainerState(kind=StateKind.TERMINATED, last_exit_code=exit_code)
+    return KnownState(kind=StateKind.TERMINATED, last_exit_code=exit_code)
 
 
 def phase(
     pod: Pod,
-    states: Mapping[str, ContainerState],
+    states: Mapping[str, KnownState],
     *,
     gates: dict[str, bool],
     version: KubernetesVersion,
@@ -110,19 +110,19 @@ def phase(
     return SUCCEEDED if all(states[each.name].last_exit_code == 0 for each in regulars) else FAILED
 
 
-def _never_started(state: ContainerState) -> bool:
+def _never_started(state: KnownState) -> bool:
     return state.kind is StateKind.WAITING and state.last_exit_code is None
 
 
-def _to_do(state: ContainerState) -> bool:
+def _to_do(state: KnownState) -> bool:
     """A regular init container that runs or has yet to run for the first time."""
     return state.kind is StateKind.RUNNING or _never_started(state)
 
 
-def _failed(state: ContainerState) -> bool:
+def _failed(state: KnownState) -> bool:
     return state.stopped and state.last_exit_code != 0
 
 
-def _holds_up(sidecar: ContainerState) -> bool:
+def _holds_up(sidecar: KnownState) -> bool:
     """A sidecar that keeps the pod from being initialized."""
     return _never_started(sidecar) or (sidecar.kind is StateKind.RUNNING and not sidecar.started)

@@ -18,7 +18,7 @@ from crashloop.model.counter import Setting
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.lateness import soonest_s
 from crashloop.model.phase import FAILED
-from crashloop.model.planned import PlannedExit
+from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse
 from crashloop.model.restart import Decision
 from crashloop.model.variants import DOCUMENTED, as_shipped, require_known

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from crashloop.model.actor import Actor, Stage
 from crashloop.model.counter import Exit, Setting, branches
 from crashloop.model.phase import phase
-from crashloop.model.planned import PlannedExit
+from crashloop.model.planned_exit import PlannedExit
+from crashloop.model.rehearsed_container import Actor, Standing
 from crashloop.model.restart import Decided, Decision, decide, effective_policy
 from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, RULES_MATCH_KILLS
 from crashloop.spec.policy import RestartPolicy
@@ -64,7 +64,7 @@ class _Play:
             actor = self.actors[name]
             if epoch != actor.epoch:
                 continue
-            if actor.stage is Stage.RUNNING:
+            if actor.stage is Standing.RUNNING:
                 self._exit(actor)
             else:
                 self._start(actor)
@@ -97,8 +97,8 @@ class _Play:
             self._enter(actor, after_s)
 
     def _enter(self, actor: Actor, after_s: float) -> None:
-        if actor.stage is Stage.OUTSIDE:
-            actor.stage = Stage.WAITING
+        if actor.stage is Standing.OUTSIDE:
+            actor.stage = Standing.WAITING
             self._schedule(actor, after_s + self.start_s)
 
     def _schedule(self, actor: Actor, in_s: float) -> None:
@@ -136,7 +136,7 @@ class _Play:
             decided = self._after_kill(actor.container, end.exit_code, decided, branch.delay_s)
         actor.exit(self.now_s, end.exit_code, decided, killed=end.killed)
         if decided.decision is Decision.STOP:
-            actor.stage = Stage.DONE
+            actor.stage = Standing.DONE
             self._after_stop(actor)
             return
         actor.following = branch
@@ -144,7 +144,7 @@ class _Play:
         if restart_all:
             self._restart_all(actor, wait_s)
         else:
-            actor.stage = Stage.WAITING
+            actor.stage = Standing.WAITING
             self._schedule(actor, wait_s + self.start_s)
 
     def _after_kill(self, container: Container, exit_code: int, decided: Decided, delay_s: float) -> Decided:
@@ -157,7 +157,8 @@ class _Play:
         if CLEAN_EXIT_AFTER_KILL_STOPS in deviations and looks_done:
             return Decided(Decision.STOP, "the restart was put off, and OnFailure then sees exit code 0")
         alone = not any(
-            each.stage is Stage.RUNNING and each.container is not container for each in self._of(ContainerKind.REGULAR)
+            each.stage is Standing.RUNNING and each.container is not container
+            for each in self._of(ContainerKind.REGULAR)
         )
         never = policy is RestartPolicy.NEVER and self.pod.restart_policy is RestartPolicy.NEVER
         if RULES_MATCH_KILLS in deviations and never and alone:
@@ -166,7 +167,7 @@ class _Play:
 
     def _after_stop(self, actor: Actor) -> None:
         failed_init = actor.container.kind is ContainerKind.INIT and not actor.succeeded
-        if failed_init or all(each.stage is Stage.DONE for each in self._of(ContainerKind.REGULAR)):
+        if failed_init or all(each.stage is Standing.DONE for each in self._of(ContainerKind.REGULAR)):
             for each in self.actors.values():
                 each.end_with_pod()
         elif actor.container.kind is ContainerKind.INIT:
@@ -175,7 +176,7 @@ class _Play:
     def _restart_all(self, source: Actor, wait_s: float) -> None:
         because = f"container {source.container.name} triggered RestartAllContainers"
         for actor in (*self._of(ContainerKind.INIT), *self._of(ContainerKind.REGULAR)):
-            if actor.stage is Stage.RUNNING and actor is not source:
+            if actor.stage is Standing.RUNNING and actor is not source:
                 actor.exit(self.now_s, KILLED, Decided(Decision.RESTART_ALL, because), killed=True)
             actor.reset()
             if actor is not source:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from crashloop.model.phase import ContainerState, StateKind
+from crashloop.model.phase import KnownState, StateKind
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.scenario import Container, ContainerKind, Pod
@@ -23,7 +23,7 @@ KILLED = 137
 _FIRST_THAT_KEEPS_LOGS = (1, 36)
 
 
-class Reset(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerReset(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one container, in the order in which the kubelet gets to them."""
 
     container: str
@@ -38,7 +38,7 @@ class Reset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sources(
-    pod: Pod, states: Mapping[str, ContainerState], *, gates: dict[str, bool], version: KubernetesVersion
+    pod: Pod, states: Mapping[str, KnownState], *, gates: dict[str, bool], version: KubernetesVersion
 ) -> tuple[str, ...]:
     """Names of the containers whose latest exit asks for RestartAllContainers."""
     return tuple(
@@ -48,12 +48,12 @@ def sources(
 
 def reset(
     pod: Pod,
-    states: Mapping[str, ContainerState],
+    states: Mapping[str, KnownState],
     *,
     gates: dict[str, bool],
     version: KubernetesVersion,
     deviations: frozenset[str] = DOCUMENTED,
-) -> tuple[Reset, ...]:
+) -> tuple[ContainerReset, ...]:
     """What happens to each container that is left of the pod, in order; empty if no exit asks for it.
 
     `states` by container name, from the moment of the trigger.
@@ -73,11 +73,11 @@ def keeps_logs(version: KubernetesVersion) -> bool:
     return version.release >= _FIRST_THAT_KEEPS_LOGS
 
 
-def _reset(container: Container, state: ContainerState, source: bool, *, hides: bool) -> Reset:
+def _reset(container: Container, state: KnownState, source: bool, *, hides: bool) -> ContainerReset:
     killed = state.kind is StateKind.RUNNING
     waiting = state.kind is StateKind.WAITING
     own_code = KILLED if killed else state.last_exit_code
-    return Reset(
+    return ContainerReset(
         container=container.name,
         source=source,
         killed=killed,
@@ -86,7 +86,7 @@ def _reset(container: Container, state: ContainerState, source: bool, *, hides: 
     )
 
 
-def _is_left(state: ContainerState) -> bool:
+def _is_left(state: KnownState) -> bool:
     """Whether the runtime has an instance, dead or alive."""
     return state.stopped or state.kind is StateKind.RUNNING
 
@@ -97,7 +97,7 @@ def _concerned(pod: Pod) -> tuple[Container, ...]:
 
 
 def _is_source(
-    pod: Pod, container: Container, state: ContainerState, *, gates: dict[str, bool], version: KubernetesVersion
+    pod: Pod, container: Container, state: KnownState, *, gates: dict[str, bool], version: KubernetesVersion
 ) -> bool:
     if not state.stopped or state.last_exit_code is None:
         return False

@@ -22,7 +22,7 @@ MAX_RULES, MAX_VALUES = 20, 255
 FIELDS = ("restartPolicy", "restartPolicyRules")
 
 
-class Cause(StrEnum):
+class CauseReason(StrEnum):
     """`details.causes[].reason` of a Status."""
 
     REQUIRED = "FieldValueRequired"
@@ -36,7 +36,7 @@ class FieldError(msgspec.Struct, frozen=True):
     """One finding of the API server. The text is shown, never judged."""
 
     path: str
-    cause: Cause
+    cause: CauseReason
     text: str
 
 
@@ -109,7 +109,7 @@ def _container_errors(
         for each in FIELDS:
             if container.get(each):
                 yield FieldError(
-                    f"{path}.{each}", Cause.FORBIDDEN, "Forbidden: cannot be set for an Ephemeral Container"
+                    f"{path}.{each}", CauseReason.FORBIDDEN, "Forbidden: cannot be set for an Ephemeral Container"
                 )
     elif not enabled:
         yield from _errors_of_1_33(field, policy, path)
@@ -117,12 +117,12 @@ def _container_errors(
         # 1.34 took rules without a policy on an init container, and ignored them.
         if field == "containers" or version.release > (1, 34):
             text = "Required value: must specify restartPolicy when restart rules are used"
-            yield FieldError(f"{path}.restartPolicy", Cause.REQUIRED, text)
+            yield FieldError(f"{path}.restartPolicy", CauseReason.REQUIRED, text)
         if field == "containers":
             yield from _rules_errors(rules, f"{path}.restartPolicyRules", restart_all, version)
     elif field == "initContainers" and policy == RestartPolicy.ALWAYS and rules and not restart_all:
         text = "Forbidden: restartPolicyRules are not allowed for init containers with restart policy Always"
-        yield FieldError(f"{path}.restartPolicyRules", Cause.FORBIDDEN, text)
+        yield FieldError(f"{path}.restartPolicyRules", CauseReason.FORBIDDEN, text)
     else:
         yield from _unsupported(policy, f"{path}.restartPolicy", RestartPolicy)
         yield from _rules_errors(rules, f"{path}.restartPolicyRules", restart_all, version)
@@ -130,7 +130,9 @@ def _container_errors(
 
 def _errors_of_1_33(field: str, policy: Any, path: str) -> Iterator[FieldError]:
     if policy is not None and field == "containers":
-        yield FieldError(f"{path}.restartPolicy", Cause.FORBIDDEN, "Forbidden: may not be set for non-init containers")
+        yield FieldError(
+            f"{path}.restartPolicy", CauseReason.FORBIDDEN, "Forbidden: may not be set for non-init containers"
+        )
     if field == "initContainers":
         yield from _unsupported(policy, f"{path}.restartPolicy", (RestartPolicy.ALWAYS,))
 
@@ -147,7 +149,7 @@ def _rules_errors(
         yield from _unsupported(rule.get("action", ""), f"{here}.action", allowed, listed)
         codes = rule.get("exitCodes")
         if codes is None:
-            yield FieldError(f"{here}.exitCodes", Cause.REQUIRED, "Required value: must be specified")
+            yield FieldError(f"{here}.exitCodes", CauseReason.REQUIRED, "Required value: must be specified")
             continue
         yield from _unsupported(codes.get("operator", ""), f"{here}.exitCodes.operator", Operator)
         yield from _too_many(len(codes.get("values") or ()), MAX_VALUES, f"{here}.exitCodes.values", version)
@@ -159,13 +161,13 @@ def _unsupported(
     values = sorted(map(str, supported))
     if value is not None and value not in values:
         said = ", ".join(f'"{each}"' for each in (values if listed is None else map(str, listed)))
-        yield FieldError(path, Cause.NOT_SUPPORTED, f'Unsupported value: "{value}": supported values: {said}')
+        yield FieldError(path, CauseReason.NOT_SUPPORTED, f'Unsupported value: "{value}": supported values: {said}')
 
 
 def _too_many(number: int, most: int, path: str, version: KubernetesVersion) -> Iterator[FieldError]:
     if number <= most:
         return
     if version.release < (1, 36):
-        yield FieldError(path, Cause.TOO_LONG, f"Too long: may not be more than {most} bytes")
+        yield FieldError(path, CauseReason.TOO_LONG, f"Too long: may not be more than {most} bytes")
     else:
-        yield FieldError(path, Cause.TOO_MANY, f"Too many: {number}: must have at most {most} items")
+        yield FieldError(path, CauseReason.TOO_MANY, f"Too many: {number}: must have at most {most} items")

@@ -1,0 +1,1 @@
+"""I/O: looking at a cluster without touching it."""

@@ -1,87 +1,96 @@
-"""What a node's kubelet says of itself, and whether that is the profile that was asked for."""
+"""What is known of the nodes with crash loops: release, configuration, and whether their counters were lost meanwhile."""
 
 import logging
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from crashloop.history.event import Channel, Event, Kind
-from crashloop.kube.client import KubeApi
+from crashloop.kube.client import Json
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import effective_config
-from crashloop.observe.events import now_ns
-from crashloop.observe.klog import seconds
-from crashloop.observe.kubelet_log import KubeletProcess
-from crashloop.observe.node_signs import NodeSign
-from crashloop.spec.profile import UNSET, KubeletProfile
+from crashloop.kube.kubelet import Kubelets
+from crashloop.model.config import Curve
+from crashloop.model.gates import RELEASES
+from crashloop.model.profile_match import profile_of, shipped_curve
+from crashloop.record.channels.node_restarts import NodeSign, sign_of
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+from crashloop.waiting import pause
 
-UPSTREAM_PERIOD_S = 300.0
-"""maxContainerRestartPeriod where it is not set (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
+EVERY_OTHER = "*"
+"""Stands in --expect for every node that is not named."""
+
+_ASK_EVERY_S = 1.0
 
 log = logging.getLogger(__name__)
 
 
-def matches_profile(configz: dict[str, Any], profile: KubeletProfile) -> bool | None:
-    """Whether the effective configuration agrees with a profile on crashLoopBackOff and on every gate the profile sets.
+class Configured(msgspec.Struct, frozen=True, kw_only=True):
+    """The curve that a node is configured for, and by what that is known."""
 
-    None where nothing disagrees, but it is silent about a gate: then the release's default decides, which is not known here.
-    """
-    effective = (configz.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod", UNSET)
-    wanted = profile.max_container_restart_period
-    gates = configz.get("featureGates") or {}
-    if _period_s(effective) != _period_s(wanted):
-        return False
-    told = [gates[gate] == setting for gate, setting in profile.feature_gates.items() if gate in gates]
-    if not all(told):
-        return False
-    return True if len(told) == len(profile.feature_gates) else None
+    curve: Curve | None
+    by: str
 
 
-def _period_s(raw: Any) -> Any:
-    """Seconds; what is no duration stands for itself."""
-    if raw is UNSET:
-        return UPSTREAM_PERIOD_S
-    read = seconds(raw) if isinstance(raw, str) else None
-    return raw if read is None else read
+NOT_KNOWN = Configured(curve=None, by="")
 
 
-def node_event(
-    node: str,
-    profile: KubeletProfile,
-    configz: dict[str, Any] | None,
-    process: KubeletProcess | None,
-    *,
-    declared: bool = False,
-    sign: NodeSign | None = None,
-) -> Event:
-    """What is known of a node's kubelet."""
-    read_ns = now_ns()
-    data: dict[str, Any] = {
-        "kubelet_pid": process.pid if process else None,
-        "kubelet_started_ns": process.started_ns if process else None,
-        "configz": configz,
-        "gates": None if configz is None else configz.get("featureGates") or {},
-        "matches_profile": None if configz is None else matches_profile(configz, profile),
-    }
-    if declared:
-        data["declared"] = True
-    if sign is not None:
-        data |= msgspec.to_builtins(sign)
-    return Event(
-        seq=0,
-        t_ns=read_ns,
-        received_ns=read_ns,
-        channel=Channel.KUBELET,
-        kind=Kind.NODE,
-        node=node,
-        data=data,
-    )
+def kubelet_version(node: Json) -> KubernetesVersion:
+    """The version of a node's kubelet."""
+    return KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])
 
 
-def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
-    """The effective configuration; None if the kubelet does not tell it."""
-    try:
-        return effective_config(api, api.node(node))
-    except KubeError as error:
-        log.warning("node %s: its configuration cannot be read: %s", node, error)
+def is_modelled(version: KubernetesVersion) -> bool:
+    """Whether the model reaches back to that release."""
+    return version.release >= RELEASES[0]
+
+
+def is_ready(node: Json) -> bool:
+    """Whether its condition Ready is True."""
+    return _sign(node).ready_since is not None
+
+
+def lost_counters(before: Json | None, after: Json | None) -> str:
+    """Why the kubelet's counters were or may have been lost between two looks at a Node object; empty if they were not."""
+    if before is None or after is None:
+        return "the node came or went meanwhile"
+    one, other = _sign(before), _sign(after)
+    if one.boot_id != other.boot_id:
+        return "the node was booted meanwhile, and with that its counters were lost"
+    if one.ready_since != other.ready_since:
+        return "the node was not Ready for a while; if its kubelet was restarted, its counters were lost"
+    return ""
+
+
+def _sign(node: Json) -> NodeSign:
+    return sign_of(node, kubelet_started_ns=None)
+
+
+def told_configuration(
+    name: str, version: KubernetesVersion, expected: Mapping[str, KubeletProfile]
+) -> Configured | None:
+    """What the user expects of a node, without a curve if its kubelet would not start with that; None for nothing."""
+    profile = expected.get(name, expected.get(EVERY_OTHER))
+    if profile is None:
         return None
+    return Configured(curve=shipped_curve(profile, version), by=f"expected: {profile.name}")
+
+
+def read_configuration(kubelets: Kubelets, node: Json) -> Configured:
+    """What a node's kubelet tells. Raises ConfigzRefused."""
+    config: dict[str, Any] = kubelets.config(node)
+    return Configured(curve=shipped_curve(profile_of(config), kubelet_version(node)), by="configz")
+
+
+def read_configurations(kubelets: Kubelets, nodes: Iterable[Json]) -> dict[str, Configured]:
+    """What those kubelets tell that do, asked one after the other and no more than one a second."""
+    found: dict[str, Configured] = {}
+    for number, node in enumerate(nodes):
+        if number:
+            pause(_ASK_EVERY_S)
+        name = node["metadata"]["name"]
+        try:
+            found[name] = read_configuration(kubelets, node)
+        except KubeError as error:
+            log.warning("%s", error)
+    return found

@@ -1,6 +1,6 @@
 """The load arithmetic of the KEPs, each number beside the one that the same assumptions give.
 
-Theory of operation. A KEP counts restarts of a curve as advertised (crashloop.model.advertised), multiplies by pods and by
+Theory of operation. A KEP counts restarts of a curve as advertised (crashloop.model.restart_counts), multiplies by pods and by
 requests per restart, and compares with today's curve. Here every such number is computed again from its own assumptions.
 Where the two differ the contradiction is named: it is the KEP that is inconsistent, not a kubelet.
 Beside both stands what a node gives at measured costs: real delays are late, the CPU of a full node is the limit, a kubelet's
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.model.advertised import advertised, running
 from crashloop.model.config import DEFAULT_CURVE, Curve
+from crashloop.model.restart_counts import advertised, running
 from crashloop.predict.costs import Costs
 from crashloop.predict.measured_node import MeasuredNode
 

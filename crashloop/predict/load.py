@@ -19,8 +19,8 @@ from itertools import takewhile
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.model.advertised import delays_s, most_late_s, restarts_by, slowest_wait_s
 from crashloop.model.config import Curve
+from crashloop.model.restart_counts import delays_s, most_late_s, restarts_by, slowest_wait_s
 from crashloop.predict.costs import Costs
 from crashloop.predict.simulation import Node, Simulated, simulate
 
@@ -80,7 +80,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     """Restarts a second by the mean delay of each restart and the CPU's ceiling: what the simulation is checked against."""
 
 
-class Prediction(msgspec.Struct, frozen=True, kw_only=True):
+class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
     """A load at the maximum of its curve. Rates are of the cluster where nothing else is said."""
 
     load: Load
@@ -118,7 +118,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
         return self.limit is Limit.NODE_CPU
 
 
-def predict(load: Load, costs: Costs) -> Prediction:
+def predict(load: Load, costs: Costs) -> LoadPrediction:
     """The prediction for one load."""
     containers = load.pods * load.containers
     cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
@@ -128,7 +128,7 @@ def predict(load: Load, costs: Costs) -> Prediction:
     played = simulate(node_of(load, costs), until_s=WINDOWS_S[-1])
     first = tuple(_windows(load, costs, by_cpu, played))
     settled = first[-1] if first else None
-    return Prediction(
+    return LoadPrediction(
         load=load,
         at_most_per_s=load.nodes * containers / (load.curve.maximum_s + load.run_s),
         curve_per_s=load.nodes * by_curve,

@@ -1,7 +1,7 @@
 """A node with measured costs and nothing on it but crashing pods, for numbers to stand beside those of the KEPs."""
 
-from crashloop.model.advertised import delays_s, restarts_by
 from crashloop.model.config import DEFAULT_CURVE, Curve
+from crashloop.model.restart_counts import delays_s, restarts_by
 from crashloop.predict.costs import Costs
 from crashloop.predict.load import Load, api_requests_per_s, mean_wait_s, node_of, overhead_s, predict
 from crashloop.predict.simulation import simulate

@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.model.advertised import delays_s, most_late_s
 from crashloop.model.config import Curve
+from crashloop.model.restart_counts import delays_s, most_late_s
 
 SEED = 20_240_604
 MAX_RESTARTS = 100_000

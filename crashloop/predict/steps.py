@@ -5,7 +5,7 @@ import msgspec
 from crashloop.model.config import DEFAULT_CURVE
 from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim, claims
-from crashloop.predict.load import Load, Prediction, predict
+from crashloop.predict.load import Load, LoadPrediction, predict
 
 PREDICTION_FORMAT = "crashloop.prediction/1"
 _STEPS = (1, 5, 10, 20, 40, 80, 110)
@@ -16,9 +16,9 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True):
 
     format: str = PREDICTION_FORMAT
     costs: Costs
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[LoadPrediction, ...]
     """At rising numbers of pods per node; the last is the one that was asked for."""
-    today: Prediction
+    today: LoadPrediction
     """The one that was asked for, with the default curve."""
     claims: tuple[Claim, ...]
     """The KEPs' own arithmetic, beside what a node gives at these costs."""

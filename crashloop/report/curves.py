@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.report.delay import Delay
+from crashloop.report.delay import ReportedDelay
 from crashloop.report.standing import Standing, worst_standing
 from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import PodScenario
@@ -17,7 +17,7 @@ DELAYS = "delays"
 """Key of `Verdict.facts`; its rows are a Delay each, with the container's name beside it."""
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
+class PlottedCurve(msgspec.Struct, frozen=True, kw_only=True):
     """All delays of one container of one scenario; after a pod was recreated the restarts count from 1 again."""
 
     scenario: str
@@ -29,10 +29,10 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """The worst of the verdicts that rest on these delays."""
     requirements: tuple[str, ...]
     """Ids of the requirements judged on them."""
-    delays: tuple[Delay, ...]
+    delays: tuple[ReportedDelay, ...]
 
 
-def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[Curve, ...]:
+def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[PlottedCurve, ...]:
     """One curve a scenario and container, in the order of profiles in the plan.
 
     Several requirements are judged on the same delays. Where they expect differently, the worst verdict's
@@ -40,7 +40,7 @@ def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[Curve, ...]:
     Raises msgspec.ValidationError if a row is no Delay.
     """
     judged: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
-    drawn: dict[tuple[str, str], dict[tuple[int, int], Delay]] = defaultdict(dict)
+    drawn: dict[tuple[str, str], dict[tuple[int, int], ReportedDelay]] = defaultdict(dict)
     for verdict in sorted(verdicts, key=lambda verdict: Standing.of(verdict).rank):
         for container, pod, delay in _delays(verdict):
             key = verdict.scenario, container
@@ -54,11 +54,11 @@ def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[Curve, ...]:
     )
 
 
-def _delays(verdict: Verdict) -> Iterator[tuple[str, int, Delay]]:
+def _delays(verdict: Verdict) -> Iterator[tuple[str, int, ReportedDelay]]:
     """Container, pod (0 for the first; a restart that appears again belongs to the next) and delay."""
     seen: Counter[tuple[str, int]] = Counter()
     for row in msgspec.convert(verdict.facts.get(DELAYS, []), list[dict[str, Any]]):
-        delay = msgspec.convert(_finite(row), Delay)
+        delay = msgspec.convert(_finite(row), ReportedDelay)
         container = msgspec.convert(row.get("container"), str)
         yield container, seen[container, delay.restart], delay
         seen[container, delay.restart] += 1
@@ -73,10 +73,12 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _curve(key: tuple[str, str], verdicts: list[Verdict], delays: dict[tuple[int, int], Delay], plan: Plan) -> Curve:
+def _curve(
+    key: tuple[str, str], verdicts: list[Verdict], delays: dict[tuple[int, int], ReportedDelay], plan: Plan
+) -> PlottedCurve:
     scenario, container = key
     planned = {each.name: each for each in plan.scenarios}.get(scenario)
-    return Curve(
+    return PlottedCurve(
         scenario=scenario,
         container=container,
         profile=verdicts[0].profile,

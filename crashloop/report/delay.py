@@ -6,7 +6,7 @@ RESOLUTION_S = 0.02
 """A reading this close to the band is drawn inside of it: two stamps of /proc/uptime, 10 ms each."""
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class DelayWindow(msgspec.Struct, frozen=True, kw_only=True):
     """When a restart is right, in seconds after the exit."""
 
     due_s: float
@@ -15,12 +15,12 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     """Latest moment for the kubelet to create the container; None where nothing bounds it."""
 
 
-class Delay(Window, frozen=True, kw_only=True):
+class ReportedDelay(DelayWindow, frozen=True, kw_only=True):
     """From the exit of an instance to the start of the next, in seconds. The window is the model's."""
 
     restart: int
     """Number of the restart that ends the delay, from 1."""
-    alternatives: tuple[Window, ...] = ()
+    alternatives: tuple[DelayWindow, ...] = ()
     """Windows that are as right, where the evidence cannot tell which applies."""
     seen_s: float | None = None
     """Exit to start; None if the restart was not seen."""
@@ -34,7 +34,7 @@ class Delay(Window, frozen=True, kw_only=True):
     """Why this much was due, as the model words it."""
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[DelayWindow, ...]:
         """This one and the alternatives; a restart is right if it fits one of them."""
         return (self, *self.alternatives)
 

@@ -7,9 +7,9 @@ from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, read
 from crashloop.inference.loops import CrashLoop
 from crashloop.inference.observation import Observation
 from crashloop.inference.windows import window
-from crashloop.model.config import Curve as DelayCurve
-from crashloop.report.curves import Curve
-from crashloop.report.delay import Delay
+from crashloop.model.config import Curve
+from crashloop.report.curves import PlottedCurve
+from crashloop.report.delay import ReportedDelay
 from crashloop.report.html import page
 from crashloop.report.panels import Panel, panels_of
 from crashloop.report.standing import Standing
@@ -60,7 +60,7 @@ def cells_of(finding: NodeFinding) -> tuple[str, ...]:
     )
 
 
-def curve_text(curve: DelayCurve) -> str:
+def curve_text(curve: Curve) -> str:
     """`10 s to 300 s`, or `2 s` where the delay never grows."""
     if curve.initial_s == curve.maximum_s:
         return f"{seconds(curve.maximum_s)} s"
@@ -70,7 +70,7 @@ def curve_text(curve: DelayCurve) -> str:
 def range_text(each: CurveRange) -> str:
     """`10 s to 264–300 s`."""
     if each.lowest_maximum_s == each.highest_maximum_s:
-        return curve_text(DelayCurve(each.initial_s, each.lowest_maximum_s))
+        return curve_text(Curve(each.initial_s, each.lowest_maximum_s))
     return f"{seconds(each.initial_s)} s to {seconds(each.lowest_maximum_s)}–{seconds(each.highest_maximum_s)} s"
 
 
@@ -142,9 +142,9 @@ def _panels(row: Row, loops: Sequence[CrashLoop]) -> tuple[Panel, ...]:
     return panels_of(drawn)
 
 
-def _curve(loop: CrashLoop, reference: DelayCurve, row: Row, version: KubernetesVersion) -> Curve:
+def _curve(loop: CrashLoop, reference: Curve, row: Row, version: KubernetesVersion) -> PlottedCurve:
     delays = [
-        Delay(
+        ReportedDelay(
             restart=reading.wait.restart,
             due_s=(allowed := window(reading.due_s, version)).earliest,
             latest_s=allowed.latest,
@@ -155,7 +155,7 @@ def _curve(loop: CrashLoop, reference: DelayCurve, row: Row, version: Kubernetes
         for reading in readings(loop, reference, version)
         if reading.told and (reading.wait.seen_whole or reading.wait.seconds >= reading.due_s)
     ]
-    return Curve(
+    return PlottedCurve(
         scenario=f"{loop.namespace}/{loop.pod}",
         container=loop.container,
         profile=row.finding.node,

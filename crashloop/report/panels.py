@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from crashloop.report.curves import Curve
-from crashloop.report.delay import Delay
+from crashloop.report.curves import PlottedCurve
+from crashloop.report.delay import ReportedDelay
 from crashloop.report.plots import plot, shared_scale
 from crashloop.report.reading import summary
 from crashloop.report.svg import to_svg
@@ -33,7 +33,7 @@ class Panel(NamedTuple):
     """A plot with what stands around it."""
 
     anchor: str
-    curve: Curve
+    curve: PlottedCurve
     requirements: tuple[tuple[str, str], ...]
     """Id and link of each requirement judged on these delays."""
     svg: Markup
@@ -45,7 +45,7 @@ class Panel(NamedTuple):
     """Class of the line below the plot: outside, excusable, or empty."""
 
 
-def panels_of(curves: Sequence[tuple[str, Curve]]) -> tuple[Panel, ...]:
+def panels_of(curves: Sequence[tuple[str, PlottedCurve]]) -> tuple[Panel, ...]:
     """Plots of one profile; each curve comes with its anchor."""
     scale = shared_scale(curve for _, curve in curves)
     return tuple(
@@ -68,14 +68,14 @@ def panels_of(curves: Sequence[tuple[str, Curve]]) -> tuple[Panel, ...]:
     )
 
 
-def _emphasis(curve: Curve) -> str:
+def _emphasis(curve: PlottedCurve) -> str:
     outside = [each for each in curve.delays if each.is_outside]
     if not outside:
         return ""
     return "excusable" if all(each.is_excusable for each in outside) else "outside"
 
 
-def _number_row(delay: Delay) -> NumberRow:
+def _number_row(delay: ReportedDelay) -> NumberRow:
     return NumberRow(
         restart=delay.restart,
         due=" or ".join(seconds(each.due_s) for each in delay.windows),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from crashloop.report.curves import Curve
+from crashloop.report.curves import PlottedCurve
 from crashloop.report.reading import describe
 from crashloop.report.scale import Scale, ordinal_ticks, scale_for
 from crashloop.report.text import seconds
@@ -46,7 +46,7 @@ class Plot(NamedTuple):
     y_ticks: tuple[tuple[float, str], ...]
 
 
-def shared_scale(curves: Iterable[Curve]) -> Scale:
+def shared_scale(curves: Iterable[PlottedCurve]) -> Scale:
     """One axis for plots that stand side by side."""
     delays = [delay for curve in curves for delay in curve.delays]
     windows = [window for delay in delays for window in delay.windows]
@@ -57,7 +57,7 @@ def shared_scale(curves: Iterable[Curve]) -> Scale:
     return scale_for((each.due_s for each in windows), (value for value in others if value is not None))
 
 
-def plot(curve: Curve, scale: Scale) -> Plot:
+def plot(curve: PlottedCurve, scale: Scale) -> Plot:
     """Lay a curve with at least one delay out on an axis."""
     slot = (WIDTH - LEFT - RIGHT) / len(curve.delays)
     half = min(slot * 0.84, WIDEST_BAR) / 2

@@ -1,11 +1,11 @@
 """Delays and curves in words: for people who do not see the plot, and for the line below it."""
 
-from crashloop.report.curves import Curve
-from crashloop.report.delay import Delay
+from crashloop.report.curves import PlottedCurve
+from crashloop.report.delay import ReportedDelay
 from crashloop.report.text import seconds
 
 
-def describe(delay: Delay) -> str:
+def describe(delay: ReportedDelay) -> str:
     """One delay, such as `restart 2: created after 12.41 s, started after 12.55 s; 10 s was due`."""
     seen = [f"created after {seconds(delay.created_s)} s"] if delay.created_s is not None else []
     seen += [f"started after {seconds(delay.seen_s)} s"] if delay.seen_s is not None else []
@@ -19,7 +19,7 @@ def describe(delay: Delay) -> str:
     )
 
 
-def summary(curve: Curve) -> str:
+def summary(curve: PlottedCurve) -> str:
     """How the delays of a curve lie in the band."""
     outside = [each for each in curve.delays if each.is_outside]
     seen = [each for each in curve.delays if each.decided_s is not None]

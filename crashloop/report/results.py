@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from crashloop.report.curves import Curve, curves_of
+from crashloop.report.curves import PlottedCurve, curves_of
 from crashloop.report.standing import Standing, count
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
@@ -100,7 +100,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """Requirements of the plan and of the verdicts, in the order of the catalogue."""
     deviations: tuple[DeviationText, ...] = ()
     profiles: tuple[ProfileSummary, ...] = ()
-    curves: tuple[Curve, ...] = ()
+    curves: tuple[PlottedCurve, ...] = ()
     environment: dict[str, Any] = {}
     """environment.json: host, binaries and their versions."""
 

@@ -6,8 +6,8 @@ from urllib.parse import quote, urlsplit
 
 import yaml
 
-from crashloop.report.curves import DELAYS, Curve
-from crashloop.report.facts import flattened
+from crashloop.report.curves import DELAYS, PlottedCurve
+from crashloop.report.flatten import flattened
 from crashloop.report.headline import Headline, headline
 from crashloop.report.panels import Panel, panels_of
 from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results
@@ -202,7 +202,7 @@ def _profiles(results: Results) -> tuple[ProfileBlock, ...]:
     numbered = [(panel_anchor(position), curve) for position, curve in enumerate(results.curves)]
 
     def block(profile: ProfileSummary) -> ProfileBlock:
-        curves: list[tuple[str, Curve]] = [(anchor, c) for anchor, c in numbered if c.profile == profile.name]
+        curves: list[tuple[str, PlottedCurve]] = [(anchor, c) for anchor, c in numbered if c.profile == profile.name]
         return ProfileBlock(profile, config_yaml(profile), panels_of(curves))
 
     return tuple(sorted(map(block, results.profiles), key=lambda each: not each.panels))

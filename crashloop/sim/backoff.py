@@ -12,7 +12,7 @@ GC_PERIOD_NS = 2 * S
 """Housekeeping of the kubelet: kubelet.go housekeepingPeriod."""
 
 
-class Entry:
+class BackoffEntry:
     """The delay due before the next start, and when the last start was attempted."""
 
     __slots__ = ("delay_ns", "luck", "updated_ns")
@@ -32,12 +32,12 @@ class Backoffs:
         self.max_ns = max_ns
         self.behaviour = behaviour
         self._gc_phase_ns = gc_phase_ns
-        self._entries: dict[Hashable, Entry] = {}
+        self._entries: dict[Hashable, BackoffEntry] = {}
         self._expiry_ns = behaviour.expiry_ns
         if behaviour.expiry_in_max is not None:
             self._expiry_ns = int(max_ns * behaviour.expiry_in_max)
 
-    def entry(self, key: Hashable, now_ns: int) -> Entry | None:
+    def entry(self, key: Hashable, now_ns: int) -> BackoffEntry | None:
         """The entry, unless housekeeping has collected it by now."""
         entry = self._entries.get(key)
         if entry is None or self._expiry_ns is None:
@@ -60,12 +60,12 @@ class Backoffs:
         entry = self.entry(key, now_ns)
         fresh = entry is None or self._expired(entry, since_ns)
         delay_ns = self.initial_ns if entry is None or fresh else self._step(entry.delay_ns)
-        self._entries[key] = Entry(delay_ns, now_ns, luck)
+        self._entries[key] = BackoffEntry(delay_ns, now_ns, luck)
 
     def begin(self, key: Hashable, now_ns: int) -> None:
         """Make an entry without a start attempt."""
         if self.entry(key, now_ns) is None:
-            self._entries[key] = Entry(self.initial_ns, now_ns, 0.0)
+            self._entries[key] = BackoffEntry(self.initial_ns, now_ns, 0.0)
 
     def restart_curve(self, key: Hashable) -> None:
         """Set the delay back to the initial one."""
@@ -79,7 +79,7 @@ class Backoffs:
     def clear(self) -> None:
         self._entries.clear()
 
-    def _due_ns(self, entry: Entry, exit_code: int) -> int:
+    def _due_ns(self, entry: BackoffEntry, exit_code: int) -> int:
         behaviour = self.behaviour
         if not behaviour.delays or (exit_code == 0 and not behaviour.delays_success):
             return 0
@@ -87,7 +87,7 @@ class Backoffs:
         shorter = 1.0 - behaviour.jitter * entry.luck
         return int(entry.delay_ns * behaviour.late_factor * by_code * shorter) - behaviour.early_ns
 
-    def _expired(self, entry: Entry, since_ns: int) -> bool:
+    def _expired(self, entry: BackoffEntry, since_ns: int) -> bool:
         return self._expiry_ns is not None and since_ns - entry.updated_ns > self._expiry_ns
 
     def _step(self, delay_ns: int) -> int:

@@ -48,7 +48,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     code_factor: float = 1.0
     """Multiplies the delay after exit codes of 128 and above."""
 
-    # Which container restarts (decide.py)
+    # Which container restarts (pod_actions.py)
     operators_swapped: bool = False
     rules_reversed: bool = False
     first_value_only: bool = False

@@ -33,7 +33,7 @@ _GATES: dict[str, tuple[bool | None, ...]] = {
 _OLDEST, _NEWEST = (1, 33), (1, 37)
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class StartRefusal(msgspec.Struct, frozen=True):
     """Why the kubelet does not start: its last words and its exit status."""
 
     text: str
@@ -64,7 +64,7 @@ def default_gates(release: tuple[int, int]) -> dict[str, bool]:
     return {name: default for name, row in _GATES.items() if (default := row[column]) is not None}
 
 
-def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective | Refusal:
+def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective | StartRefusal:
     """What a kubelet of that version does with the profile's configuration, given in one file."""
     release = version.release
     gates = default_gates(release)
@@ -73,11 +73,11 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         return refusal
     raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
     if raw is not None and not isinstance(raw, str):
-        return Refusal(f"json: cannot unmarshal {_json_type(raw)} into Go value of type string")
+        return StartRefusal(f"json: cannot unmarshal {_json_type(raw)} into Go value of type string")
     try:
         period = parse(raw) if raw is not None else None
     except BadDuration as error:
-        return Refusal(f"failed to load kubelet config file, error: {error}")
+        return StartRefusal(f"failed to load kubelet config file, error: {error}")
     if period is None and gates[MAX_PERIOD]:
         period = 300 * S
     refusal = _validate(period, gates[MAX_PERIOD])
@@ -91,7 +91,7 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     )
 
 
-def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> Refusal | None:
+def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> StartRefusal | None:
     for name, value in wanted.items():
         if name in _GATES and name not in gates:
             return _panic(f"unrecognized feature gate: {name}")
@@ -104,7 +104,7 @@ def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[i
     return None
 
 
-def _validate(period: int | None, gate: bool) -> Refusal | None:
+def _validate(period: int | None, gate: bool) -> StartRefusal | None:
     if period is None:
         return None
     if not gate:
@@ -145,12 +145,14 @@ def _json_type(raw: object) -> str:
     return "number" if isinstance(raw, int | float) else "object"
 
 
-def _invalid(text: str) -> Refusal:
-    return Refusal(f"failed to validate kubelet configuration, error: invalid configuration: {text}, path: config.yaml")
+def _invalid(text: str) -> StartRefusal:
+    return StartRefusal(
+        f"failed to validate kubelet configuration, error: invalid configuration: {text}, path: config.yaml"
+    )
 
 
-def _panic(text: str) -> Refusal:
-    return Refusal(
+def _panic(text: str) -> StartRefusal:
+    return StartRefusal(
         f"panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {text}",
         exit_code=2,
     )

@@ -7,14 +7,14 @@ from typing import Any
 from crashloop.history.event import Channel, Kind
 from crashloop.sim.behaviour import S
 from crashloop.sim.completion import Completion
+from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.kubelet import Kubelet
 from crashloop.sim.loop import Steps
 from crashloop.sim.manifest import manifest
-from crashloop.sim.pod import Instance, SimPod
+from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
-from crashloop.sim.world import World
 from crashloop.spec.scenario import Intervention, InterventionKind, Mode, PodScenario
 
 POKE_NS = S
@@ -26,7 +26,7 @@ SETTLE_NS = 4 * S
 LOOK_NS = 200 * MS
 
 
-class Director:
+class ScenarioPlayer:
     """Carries out one scenario."""
 
     def __init__(self, scenario: PodScenario, world: World, runtime: Runtime, kubelet: Kubelet) -> None:
@@ -63,7 +63,7 @@ class Director:
         text = f"{self.host.chance.getrandbits(128):032x}"
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
-    def _exited(self, pod: SimPod, instance: Instance) -> None:
+    def _exited(self, pod: SimPod, instance: SimulatedInstance) -> None:
         self.kubelet.exited(pod, instance)
         index = self._exits.get(instance.name, 0)
         self._exits[instance.name] = index + 1

@@ -82,14 +82,14 @@ NO_LOG = HostModel(name="no kubelet log", missing=frozenset({Channel.KUBELET}), 
 HOSTS = (CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG)
 
 
-class Span(msgspec.Struct, frozen=True):
+class HostSpan(msgspec.Struct, frozen=True):
     """From one time to another, in nanoseconds."""
 
     from_ns: int
     to_ns: int
 
 
-class Host:
+class SimulatedHost:
     """A host model in use: draws durations and remembers for how long it kept the kubelet waiting."""
 
     def __init__(self, model: HostModel, chance: Random, begin_ns: int, length_ns: int) -> None:
@@ -100,7 +100,7 @@ class Host:
             channel: _moments(chance, rate, model.gap_s, begin_ns, length_ns)
             for channel, rate in model.gaps_per_min.items()
         }
-        self.starved: list[Span] = []
+        self.starved: list[HostSpan] = []
         self._stalls_from = [stall.from_ns for stall in self.stalls]
 
     def awake(self, t_ns: int) -> int:
@@ -119,7 +119,7 @@ class Host:
         if self.model.starved_share and self.chance.random() < self.model.starved_share:
             took += int(_draw(self.chance, self.model.starved_s))
         if self.model.contended:
-            self.starved.append(Span(now_ns, now_ns + took))
+            self.starved.append(HostSpan(now_ns, now_ns + took))
         return took
 
     def lost(self, channel: Channel, t_ns: int) -> bool:
@@ -132,16 +132,16 @@ def _draw(chance: Random, between_s: Range) -> float:
     return (least + (most - least) * chance.random()) * S
 
 
-def _moments(chance: Random, per_min: float, length_s: Range, begin_ns: int, length_ns: int) -> tuple[Span, ...]:
+def _moments(chance: Random, per_min: float, length_s: Range, begin_ns: int, length_ns: int) -> tuple[HostSpan, ...]:
     """Random spans that do not touch each other."""
     return tuple(_walk(chance, per_min, length_s, begin_ns, begin_ns + length_ns)) if per_min else ()
 
 
-def _walk(chance: Random, per_min: float, length_s: Range, at_ns: int, end_ns: int) -> Iterable[Span]:
+def _walk(chance: Random, per_min: float, length_s: Range, at_ns: int, end_ns: int) -> Iterable[HostSpan]:
     while True:
         at_ns += int(chance.expovariate(per_min / 60) * S)
         if at_ns >= end_ns:
             return
         until = at_ns + int(_draw(chance, length_s))
-        yield Span(at_ns, until)
+        yield HostSpan(at_ns, until)
         at_ns = until + S

@@ -4,13 +4,13 @@ from crashloop.history.event import Kind
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
+from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
-from crashloop.sim.pod import Instance, SimPod
+from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.sim.sync import PodSync
-from crashloop.sim.world import World
 from crashloop.spec.scenario import Container
 
 START_MS = (800, 2_500)
@@ -92,7 +92,7 @@ class Kubelet:
         if self.up and pod.uid in self._syncs:
             self._syncs[pod.uid].worker.wake()
 
-    def exited(self, pod: SimPod, instance: Instance) -> None:
+    def exited(self, pod: SimPod, instance: SimulatedInstance) -> None:
         if pod.uid in self._syncs:
             self._syncs[pod.uid].exited(instance)
 
@@ -126,7 +126,7 @@ class Kubelet:
         for sync in self._syncs.values():
             sync.pleg.plan()
 
-    def _started(self, pod: SimPod, container: Container, instance: Instance) -> None:
+    def _started(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> None:
         sync = self._syncs[pod.uid]
         if not sync.worker.halted:
             sync.prober.watch(container, instance)

@@ -6,10 +6,10 @@ pkg/kubelet/pleg/generic.go@v1.37.1 (relistPeriod 1 s); pod workers wait for a c
 from collections.abc import Callable
 
 from crashloop.sim.behaviour import S
+from crashloop.sim.environment import World
 from crashloop.sim.loop import ignore
-from crashloop.sim.pod import Instance, Seen, SimPod
+from crashloop.sim.pod import InstanceState, SimPod, SimulatedInstance
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.world import World
 
 PERIOD_NS = S
 RELIST_MS = (3, 30)
@@ -28,7 +28,7 @@ class Pleg:
         self._planned = False
         self._halted = False
         self._relisted_ns = -1
-        self.on_relist: Callable[[bool, list[Instance]], None] = ignore
+        self.on_relist: Callable[[bool, list[SimulatedInstance]], None] = ignore
         """Called after each relist: whether anything changed, and which instances were found dead."""
 
     def cached_ns(self) -> int:
@@ -71,18 +71,18 @@ class Pleg:
         took = self._host.step_ms(self._host.model.relist_ms, now)
         self._loop.at(now + took, lambda: self._report(changed, died))
 
-    def _report(self, changed: bool, died: list[Instance]) -> None:
+    def _report(self, changed: bool, died: list[SimulatedInstance]) -> None:
         if not self._halted:
             self.on_relist(changed, died)
 
-    def refresh(self) -> tuple[bool, list[Instance]]:
+    def refresh(self) -> tuple[bool, list[SimulatedInstance]]:
         """Bring the pod cache up to date; whether an instance started or exited since, and those that exited."""
         now, changed, died = self._loop.now, False, []
         for instance in self._pod.instances:
             state = instance.state(now)
             if state is not instance.seen:
-                changed |= state > Seen.CREATED
-                if state is Seen.EXITED:
+                changed |= state > InstanceState.CREATED
+                if state is InstanceState.EXITED:
                     died.append(instance)
                 instance.seen = state
         return changed, died

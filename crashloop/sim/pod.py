@@ -10,7 +10,7 @@ IMAGE = "crashloop/workload:1"
 RESOURCES = "cpu=10m"
 
 
-class Seen(IntEnum):
+class InstanceState(IntEnum):
     """State of an instance, in the order in which it passes through them."""
 
     NOT_YET = 0
@@ -20,7 +20,7 @@ class Seen(IntEnum):
     REMOVED = 4
 
 
-class Instance:
+class SimulatedInstance:
     """One container that the runtime created."""
 
     __slots__ = (
@@ -64,53 +64,57 @@ class Instance:
         self.life = 0
         """The journal's number of what it runs."""
         self.killed = False
-        self.seen = Seen.NOT_YET
+        self.seen = InstanceState.NOT_YET
         """What the kubelet's pod cache says."""
-        self.told = Seen.NOT_YET
+        self.told = InstanceState.NOT_YET
         """What a pod lifecycle event was made of."""
 
-    def state(self, at_ns: int) -> Seen:
+    def state(self, at_ns: int) -> InstanceState:
         """Its true state at that time."""
         if self.removed_ns is not None and self.removed_ns <= at_ns:
-            return Seen.REMOVED
+            return InstanceState.REMOVED
         if self.exited_ns is not None and self.exited_ns <= at_ns:
-            return Seen.EXITED
+            return InstanceState.EXITED
         if self.started_ns is not None and self.started_ns <= at_ns:
-            return Seen.RUNNING
-        return Seen.CREATED if self.created_ns <= at_ns else Seen.NOT_YET
+            return InstanceState.RUNNING
+        return InstanceState.CREATED if self.created_ns <= at_ns else InstanceState.NOT_YET
 
 
-class View(NamedTuple):
+class InstanceView(NamedTuple):
     """An instance as a pod sync sees it: the state is the one of when the sync began."""
 
-    instance: Instance
-    state: Seen
+    instance: SimulatedInstance
+    state: InstanceState
 
 
 class PodView:
     """All instances of a pod as a sync sees them, newest first."""
 
-    def __init__(self, instances: list[Instance]) -> None:
-        views = [View(each, each.seen) for each in reversed(instances) if Seen.NOT_YET < each.seen < Seen.REMOVED]
-        self._by_name: dict[str, list[View]] = {}
+    def __init__(self, instances: list[SimulatedInstance]) -> None:
+        views = [
+            InstanceView(each, each.seen)
+            for each in reversed(instances)
+            if InstanceState.NOT_YET < each.seen < InstanceState.REMOVED
+        ]
+        self._by_name: dict[str, list[InstanceView]] = {}
         for view in views:
             self._by_name.setdefault(view.instance.name, []).append(view)
         self.key = tuple(views)
         """Two views with the same key show the same."""
 
-    def newest(self, name: str) -> View | None:
+    def newest(self, name: str) -> InstanceView | None:
         views = self._by_name.get(name)
         return views[0] if views else None
 
-    def of(self, name: str) -> list[View]:
+    def of(self, name: str) -> list[InstanceView]:
         return self._by_name.get(name, [])
 
-    def newest_exited(self, name: str) -> Instance | None:
+    def newest_exited(self, name: str) -> SimulatedInstance | None:
         """The instance that a back-off is measured from."""
-        return next((view.instance for view in self.of(name) if view.state is Seen.EXITED), None)
+        return next((view.instance for view in self.of(name) if view.state is InstanceState.EXITED), None)
 
-    def running(self) -> list[Instance]:
-        return [views[0].instance for views in self._by_name.values() if views[0].state < Seen.EXITED]
+    def running(self) -> list[SimulatedInstance]:
+        return [views[0].instance for views in self._by_name.values() if views[0].state < InstanceState.EXITED]
 
     def __bool__(self) -> bool:
         return bool(self._by_name)
@@ -127,7 +131,7 @@ class SimPod:
         self.inits = spec.of_kind(ContainerKind.INIT)
         self.regulars = spec.of_kind(ContainerKind.REGULAR)
         self.ephemerals = spec.of_kind(ContainerKind.EPHEMERAL)
-        self.instances: list[Instance] = []
+        self.instances: list[SimulatedInstance] = []
         """Those the runtime still holds, in order of creation."""
         self.made: dict[str, int] = {}
         """Instances created so far, by container."""
@@ -153,6 +157,6 @@ class SimPod:
         lives = self._programs[container.name]
         return number, lives[number] if number < len(lives) else None
 
-    def alive(self) -> list[Instance]:
+    def alive(self) -> list[SimulatedInstance]:
         """Instances that have not exited."""
         return [each for each in self.instances if each.exited_ns is None]

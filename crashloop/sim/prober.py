@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.decide import Probed
-from crashloop.sim.pod import Instance
-from crashloop.sim.world import World
+from crashloop.sim.environment import World
+from crashloop.sim.pod import SimulatedInstance
+from crashloop.sim.pod_actions import Probed
 from crashloop.spec.scenario import Container, Probe, ProbeKind
 
 EXEC_MS = (15, 120)
@@ -21,7 +21,7 @@ class Prober:
         self._phases: dict[str, int] = {}
         self.probed = Probed()
 
-    def watch(self, container: Container, instance: Instance) -> None:
+    def watch(self, container: Container, instance: SimulatedInstance) -> None:
         """Probe an instance from now on."""
         probe = container.probe
         if probe is None or not self._behaviour.heeds_probes:
@@ -45,12 +45,12 @@ class Prober:
         phase = self._phases.setdefault(name, int(self._host.chance.random() * period))
         return after_ns + period - (after_ns - phase) % period
 
-    def _succeed(self, instance: Instance) -> None:
+    def _succeed(self, instance: SimulatedInstance) -> None:
         if instance.exited_ns is None:
             self.probed.started.add(instance.container_id)
             self._wake()
 
-    def _fail(self, instance: Instance) -> None:
+    def _fail(self, instance: SimulatedInstance) -> None:
         if instance.exited_ns is None:
             self.probed.failed.add(instance.container_id)
             self._wake()

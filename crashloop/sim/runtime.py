@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from crashloop.history.event import Kind
+from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps, ignore
-from crashloop.sim.pod import Instance, SimPod
-from crashloop.sim.world import World
+from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.spec.scenario import Container
 
 SHELL_MS = (1, 20)
@@ -29,8 +29,8 @@ class Runtime:
         """The runtime does not answer before this time."""
         self.on_change: Callable[[], None] = ignore
         """Called when an instance started or exited."""
-        self.on_exit: Callable[[SimPod, Instance], None] = ignore
-        self.on_start: Callable[[SimPod, Container, Instance], None] = ignore
+        self.on_exit: Callable[[SimPod, SimulatedInstance], None] = ignore
+        self.on_start: Callable[[SimPod, Container, SimulatedInstance], None] = ignore
         self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
         self._ids = 0
 
@@ -56,7 +56,7 @@ class Runtime:
         now = self.loop.now
         ordinal = pod.made.get(container.name, 0)
         pod.made[container.name] = ordinal + 1
-        instance = Instance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
+        instance = SimulatedInstance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
         instance.container_id = self._new_id()
         instance.pid = 1_000 + self._ids
         pod.instances.append(instance)
@@ -65,7 +65,7 @@ class Runtime:
         yield self.host.step_ms(self.host.model.start_ms, now)
         self._run(pod, container, instance)
 
-    def _run(self, pod: SimPod, container: Container, instance: Instance) -> None:
+    def _run(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> None:
         born = self.loop.now
         instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
@@ -82,13 +82,13 @@ class Runtime:
         self.loop.at(instance.started_ns, self.on_change)
         self.on_start(pod, container, instance)
 
-    def kill(self, pod: SimPod, container: Container, instance: Instance) -> Steps:
+    def kill(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> Steps:
         """SIGTERM, and wait for the exit."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
         self._exit(pod, instance, container.exit_code_on_term)
 
-    def _exit(self, pod: SimPod, instance: Instance, exit_code: int) -> None:
+    def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int) -> None:
         if instance.exited_ns is not None:
             return
         now = self.loop.now
@@ -102,7 +102,7 @@ class Runtime:
         self.on_change()
         self.on_exit(pod, instance)
 
-    def remove(self, pod: SimPod, instance: Instance) -> None:
+    def remove(self, pod: SimPod, instance: SimulatedInstance) -> None:
         """Remove an exited instance with its log."""
         instance.removed_ns = self.loop.now
         pod.instances.remove(instance)
@@ -126,7 +126,7 @@ class Runtime:
     def _event(
         self,
         pod: SimPod,
-        instance: Instance,
+        instance: SimulatedInstance,
         t_ns: int,
         kind: Kind,
         sent_ns: int | None = None,

@@ -4,15 +4,15 @@ from random import Random
 
 from crashloop.history.event import Event, Kind
 from crashloop.sim.behaviour import S
-from crashloop.sim.config import Refusal, take
-from crashloop.sim.director import Director
+from crashloop.sim.config import StartRefusal, take
+from crashloop.sim.director import ScenarioPlayer
+from crashloop.sim.environment import World
 from crashloop.sim.faults import Fault, behaviour_of
-from crashloop.sim.host import CALM, Host, HostModel
+from crashloop.sim.host import CALM, HostModel, SimulatedHost
 from crashloop.sim.kubelet import Kubelet
 from crashloop.sim.loop import Loop
+from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.tape import Tape
-from crashloop.sim.world import World
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
@@ -39,10 +39,10 @@ def simulate(
     """
     behaviour = behaviour_of(faults)
     effective = take(profile, version, behaviour)
-    if isinstance(effective, Refusal):
+    if isinstance(effective, StartRefusal):
         raise ValueError(f"profile {profile.name!r}: kubelet {version} does not start: {effective.text}")
     length_ns = int(scenario.until.at_most_s * 1e9)
-    machine = Host(host, rng, BEGIN_NS, length_ns)
+    machine = SimulatedHost(host, rng, BEGIN_NS, length_ns)
     tape = Tape(machine, BEGIN_NS)
     loop = Loop(BEGIN_NS, machine.awake)
     world = World(loop, machine, tape)
@@ -50,7 +50,7 @@ def simulate(
     kubelet = Kubelet(world, runtime, effective, behaviour)
     tape.began(scenario, profile, version)
     kubelet.start(BEGIN_NS - S)
-    director = Director(scenario, world, runtime, kubelet)
+    director = ScenarioPlayer(scenario, world, runtime, kubelet)
     loop.run(BEGIN_NS + length_ns)
     director.finish()
     return tape.seal(loop.now, "complete" if director.ended else "deadline")
@@ -67,12 +67,12 @@ def simulate_startup(
 ) -> tuple[Event, ...]:
     """The history of a kubelet that is started with the candidate's configuration."""
     outcome = take(candidate, version, behaviour_of(faults))
-    machine = Host(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
+    machine = SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
     tape = Tape(machine, BEGIN_NS)
     tape.began(scenario, candidate, version)
     now = BEGIN_NS + machine.takes_ms((5, 50))
     tape.kubelet(now, Kind.PROCESS_STARTED, {"pid": 5_001, "argv": ["kubelet", "--config=config.yaml"]})
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, StartRefusal):
         now = machine.awake(now + machine.takes_ms(KUBELET_EXITS_MS))
         tape.kubelet(now, Kind.PROCESS_EXITED, {"exit_code": outcome.exit_code, "stderr": outcome.text})
     else:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from crashloop.sim.behaviour import Behaviour, S
-from crashloop.sim.decide import restarts
-from crashloop.sim.pod import Instance, PodView, Seen, SimPod
+from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
+from crashloop.sim.pod_actions import restarts
 from crashloop.sim.policy import Policies
 from crashloop.spec.scenario import Container
 
@@ -80,7 +80,7 @@ class Statements:
         newest = {each.name: view.newest(each.name) for each in self.pod.regulars}
         if pending or any(seen is None and not self._has_run(name) for name, seen in newest.items()):
             return "Pending"
-        if any(seen is not None and seen.state < Seen.EXITED for seen in newest.values()):
+        if any(seen is not None and seen.state < InstanceState.EXITED for seen in newest.values()):
             return "Running"
         if any(
             seen is None or restarts(seen.instance, container, self.pod, self.policies)
@@ -103,7 +103,7 @@ class Statements:
                 pending |= not self._has_run(container.name)
             elif container.is_sidecar:
                 continue
-            elif newest.state is not Seen.EXITED:
+            elif newest.state is not InstanceState.EXITED:
                 pending = True
             elif newest.instance.exit_code != 0:
                 failed |= not restarts(newest.instance, container, self.pod, self.policies)
@@ -123,7 +123,7 @@ class Statements:
 
     def _rule_is_about_to_act(self, view: PodView) -> bool:
         newest = [(each, view.newest(each.name)) for each in self.pod.regulars]
-        return all(seen is not None and seen.state is Seen.EXITED for _, seen in newest) and any(
+        return all(seen is not None and seen.state is InstanceState.EXITED for _, seen in newest) and any(
             seen is not None and self.policies.by_rule(container, seen.instance.exit_code) for container, seen in newest
         )
 
@@ -132,7 +132,7 @@ class Statements:
         views = view.of(name)
         state, running = self._state(container, view)
         previous = views[:1] if "waiting" in state else views[1:]
-        ended = next((seen.instance for seen in previous if seen.state is Seen.EXITED), None)
+        ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
         if ended is not None:
             self._last[name] = _terminated(ended, behaviour.last_exit_code_offset, behaviour)
         instance = views[0].instance if views else None
@@ -155,11 +155,11 @@ class Statements:
         """The state, and whether it is running."""
         newest = view.newest(container.name)
         behaviour = self.policies.behaviour
-        if newest is None or newest.state is Seen.CREATED:
+        if newest is None or newest.state is InstanceState.CREATED:
             return self._not_started(container.name), False
         self.reset.discard(container.name)
         instance = newest.instance
-        if newest.state is Seen.RUNNING or behaviour.running_while_dead:
+        if newest.state is InstanceState.RUNNING or behaviour.running_while_dead:
             return {"running": {"startedAt": _stamp(instance.started_ns)}}, True
         message = self.reasons.get(container.name)
         if message is not None and restarts(instance, container, self.pod, self.policies):
@@ -171,7 +171,7 @@ class Statements:
             return {"waiting": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE}}
         return {"waiting": {"reason": "PodInitializing" if self.pod.inits else "ContainerCreating"}}
 
-    def _count(self, name: str, instance: Instance | None) -> int:
+    def _count(self, name: str, instance: SimulatedInstance | None) -> int:
         """The restartCount: that of the newest instance, or of the one to come after RestartAllContainers."""
         behaviour = self.policies.behaviour
         number = instance.number if instance is not None else self.pod.numbers.get(name, -1)
@@ -187,7 +187,7 @@ class Statements:
         return max(number + behaviour.count_offset, 0)
 
 
-def _terminated(instance: Instance, code_offset: int, behaviour: Behaviour) -> State:
+def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behaviour) -> State:
     code = instance.exit_code + code_offset
     finished_ns = None if instance.exited_ns is None else instance.exited_ns + behaviour.finished_offset_s * S
     return {

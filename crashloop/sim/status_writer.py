@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from crashloop.history.event import Channel, Kind
+from crashloop.sim.environment import World
 from crashloop.sim.loop import ignore
-from crashloop.sim.world import World
 
 
 class StatusWriter:

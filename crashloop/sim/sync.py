@@ -8,18 +8,18 @@ from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
 from crashloop.sim.behaviour import S
 from crashloop.sim.config import Effective
-from crashloop.sim.decide import Actions, Kill, decide
 from crashloop.sim.duration import spell
+from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pleg import Pleg
-from crashloop.sim.pod import Instance, PodView, Seen, SimPod
+from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
+from crashloop.sim.pod_actions import Actions, Kill, decide
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.statements import TERMINAL, Statements
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.sim.worker import Worker
-from crashloop.sim.world import World
 from crashloop.spec.scenario import Container, ContainerKind
 
 FREE = 0
@@ -57,16 +57,16 @@ class PodSync:
         self.worker.sync = self._sync
         self.prober = Prober(world, self.behaviour, self.worker.wake)
 
-    def exited(self, instance: Instance) -> None:
+    def exited(self, instance: SimulatedInstance) -> None:
         """The runtime saw an exit."""
         if not self.worker.halted:
             self.prober.ended(self.pod.spec.container(instance.name))
 
-    def _relisted(self, changed: bool, died: list[Instance]) -> None:
+    def _relisted(self, changed: bool, died: list[SimulatedInstance]) -> None:
         """Look at the pod as the cache has it now, and remove all dead instances of a container but the newest."""
         self.worker.relisted(changed)
         for name in {instance.name for instance in died}:
-            exited = [each for each in self.pod.instances if each.name == name and each.seen is Seen.EXITED]
+            exited = [each for each in self.pod.instances if each.name == name and each.seen is InstanceState.EXITED]
             for older in exited[:-1]:
                 self.runtime.remove(self.pod, older)
 
@@ -129,7 +129,7 @@ class PodSync:
         self._log(container, key)
         return wait_ns
 
-    def _meddle(self, key: object, last: Instance) -> None:
+    def _meddle(self, key: object, last: SimulatedInstance) -> None:
         """Where a faulty kubelet meddles with its counters."""
         if self.behaviour.success_forgets and last.exit_code == 0:
             self.backoffs.forget(key)
@@ -202,7 +202,7 @@ class PodSync:
             return
         for container in self.pod.regulars:
             newest = view.newest(container.name)
-            if newest is not None and newest.state is Seen.RUNNING:
+            if newest is not None and newest.state is InstanceState.RUNNING:
                 actions.kills.append(Kill(container, newest.instance))
                 actions.starts.append(container)
 

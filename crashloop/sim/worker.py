@@ -8,9 +8,9 @@ happens to the pod makes it look at once, as soon as the pod cache is newer than
 from collections.abc import Callable
 
 from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pleg import Pleg
-from crashloop.sim.world import World
 
 RESYNC_NS = 60 * S
 RETRY_NS = 10 * S

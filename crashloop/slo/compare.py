@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.slo.estimates import least_samples, percentile_of, ratio_of_pairs
-from crashloop.slo.sentences import number
+from crashloop.slo.text import number
 from crashloop.slo.types import Interval
 
 BASELINE, TREATMENT = "baseline", "treatment"

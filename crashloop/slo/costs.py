@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from crashloop.errors import ObservationError
-from crashloop.model.advertised import most_late_s
+from crashloop.model.restart_counts import most_late_s
 from crashloop.predict.costs import Costs
-from crashloop.slo.facts import facts_of
+from crashloop.slo.preconditions import facts_of
 from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.types import Measured, Phase, Restart, SliResult

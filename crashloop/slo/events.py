@@ -11,7 +11,7 @@ from typing import NamedTuple
 from crashloop.slo.types import Lifecycle, Phase, Restart
 
 
-class Event(NamedTuple):
+class MeasuredEvent(NamedTuple):
     """One event: where it belongs in time, and its value, or how large that is at least."""
 
     t_ns: int
@@ -25,7 +25,7 @@ class Samples(NamedTuple):
 
     of: str
     """What one is, in plural."""
-    events: Callable[[Lifecycle], Iterator[Event]]
+    events: Callable[[Lifecycle], Iterator[MeasuredEvent]]
 
 
 class Counted(NamedTuple):
@@ -81,46 +81,46 @@ def counted(kind: Samples, lifecycles: Iterable[Lifecycle], window: Phase, keeps
     return Counted(tuple(values), overdue, pending)
 
 
-def _startup(pod: Lifecycle) -> Iterator[Event]:
+def _startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
     if began_ns is not None and pod.stateless and not pod.has_init:
         yield _event(began_ns, pod.started_ns, pod.seen_until_ns)
 
 
-def _ready(pod: Lifecycle) -> Iterator[Event]:
+def _ready(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
     if began_ns is not None:
         yield _event(began_ns, pod.ready_ns, pod.seen_until_ns)
 
 
-def _lateness(pod: Lifecycle) -> Iterator[Event]:
+def _lateness(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     for each in pod.restarts:
         if each.due_s is not None and not (each.created_ns is None and each.started_ns is not None):
             yield _event(each.exited_ns, each.created_ns, pod.seen_until_ns, less_s=each.due_s)
 
 
-def _delay(pod: Lifecycle) -> Iterator[Event]:
+def _delay(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     for each in pod.restarts:
         if each.created_ns is not None:
             yield _event(each.exited_ns, each.created_ns, None)
 
 
-def _container_start(pod: Lifecycle) -> Iterator[Event]:
+def _container_start(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     for each in pod.restarts:
         if each.created_ns is not None:
             yield _event(each.created_ns, each.started_ns, pod.seen_until_ns)
 
 
-def _first_of_all(pod: Lifecycle) -> Iterator[Event]:
+def _first_of_all(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     for each in pod.restarts_all:
         yield _event(each.exited_ns, each.started_ns, pod.seen_until_ns)
 
 
-def _event(began_ns: int, ended_ns: int | None, seen_until_ns: int | None, *, less_s: float = 0.0) -> Event:
+def _event(began_ns: int, ended_ns: int | None, seen_until_ns: int | None, *, less_s: float = 0.0) -> MeasuredEvent:
     if ended_ns is not None:
-        return Event(began_ns, (ended_ns - began_ns) / 1e9 - less_s)
+        return MeasuredEvent(began_ns, (ended_ns - began_ns) / 1e9 - less_s)
     open_s = None if seen_until_ns is None else (seen_until_ns - began_ns) / 1e9 - less_s
-    return Event(began_ns, None, open_s)
+    return MeasuredEvent(began_ns, None, open_s)
 
 
 def _unexpected(pod: Lifecycle) -> Iterator[tuple[int, bool]]:

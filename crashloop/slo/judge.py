@@ -12,11 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from crashloop.errors import ObservationError
-from crashloop.slo import sentences
+from crashloop.slo import text
 from crashloop.slo.conservation import COUNTER
 from crashloop.slo.estimates import rank
-from crashloop.slo.facts import facts_of
 from crashloop.slo.indicators import results
+from crashloop.slo.preconditions import facts_of
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
@@ -90,7 +90,7 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
     hindered = [part for part in parts if part.obstacles]
     shown = min(each, key=lambda one: _rank(row, one[1], one[2]), default=None)
     decided = worst([*told, *(Outcome.INCONCLUSIVE for _ in hindered)]) if told else Outcome.INCONCLUSIVE
-    story = sentences.Story(
+    story = text.Story(
         row=row,
         outcome=decided,
         shown=shown[1] if shown and shown[1].value is not None else None,
@@ -103,12 +103,12 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
         windows=len(parts),
     )
     found = [result for _, result, _ in each]
-    return _verdict(row, decided, sentences.verdict(story), shown=story.shown, found=found)
+    return _verdict(row, decided, text.verdict(story), shown=story.shown, found=found)
 
 
 def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
-    obstacles = tuple(sentences.broken(row, facts, window.name))
+    obstacles = tuple(text.broken(row, facts, window.name))
     try:
         found = results(row, measured, window)
     except ObservationError as missing:

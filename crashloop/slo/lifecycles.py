@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from crashloop.history.facts import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve

@@ -11,8 +11,8 @@ import yaml
 from crashloop.errors import UsageError
 from crashloop.slo.estimates import least_samples
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES
-from crashloop.slo.facts import FACTS
 from crashloop.slo.families import SOURCES
+from crashloop.slo.preconditions import FACTS
 from crashloop.slo.rows import (
     ConservationSli,
     HistogramSli,

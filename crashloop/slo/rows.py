@@ -127,7 +127,7 @@ class Precondition(_Strict, frozen=True, kw_only=True):
     """What whoever puts the load on promises. Where it is broken nothing is promised in return."""
 
     fact: str
-    """crashloop.slo.facts.FACTS: such as churn_per_s."""
+    """crashloop.slo.preconditions.FACTS: such as churn_per_s."""
     at_most: float | None = None
     at_least: float | None = None
     at_most_per_core: float | None = None

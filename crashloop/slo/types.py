@@ -117,7 +117,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     scrapes: tuple[Scrapes, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
     facts: dict[str, float] = {}
-    """What preconditions are about: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.facts computes some)."""
+    """What preconditions are about: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.preconditions computes some)."""
 
 
 class Interval(msgspec.Struct, frozen=True):

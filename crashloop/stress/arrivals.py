@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crashloop.report.stress_results import OpenModel, Series
+from crashloop.report.stress.results import OpenModel, Series
 from crashloop.slo.estimates import percentile_of
+from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Churn, Demand, Jobs
-from crashloop.stress.order import Operation
 from crashloop.stress.phases import Measurement
 
 BIN_S = 5.0

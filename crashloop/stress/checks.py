@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.spec.policy import RestartPolicy
-from crashloop.stress.gates import gate
+from crashloop.stress.evidence_reader import Recorded
 from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.load_as_planned import load_as_planned
 from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, has_known_delays
 from crashloop.stress.lost_restarts import no_lost_restart
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.put_on import load_as_planned
-from crashloop.stress.recorded import Recorded
+from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from crashloop.report.stress_results import Comparison
+from crashloop.report.stress.results import Comparison
 from crashloop.slo.compare import BASELINE, TREATMENT, Block, Effect, compare
 from crashloop.slo.events import in_groups
 from crashloop.slo.scrapes import Scrapes

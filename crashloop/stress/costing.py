@@ -10,7 +10,7 @@ from crashloop.slo.costs import costs_of
 from crashloop.slo.types import Measured
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.planned import restarted_share, user_in_words
+from crashloop.stress.plan_text import restarted_share, user_in_words
 
 AT_REST, UNDER_LOAD = "baseline", "storm"
 """Names of the stages that are looked at; a baseline has the churn of the storm, but nothing that crashes."""

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from crashloop.report.stress_results import LoadCurve, LoadCurvePoint
+from crashloop.report.stress.results import LoadCurve, LoadCurvePoint
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.types import Lifecycle, Restart
 from crashloop.stress.costing import UNDER_LOAD

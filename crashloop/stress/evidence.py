@@ -8,22 +8,22 @@ import msgspec
 from crashloop.cluster.provider import Capability, Node
 from crashloop.history.event import Event
 from crashloop.measure.measuring import Measuring
-from crashloop.observe.kubelet_log import KubeletProcess
-from crashloop.observe.lifeline import Lifeline
-from crashloop.observe.nodes import node_event, read_configz
-from crashloop.observe.rig import Rig
+from crashloop.record.channels.cluster_channels import ClusterChannels
+from crashloop.record.channels.kubelet_log import KubeletProcess
+from crashloop.record.lifeline import Lifeline
+from crashloop.record.nodes import node_event, read_configz
 from crashloop.slo.rows import SloRow, families_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.folder import StressDir
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.session import StormSession
-from crashloop.stress.site import Site
+from crashloop.stress.session import LoadEventRouter
+from crashloop.stress.testbed import Site
 
 LAST_WORDS_S = 2.0
 """How long after the load the runtime and the kubelets may still tell of it."""
 
 
-class Evidence:
+class StressEvidence:
     """Records from `recording` to its end."""
 
     def __init__(self, run: StressDir, plan: StressPlan, rows: tuple[SloRow, ...], site: Site) -> None:
@@ -32,10 +32,10 @@ class Evidence:
         nodes = {name: (node, plan.kubelet(name)) for name, node in site.nodes.items()}
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
         self._about: dict[str, Event] = {}
-        self.session = StormSession(
+        self.session = LoadEventRouter(
             plan.profile.loads, nodes, site.info, run.history, lambda node: (self._about[node],)
         )
-        self._rig = Rig(site.api, site.namespace, site.run, self.session, self._kubelet_restarted)
+        self._rig = ClusterChannels(site.api, site.namespace, site.run, self.session, self._kubelet_restarted)
         self._measuring = Measuring(
             site.api,
             msgspec.structs.replace(site.info, nodes=tuple(site.nodes.values())),

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from crashloop.errors import ObservationError
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.events import SAMPLES, Counted, counted, in_groups
-from crashloop.slo.facts import FACTS
+from crashloop.slo.preconditions import FACTS
 from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.types import Lifecycle, Measured, Phase, SliResult
-from crashloop.stress.readings import highest, labelled, per_second, restart_times_ns, rounded, within
+from crashloop.stress.metric_series import highest, labelled, per_second, restart_times_ns, rounded, within
 
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 HEALTHY = ("healthy",)

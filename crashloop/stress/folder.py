@@ -7,8 +7,8 @@ from typing import TypeVar
 import msgspec
 
 from crashloop.rundir import RunDir, read_document
+from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.incidents import Incident
-from crashloop.stress.order import MARKS, Operation, StageMark
 from crashloop.stress.plan import STRESS_PLAN_FORMAT, StressPlan
 
 SUITE = "stress"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.stress.order import StageMark
+from crashloop.stress.assignment import StageMark
 from crashloop.stress.profile import Stage
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crashloop.errors import UsageError
-from crashloop.stress.order import MARKS, ORDER_VARIABLE, WORKER_VARIABLE
+from crashloop.stress.assignment import MARKS, ORDER_VARIABLE, WORKER_VARIABLE
 from crashloop.waiting import WaitTimeout, wait_until
 
 PROJECT = Path(__file__).parents[2]

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from crashloop.analysis import curve_in_words
 from crashloop.measure.files import load_scrapes, write_lifecycles
-from crashloop.report.stress_results import (
+from crashloop.report.stress.results import (
     NodeResult,
     RowText,
     StageResult,
@@ -15,27 +14,28 @@ from crashloop.report.stress_results import (
     exit_code_of,
     outcome_of,
 )
+from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.arrivals import answers, open_models
+from crashloop.stress.assignment import Order
 from crashloop.stress.checks import checks
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.costing import run_costs
 from crashloop.stress.curves import load_curves
+from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
 from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
-from crashloop.stress.order import Order
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.planned import crashing_pods, planned_run
-from crashloop.stress.recorded import read_recorded
+from crashloop.stress.plan_text import crashing_pods, planned_run
 from crashloop.stress.rows import rows_of
-from crashloop.stress.spread import intervals
 from crashloop.stress.timeline import dots, timeline
 
 WHOLE = "whole run"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.report.stress_results import Point, Series
+from crashloop.report.stress.results import Point, Series
 from crashloop.slo.histogram import Histogram
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.rows import HistogramSli, SloRow

@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from crashloop.model.config import Curve, effective_curve
-from crashloop.slo.facts import FACTS
+from crashloop.slo.preconditions import FACTS
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Restart, SloVerdict
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.gates import gate
+from crashloop.stress.evidence_reader import Circumstances, Recorded
 from crashloop.stress.loads import load_of
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.recorded import Circumstances, Recorded
+from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
 
 NAME = "no-lost-restart"

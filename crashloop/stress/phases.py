@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from crashloop.slo.types import Phase
-from crashloop.stress.order import StageMark
+from crashloop.stress.assignment import StageMark
 from crashloop.stress.profile import Stage
 
 

@@ -1,9 +1,9 @@
 """Writes what a stress run came to, and its views, into the run directory; reads it back."""
 
-from crashloop.report.stress_html import to_stress_html
-from crashloop.report.stress_junit import to_stress_junit
-from crashloop.report.stress_markdown import to_stress_markdown
-from crashloop.report.stress_results import STRESS_RESULTS_FORMAT, StressResults
+from crashloop.report.stress.html import to_stress_html
+from crashloop.report.stress.junit import to_stress_junit
+from crashloop.report.stress.markdown import to_stress_markdown
+from crashloop.report.stress.results import STRESS_RESULTS_FORMAT, StressResults
 from crashloop.rundir import read_document
 from crashloop.stress.folder import StressDir
 

@@ -1,8 +1,8 @@
 """Every pod of a load has a history of its own, which begins when the pod is first heard of and is sealed when it is gone.
 
 Theory of operation. Pods of a load are not planned one by one, so there is no list of scenarios: a pod's name tells its
-load, and the load what the pod is (crashloop.stress.pods). The channels are those of every run (crashloop.observe.rig);
-this session only makes a scenario for whatever pod they tell of.
+load, and the load what the pod is (crashloop.stress.pods). The channels are those of every run
+(crashloop.record.channels.cluster_channels); this session only makes a scenario for whatever pod they tell of.
 """
 
 import threading
@@ -13,9 +13,9 @@ from pathlib import Path
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.watch import PodObject
-from crashloop.observe.api import api_event
-from crashloop.observe.session import Session
-from crashloop.observe.watched import WatchedScenario, end_events
+from crashloop.record.channels.api import api_event
+from crashloop.record.event_router import EventRouter
+from crashloop.record.scenario_recording import ScenarioRecording, end_events
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, load_of
 from crashloop.stress.pods import scenario_of
@@ -24,7 +24,7 @@ SETTLES_S = 5.0
 """How long after a pod is gone the runtime may still tell of it."""
 
 
-class StormSession(Session):
+class LoadEventRouter(EventRouter):
     """What is heard of the pods of loads, written into one history each."""
 
     def __init__(
@@ -43,7 +43,7 @@ class StormSession(Session):
         self._history = history
         self._about = about
         self._own_lock = threading.Lock()
-        self._open: dict[str, WatchedScenario] = {}
+        self._open: dict[str, ScenarioRecording] = {}
         self._closed: set[str] = set()
         self._gone_s: dict[str, float] = {}
         self.starts = 0
@@ -68,7 +68,7 @@ class StormSession(Session):
             made = {"metadata": {"name": about.name, "uid": about.uid, "labels": about.labels}}
             watched.take(api_event(Kind.CREATED, about.uid, int(asked), pod=made))
 
-    def find(self, pod: str) -> WatchedScenario | None:
+    def find(self, pod: str) -> ScenarioRecording | None:
         with self._own_lock:
             if pod in self._open or pod in self._closed:
                 return self._open.get(pod)
@@ -99,9 +99,9 @@ class StormSession(Session):
             gone = pod in self._gone_s
             self._seal(pod, "complete" if gone else reason, "the pod is gone" if gone else detail)
 
-    def _begin(self, pod: str, load: AnyLoad) -> WatchedScenario:
+    def _begin(self, pod: str, load: AnyLoad) -> ScenarioRecording:
         node, kubelet = self._nodes[load.node]
-        watched = WatchedScenario(scenario_of(load, pod, profile=kubelet.name), node, self._info, kubelet)
+        watched = ScenarioRecording(scenario_of(load, pod, profile=kubelet.name), node, self._info, kubelet)
         watched.begin(self._history(pod), *self._about(node.name))
         super().watch([watched])
         self.pods += 1

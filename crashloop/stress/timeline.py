@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.report.stress_results import Dots, Point, Series
+from crashloop.report.stress.results import Dots, Point, Series
 from crashloop.slo.events import SAMPLES
 from crashloop.slo.rows import SloRow, Target
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle
-from crashloop.stress.readings import along, labelled, restart_times_ns
+from crashloop.stress.metric_series import along, labelled, restart_times_ns
 
 BIN_S = 5.0
 MAX_POINTS = 400

@@ -10,7 +10,7 @@ import yaml
 from crashloop.cluster.provider import Cluster
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal, ApiUnreachable
-from crashloop.kube.manifests import pull_policy
+from crashloop.pods.manifest import pull_policy
 from crashloop.waiting import wait_until
 
 NAMESPACE = "default"

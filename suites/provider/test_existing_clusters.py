@@ -16,7 +16,7 @@ import msgspec
 import pytest
 import yaml
 
-from crashloop.cluster.existing.place import LASTS_S, borrow, make, remove_orphans
+from crashloop.cluster.existing.leased_namespace import LASTS_S, borrow, make, remove_orphans
 from crashloop.cluster.existing.provider import ExistingProvider
 from crashloop.cluster.existing.survey import survey
 from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, ExistingOptions, NodeRequest
@@ -24,11 +24,11 @@ from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.leases import NAME, lease_of, renew_lease, take_lease
-from crashloop.kube.manifests import RUN_LABEL
-from crashloop.matching import Offer
+from crashloop.pods.manifest import RUN_LABEL
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 from crashloop.report.results import Results
+from crashloop.run.matching import Offer
 from crashloop.verdict import Outcome
 from crashloop.waiting import wait_until
 
@@ -284,7 +284,7 @@ def test_only_namespaces_that_killed_runs_have_left_are_removed(api: KubeApi) ->
 def test_pods_that_a_killed_run_has_left_in_a_borrowed_namespace_are_removed(cluster: Cluster, api: KubeApi) -> None:
     apply(api, manifest("existing-namespace")[:1])
     take_lease(api, NAMESPACE, "killed", labels={RUN_LABEL: "killed"}, lasts_s=LASTS_S)
-    from crashloop.kube.manifests import heartbeat_manifest
+    from crashloop.pods.manifest import heartbeat_manifest
 
     for run in ("killed", "other"):
         pod = heartbeat_manifest(node=NODE, image=cluster.info.image, run=run)

@@ -9,8 +9,8 @@ from crashloop.cluster.provider import Capability, Cluster
 from crashloop.errors import UsageError
 from crashloop.inference.judging import Agreement
 from crashloop.kube.client import KubeApi
-from crashloop.kube.manifests import pod_manifest
-from crashloop.observing.looking import Request, look
+from crashloop.observe.run import Request, look
+from crashloop.pods.manifest import pod_manifest
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 from crashloop.spec.program import exits_with

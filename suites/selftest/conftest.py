@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import settings
 
-from suites.selftest import proof
+from suites.selftest.kit import proof
 
 settings.register_profile("crashloop", parent=settings(), deadline=None)
 settings.load_profile("crashloop")

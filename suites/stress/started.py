@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from crashloop.cluster.ownership import list_clusters
-from crashloop.observe.naming import run_name
-from crashloop.report.stress_results import StressResults
+from crashloop.record.naming import run_name
+from crashloop.report.stress.results import StressResults
 from crashloop.slo.types import SloVerdict
+from crashloop.stress.assignment import WORKER_VARIABLE
 from crashloop.stress.folder import StressDir
-from crashloop.stress.order import WORKER_VARIABLE
 from crashloop.stress.publishing import published_stress
 from crashloop.waiting import wait_until
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from crashloop.history.reduction import read_recording
-from crashloop.report.stress_results import StressResults
+from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
 from crashloop.stress.profile import Slos
 from crashloop.stress.publishing import published_stress

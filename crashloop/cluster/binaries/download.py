@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path, PurePosixPath
 
 from crashloop.cluster.binaries.components import Component, ReleaseFile
-from crashloop.cluster.binaries.sources import NotAvailable
+from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.errors import PrerequisiteError
 from crashloop.settings import Downloads
 

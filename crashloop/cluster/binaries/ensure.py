@@ -7,10 +7,10 @@ from crashloop.cluster.binaries import components
 from crashloop.cluster.binaries.binary_set import BinarySet
 from crashloop.cluster.binaries.cache import CachedEntry
 from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, Component, Source
-from crashloop.cluster.binaries.probe import NoAnswer, ask_version, is_static
+from crashloop.cluster.binaries.own_binaries import check_own_versions, own_api_server, own_folder, own_kubelet
 from crashloop.cluster.binaries.provision import Provision
 from crashloop.cluster.binaries.skew import check_skew, check_supported
-from crashloop.cluster.binaries.user import check_own_versions, own_api_server, own_folder, own_kubelet
+from crashloop.cluster.binaries.version_query import NoAnswer, ask_version, is_static
 from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
 from crashloop.settings import Settings

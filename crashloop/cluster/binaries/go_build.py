@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from crashloop.cluster.binaries.components import Component, GoInstall
+from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.cluster.binaries.gomod import generated_go_mod, version_flags
-from crashloop.cluster.binaries.sources import NotAvailable
 from crashloop.cluster.provider import Progress
 from crashloop.cluster.runner import CommandFailed, run
 from crashloop.errors import PrerequisiteError, UsageError

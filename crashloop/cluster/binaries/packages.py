@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from crashloop.cluster.binaries.components import Package
-from crashloop.cluster.binaries.sources import NotAvailable
+from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.cluster.runner import CommandFailed, run
 
 APT_S = 300.0

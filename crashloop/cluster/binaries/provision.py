@@ -10,10 +10,10 @@ import msgspec
 from crashloop.cluster.binaries.cache import Cache, CachedEntry, Entry, Program
 from crashloop.cluster.binaries.components import BUSYBOX, Component, Source, architecture
 from crashloop.cluster.binaries.download import Releases
+from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.cluster.binaries.go_build import TEMPLATES, build_component
 from crashloop.cluster.binaries.packages import unpack_package
-from crashloop.cluster.binaries.probe import QUESTIONS, NoAnswer, ask_version
-from crashloop.cluster.binaries.sources import NotAvailable
+from crashloop.cluster.binaries.version_query import QUESTIONS, NoAnswer, ask_version
 from crashloop.cluster.provider import Progress
 from crashloop.errors import PrerequisiteError
 from crashloop.settings import Settings

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from crashloop.cluster.existing.place import Place
+from crashloop.cluster.existing.leased_namespace import LeasedNamespace
 from crashloop.cluster.existing.survey import capabilities, why_unusable
 from crashloop.cluster.provider import Capability, ClusterInfo, ExistingOptions, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError
@@ -18,7 +18,9 @@ log = logging.getLogger(__name__)
 class ExistingCluster:
     """Implements `crashloop.cluster.provider.Cluster`."""
 
-    def __init__(self, api: KubeApi, options: ExistingOptions, place: Place, *, name: str, version: str) -> None:
+    def __init__(
+        self, api: KubeApi, options: ExistingOptions, place: LeasedNamespace, *, name: str, version: str
+    ) -> None:
         self._api = api
         self._options = options
         self._place = place

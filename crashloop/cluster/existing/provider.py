@@ -2,7 +2,7 @@
 
 from crashloop.cluster.existing.cluster import ExistingCluster
 from crashloop.cluster.existing.connection import connect, require_permissions
-from crashloop.cluster.existing.place import borrow, make
+from crashloop.cluster.existing.leased_namespace import borrow, make
 from crashloop.cluster.existing.survey import ALWAYS, survey
 from crashloop.cluster.provider import ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.errors import UsageError

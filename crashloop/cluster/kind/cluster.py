@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.kind.belongings import require_unused
 from crashloop.cluster.kind.bring_up import BringUp
-from crashloop.cluster.kind.candidate import candidate_plan, try_candidate
 from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.host_paths import RUNTIME_SOCKET, roots
 from crashloop.cluster.kind.init_system import DIALECTS, KUBELET, RUNTIME, Dialect
+from crashloop.cluster.kind.kubelet_trial import candidate_plan, try_candidate
 from crashloop.cluster.kind.logs import collect_logs
+from crashloop.cluster.kind.owned_objects import require_unused
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.kind.reach import RUNTIME_SOCKET, roots
 from crashloop.cluster.kind.teardown import remove_cluster
 from crashloop.cluster.local.files import write_file
 from crashloop.cluster.local.kubelets import Kubelets

@@ -7,7 +7,7 @@ from pathlib import Path
 from crashloop.cluster.binaries.binary_set import BinarySet
 from crashloop.cluster.binaries.cache import Cache
 from crashloop.cluster.binaries.components import architecture
-from crashloop.cluster.binaries.probe import is_static
+from crashloop.cluster.binaries.version_query import is_static
 from crashloop.cluster.images import ImageArchive, docker_archive, ensure_image_archive
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.recipe import (

@@ -127,3 +127,9 @@ class Layout:
     def kubelet_log(self, name: str) -> Path:
         """Where a follower writes the kubelet's log of a node whose files cannot be read from here."""
         return self.root / f"{name}.kubelet.log"
+
+
+def read_blueprint(state: Path) -> Blueprint | None:
+    """The blueprint in a state folder; None if its cluster never came that far."""
+    path = state / "blueprint.json"
+    return msgspec.json.decode(path.read_bytes(), type=Blueprint) if path.exists() else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from crashloop.cluster.binaries.probe import is_executable_file
+from crashloop.cluster.binaries.version_query import is_executable_file
 from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
 from crashloop.cluster.local.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, Problem

@@ -7,18 +7,18 @@ import msgspec
 
 from crashloop.cluster.binaries import check_kubelet, ensure_busybox, ensure_kind
 from crashloop.cluster.images import archive_of
-from crashloop.cluster.kind.choice import Choice
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
 from crashloop.cluster.kind.docker import chosen_docker
-from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted
+from crashloop.cluster.kind.host_paths import may_reach
+from crashloop.cluster.kind.image_choice import Choice
+from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted, read_blueprint
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
-from crashloop.cluster.kind.reach import may_reach
-from crashloop.cluster.kind.teardown import remove_cluster
 from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.node import KubeletProgram
 from crashloop.cluster.local.provider import sigterm_as_exit
-from crashloop.cluster.ownership import ClusterStore, StateFolder, new_facts, reap
+from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import ClusterRequest, Progress
+from crashloop.cluster.removal import reap
 from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
@@ -49,16 +49,11 @@ class KindProvider:
         state = self._store.find(name)
         if not state.take():
             raise UsageError(f"cluster {name!r}: it is in use by another process.\nEnd that run first.")
-        blueprint = _read_blueprint(state)
+        blueprint = read_blueprint(state.path)
         if blueprint is None:
             raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
         default = KubeletProgram(path=IMAGES_OWN, version=blueprint.image.kubernetes_version)
         return KindCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(default, blueprint))
-
-    def remove_parts(self, state: StateFolder) -> None:
-        blueprint = _read_blueprint(state)
-        if blueprint is not None:
-            remove_cluster(blueprint)
 
     def _up(self, request: ClusterRequest, blueprint: Blueprint, kubelets: Kubelets, progress: Progress) -> KindCluster:
         facts = new_facts(
@@ -129,11 +124,6 @@ def _nodes(
             )
         )
     return (control_plane, *workers)
-
-
-def _read_blueprint(state: StateFolder) -> Blueprint | None:
-    path = state.path / "blueprint.json"
-    return msgspec.json.decode(path.read_bytes(), type=Blueprint) if path.exists() else None
 
 
 def _path(text: str | None) -> Path | None:

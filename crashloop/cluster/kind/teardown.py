@@ -5,10 +5,11 @@ every container of the cluster's name.
 """
 
 import logging
+from pathlib import Path
 
-from crashloop.cluster.kind.belongings import own_containers, strangers
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.plan import Blueprint
+from crashloop.cluster.kind.owned_objects import own_containers, strangers
+from crashloop.cluster.kind.plan import Blueprint, read_blueprint
 from crashloop.cluster.local.processes import kill_until_gone, marked_processes
 from crashloop.cluster.local.teardown import unmount_below
 from crashloop.cluster.ownership import OutOfReach
@@ -22,6 +23,13 @@ AT_ONCE_S = 0.05
 REMOVE_S = 120.0
 
 log = logging.getLogger(__name__)
+
+
+def remove_what_is_left(state: Path) -> None:
+    """Remove the cluster of a state folder; nothing if it ended before it had a blueprint."""
+    blueprint = read_blueprint(state)
+    if blueprint is not None:
+        remove_cluster(blueprint)
 
 
 def remove_cluster(blueprint: Blueprint) -> None:

@@ -11,13 +11,13 @@ import msgspec
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.api import Admin
 from crashloop.cluster.local.bring_up import BringUp, accepts
-from crashloop.cluster.local.candidate import try_candidate
 from crashloop.cluster.local.control_plane import HUB
+from crashloop.cluster.local.executor import Machinery
 from crashloop.cluster.local.files import write_file
+from crashloop.cluster.local.kubelet_trial import try_candidate
 from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.machinery import Machinery
 from crashloop.cluster.local.namespaces import unwire_node
-from crashloop.cluster.local.node import Place, candidate_place, node_plan, own_place
+from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.processes import signal_daemon, wait_gone
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
@@ -152,7 +152,7 @@ class LocalCluster:
             for request, index in zip(nodes, indices, strict=True)
         )
 
-    def _plan(self, place: Place, profile: KubeletProfile, progress: Progress) -> NodePlan:
+    def _plan(self, place: KubeletPlace, profile: KubeletProfile, progress: Progress) -> NodePlan:
         kubelet = self._kubelets.of(profile, progress)
         return node_plan(self._blueprint, place, profile=profile, kubelet=kubelet)
 

@@ -16,7 +16,7 @@ KUBELET = "kubelet"
 RUNTIME = "containerd"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class KubeletPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a kubelet runs. A candidate is tried in the namespace of another node, so its ports differ."""
 
     name: str
@@ -35,14 +35,14 @@ class KubeletProgram(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
-def own_place(blueprint: Blueprint, name: str, index: int) -> Place:
+def own_place(blueprint: Blueprint, name: str, index: int) -> KubeletPlace:
     """A node in a namespace of its own."""
-    return Place(name=name, index=index, namespace=name, address=blueprint.network.node(index))
+    return KubeletPlace(name=name, index=index, namespace=name, address=blueprint.network.node(index))
 
 
-def candidate_place(node: NodePlan, index: int) -> Place:
+def candidate_place(node: NodePlan, index: int) -> KubeletPlace:
     """A second kubelet in a node's namespace, on other ports, which does not register."""
-    return Place(
+    return KubeletPlace(
         name=f"candidate-{index}",
         index=index,
         namespace=node.name,
@@ -53,7 +53,9 @@ def candidate_place(node: NodePlan, index: int) -> Place:
     )
 
 
-def node_plan(blueprint: Blueprint, place: Place, *, profile: KubeletProfile, kubelet: KubeletProgram) -> NodePlan:
+def node_plan(
+    blueprint: Blueprint, place: KubeletPlace, *, profile: KubeletProfile, kubelet: KubeletProgram
+) -> NodePlan:
     """A kubelet and its runtime at a place."""
     layout = blueprint.layout.node(place.name, place.index)
     cgroup = f"{CGROUP_PARENT}/{blueprint.cluster}/{place.name}"
@@ -94,7 +96,7 @@ def node_plan(blueprint: Blueprint, place: Place, *, profile: KubeletProfile, ku
     )
 
 
-def _kubelet(layout: NodeLayout, place: Place, *, profile: str, program: str) -> ProcessPlan:
+def _kubelet(layout: NodeLayout, place: KubeletPlace, *, profile: str, program: str) -> ProcessPlan:
     argv = (
         program,
         f"--config={layout.kubelet_config}",
@@ -109,7 +111,7 @@ def _kubelet(layout: NodeLayout, place: Place, *, profile: str, program: str) ->
     return ProcessPlan(role=KUBELET, node=place.name, namespace=place.namespace, argv=argv, log=str(layout.kubelet_log))
 
 
-def _runtime(blueprint: Blueprint, layout: NodeLayout, place: Place) -> ProcessPlan:
+def _runtime(blueprint: Blueprint, layout: NodeLayout, place: KubeletPlace) -> ProcessPlan:
     return ProcessPlan(
         role=RUNTIME,
         node=place.name,
@@ -120,7 +122,7 @@ def _runtime(blueprint: Blueprint, layout: NodeLayout, place: Place) -> ProcessP
     )
 
 
-def _certificate(layout: NodeLayout, place: Place) -> CertificatePlan:
+def _certificate(layout: NodeLayout, place: KubeletPlace) -> CertificatePlan:
     return CertificatePlan(
         certificate=str(layout.certificate),
         key=str(layout.key),

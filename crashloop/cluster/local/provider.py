@@ -23,9 +23,9 @@ from crashloop.cluster.local.namespaces import networks_in_use
 from crashloop.cluster.local.node import KubeletProgram, node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, Programs
 from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
-from crashloop.cluster.local.teardown import remove_cluster
-from crashloop.cluster.ownership import ClusterStore, StateFolder, new_facts, reap
+from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
+from crashloop.cluster.removal import reap
 from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
@@ -82,9 +82,6 @@ class LocalProvider:
             raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
         blueprint = msgspec.json.decode(path.read_bytes(), type=Blueprint)
         return LocalCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint))
-
-    def remove_parts(self, state: StateFolder) -> None:
-        remove_cluster(state.path)
 
     def _up(
         self, request: ClusterRequest, blueprint: Blueprint, kubelets: Kubelets, progress: Progress

@@ -1,0 +1,131 @@
+"""The delays of a container beside what was due: where history and model meet.
+
+Theory of operation. Each exit is followed by a delay. The promise is exit -> next start, and no channel can make it
+look shorter than it was, so the shortest reading decides whether a start came too early. How late the kubelet was shows
+in exit -> the runtime's create; create -> start is the host's. Where only the journal saw the instance, its start stands
+in for the create, and `START_SHARE_S` is what create -> start may have taken of it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from crashloop.checks.case import Case
+from crashloop.checks.model_input import observed
+from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, reset_during, resets_of
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact, Span, span
+from crashloop.model.backoff import Due
+from crashloop.model.restart import Decided
+
+
+class MeasuredDelay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What followed an exit: the start by restart `due.restart`, if there was one."""
+
+    pod: PodHistory
+    container: str
+    due: Due
+    decided: Decided
+    """Whether there is to be a restart at all."""
+    previous: Instance
+    next: Instance | None
+    shortest: Span | None
+    """Exit -> start by the channel that shows it shortest; None while there is no start."""
+    to_create: Span | None
+    """Exit -> the runtime's create; None if the runtime did not see it."""
+    window_ns: tuple[int, int] | None
+    """From the exit to the create or start in UTC; None without a start, or without a common clock."""
+    row: dict[str, Any]
+    """As the report draws it."""
+
+    @property
+    def name(self) -> str:
+        """As findings call it."""
+        return f'restart {self.due.restart} of "{self.container}"'
+
+    @property
+    def exit(self) -> Fact | None:
+        return self.previous.exit
+
+    @property
+    def failed_attempt(self) -> Instance | None:
+        """An instance that was created after the exit and never ran."""
+        instances, following = self.pod.instances(self.container), self.previous.ordinal + 1
+        attempt = instances[following] if following < len(instances) else None
+        return attempt if attempt is not None and not attempt.has_run else None
+
+
+def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[MeasuredDelay, ...]:
+    """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
+    key = case.prediction.deviations, pod.uid, container
+    if key not in case.memo.delays:
+        case.memo.delays[key] = tuple(_delays(case, pod, container))
+    return case.memo.delays[key]
+
+
+def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDelay]:
+    instances, resets = ran(pod, container), resets_of(case, pod)
+    for ideal in case.prediction.dues_for(container, observed(case, pod, container)):
+        previous = instances[ideal.restart - 1]
+        following = instances[ideal.restart] if ideal.restart < len(instances) else None
+        reset = reset_during(resets, previous, following, case.recording.end_ns)
+        due = _since_trigger(ideal, previous, reset)
+        shortest = _shortest(previous, following) if following else None
+        to_create = span(previous.exit, following.created) if following else None
+        window_ns = _window_ns(previous, following) if following else None
+        yield MeasuredDelay(
+            pod=pod,
+            container=container,
+            due=due,
+            decided=decided_after(case, container, due.restart - 1, previous, reset),
+            previous=previous,
+            next=following,
+            shortest=shortest,
+            to_create=to_create,
+            window_ns=window_ns,
+            row={
+                "container": container,
+                "restart": due.restart,
+                "due_s": due.delay_s,
+                "latest_s": due.latest_s,
+                "seen_s": shortest.seconds if shortest else None,
+                "created_s": to_create.seconds if to_create else None,
+                "stalled_s": round(case.recording.host.stalled_s(*window_ns), 3) if window_ns else 0.0,
+                "channel": shortest.channel if shortest else "",
+                "reason": due.reason,
+            },
+        )
+
+
+def _since_trigger(due: Due, previous: Instance, reset: RestartAllTrigger | None) -> Due:
+    """A container that had stopped before RestartAllContainers was triggered is late only from the trigger on."""
+    exited = previous.exit
+    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.t_ns:
+        return due
+    return msgspec.structs.replace(due, latest_s=due.latest_s + (reset.t_ns - exited.utc_ns) / 1e9)
+
+
+def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | None:
+    ended, later = previous.exit, following.created or following.start
+    if ended is None or later is None or ended.utc_ns is None or later.utc_ns is None:
+        return None
+    return ended.utc_ns, later.utc_ns
+
+
+def _shortest(previous: Instance, following: Instance) -> Span | None:
+    """Exit -> start by the channel that shows it shortest; by two channels only where none saw both."""
+    alike = (span(previous.exited, following.started), span(previous.journal_exited, following.journal_started))
+    found = [each for each in alike if each is not None]
+    if not found:
+        mixed = (span(previous.exited, following.journal_started), span(previous.journal_exited, following.started))
+        found = [each for each in mixed if each is not None]
+    return min(found, key=lambda each: each.longest_ns, default=None)
+
+
+def all_delays(case: Case) -> Iterator[MeasuredDelay]:
+    """The delays of every container of every pod of the recording."""
+    for pod in case.pods:
+        for container in case.scenario.pod.containers:
+            yield from delays_of(case, pod, container.name)

@@ -1,0 +1,87 @@
+"""One container's history in the words of the back-off model: its lives, and what else touched its counter."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from crashloop.checks.case import Case
+from crashloop.checks.restart_all_triggers import ran, reset_during, resets_of, was_killed
+from crashloop.history.recording import PodHistory
+from crashloop.model.lives import (
+    ChangedPart,
+    CounterLost,
+    KeyChanged,
+    Lived,
+    Mark,
+    Observed,
+    StartAttemptFailed,
+)
+from crashloop.spec.scenario import ContainerKind, InterventionKind
+
+_CHANGED = {
+    InterventionKind.CHANGE_IMAGE: ChangedPart.IMAGE,
+    InterventionKind.RESIZE: ChangedPart.RESOURCES,
+}
+
+
+def observed(case: Case, pod: PodHistory, container: str) -> tuple[Observed, ...]:
+    """Lives and marks in order of time, in seconds from the first start attempt. Ends where a time is unknown."""
+    lives = tuple(_lives(case, pod, container))
+    marks = tuple(_marks(case, pod, container))
+    if not lives:
+        return ()
+    return tuple(sorted((*lives, *marks), key=_time))
+
+
+def zero_ns(pod: PodHistory) -> int:
+    """What the seconds given to the model count from: when the pod was accepted, or else its first start."""
+    begun = [each.created or each.start for instances in pod.containers.values() for each in instances[:1]]
+    known = [fact.utc_ns for fact in (pod.created, *begun) if fact is not None and fact.utc_ns is not None]
+    return min(known, default=0)
+
+
+def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
+    """Lives in the model's order: one that began before the last had ended counts from that end; delay_bounds.py objects to it.
+
+    They end with the first whose end was not seen, even if another follows: starts-once objects to that.
+    """
+    instances = ran(pod, container)
+    resets = resets_of(case, pod)
+    ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
+    zero = latest_ns = zero_ns(pod)
+    for number, instance in enumerate(instances):
+        attempt, exited = instance.created or instance.start, instance.exit
+        if attempt is None or attempt.utc_ns is None or (exited is not None and exited.utc_ns is None):
+            return
+        started_ns = latest_ns = max(latest_ns, attempt.utc_ns)
+        if exited is not None and exited.utc_ns is not None:
+            latest_ns = max(latest_ns, exited.utc_ns)
+        following = instances[number + 1] if number + 1 < len(instances) else None
+        yield Lived(
+            started_attempt_s=(started_ns - zero) / 1e9,
+            finished_s=(latest_ns - zero) / 1e9 if exited else None,
+            killed_by_kubelet=was_killed(case, container, number, instance),
+            restart_all=not ephemeral and reset_during(resets, instance, following, case.recording.end_ns) is not None,
+        )
+        if exited is None:
+            return
+        if exited is None:
+            return
+
+
+def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
+    """What rightfully changes a counter. That a kubelet removes the newest dead container does not: it owes the delay."""
+    zero = zero_ns(pod)
+    for before, after in pairwise(case.recording.nodes):
+        if after.data.kubelet_started_ns != before.data.kubelet_started_ns:
+            yield CounterLost(((after.data.kubelet_started_ns or after.t_ns) - zero) / 1e9)
+    for done in case.recording.interventions:
+        part = next((part for kind, part in _CHANGED.items() if kind == done.data.action), None)
+        if part is not None and done.ok and (done.data.arguments or {}).get("container", container) == container:
+            yield KeyChanged((done.t_ns - zero) / 1e9, part)
+    for instance in pod.instances(container):
+        if not instance.has_run and instance.created is not None:
+            yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
+
+
+def _time(each: Observed) -> float:
+    return each.started_attempt_s if isinstance(each, Lived) else each.at_s

@@ -1,0 +1,60 @@
+"""RestartAllContainers restarts all: whoever ran is ended, and init containers run again, before the source starts again."""
+
+from collections.abc import Iterator
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot
+from crashloop.checks.finding import Finding, fail, inconclusive
+from crashloop.checks.restart_all_triggers import RestartAllTrigger, ran, resets_of
+from crashloop.checks.text import at_lines
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
+from crashloop.spec.scenario import Container, ContainerKind
+
+
+def left_out(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """Containers that a RestartAllContainers did not restart along with its source."""
+    for reset in resets_of(case, pod):
+        again = _first_after(ran(pod, reset.container), reset.t_ns)
+        if again is None:
+            continue
+        for spec in case.scenario.pod.containers:
+            if spec.name != reset.container and not _taken_along(case, pod, spec, reset, again):
+                yield _objection(case, pod, spec, reset, again)
+
+
+def _taken_along(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> bool:
+    """Whether a container had been ended, and an init container run again, by the time the source started again."""
+    instances = ran(pod, spec.name)
+    before = [each for each in instances if (start := _begun(each)) and (start.utc_ns or 0) < reset.t_ns]
+    if spec.kind is ContainerKind.EPHEMERAL or not before:
+        return True
+    ended = before[-1].exit
+    if ended is None or ended.utc_ns is None or ended.utc_ns > (again.utc_ns or 0):
+        return False
+    source = case.scenario.pod.container(reset.container)
+    if spec.kind is not ContainerKind.INIT or source.kind is not ContainerKind.REGULAR:
+        return True
+    repeated = _first_after(instances, reset.t_ns)
+    return repeated is not None and (repeated.utc_ns or 0) < (again.utc_ns or 0)
+
+
+def _objection(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> Finding:
+    lines = (reset.exited.line, again.line)
+    sentence = (
+        f'"{reset.container}" exited and was restarted without "{spec.name}" {at_lines(lines)}; '
+        f"all containers were to restart: {reset.decided.step}."
+    )
+    blind = blind_spot(case, pod, pod.instances(spec.name), reset.t_ns, again.utc_ns or reset.t_ns)
+    return fail(sentence, *lines) if blind is None else inconclusive(f"{sentence} But {blind}.", *lines)
+
+
+def _begun(instance: Instance) -> Fact | None:
+    return instance.created or instance.start
+
+
+def _first_after(instances: tuple[Instance, ...], t_ns: int) -> Fact | None:
+    """When the first of these instances began that began after a time."""
+    begun = [start for each in instances if (start := _begun(each)) and start.utc_ns is not None]
+    return next((each for each in begun if (each.utc_ns or 0) > t_ns), None)

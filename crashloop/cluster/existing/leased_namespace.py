@@ -1,0 +1,185 @@
+"""The namespace that a run works in: made or borrowed, kept alive, and left as it was.
+
+Theory of operation. A run holds the Lease of its namespace, labelled with its name like all that it makes, and renews it.
+A lease that has not been renewed for long is that of a run which was killed: the next start removes what it left, its
+whole namespace where it had made one. In a borrowed namespace only one run works at a time, for pods bear the names of
+their scenarios: the lease has a fixed name, so of two runs that ask for it at once one gets it. Times are the API
+server's, wherever runs have their clocks.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import ApiRefusal, KubeError
+from crashloop.kube.leases import Lease, delete_lease, lease_of, renew_lease, take_lease
+from crashloop.pods.manifest import RUN_LABEL
+
+PREFIX = "crashloop-"
+RENEW_S = 20.0
+LASTS_S = 300
+"""A lease that was not renewed for so long is an orphan's. Longer than any outage that a run survives."""
+
+_LEASED = "crashloop.dev/leased"
+"""Marks a namespace whose run holds a lease in it; others with our run label are none of our business."""
+_RESTRICTED = {
+    "pod-security.kubernetes.io/enforce": "restricted",
+    "pod-security.kubernetes.io/warn": "restricted",
+}
+
+log = logging.getLogger(__name__)
+
+
+class LeasedNamespace:
+    """A namespace with our lease in it."""
+
+    def __init__(self, api: KubeApi, namespace: str, run: str, *, is_ours: bool) -> None:
+        self.namespace = namespace
+        self._api = api
+        self._run = run
+        self._is_ours = is_ours
+        self._lease: Lease | None = None
+        self._left = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
+
+    def hold(self) -> None:
+        """Take the lease, and renew it from now on. Raises ApiRefusal with code 409 if somebody has it."""
+        labels = {RUN_LABEL: self._run}
+        self._lease = take_lease(self._api, self.namespace, self._run, labels=labels, lasts_s=LASTS_S)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Remove what the run has made: its namespace, or its pods and its lease. Safe to call twice."""
+        self._left.set()
+        try:
+            if self._is_ours:
+                remove_namespace(self._api, self.namespace)
+            elif self._lease is not None:
+                self._give_back(self._lease)
+        except KubeError:
+            log.warning(
+                "namespace %s: what this run has made is left behind; the next run there removes it, %d s from now",
+                self.namespace,
+                LASTS_S,
+            )
+            raise
+
+    def _give_back(self, lease: Lease) -> None:
+        """Remove pods and lease, unless the lease is somebody else's by now, who has removed the pods."""
+        held = lease_of(self._api, self.namespace, label=RUN_LABEL)
+        if held is None or held.uid == lease.uid:
+            remove_pods(self._api, self.namespace, self._run)
+            delete_lease(self._api, self.namespace, lease, even_renewed=True)
+
+    def _renew(self) -> None:
+        assert self._lease is not None
+        while not self._left.wait(RENEW_S):
+            try:
+                renew_lease(self._api, self.namespace, self._lease)
+            except KubeError as error:
+                log.warning("namespace %s: the lease is not renewed: %s", self.namespace, error)
+
+
+def make(api: KubeApi, run: str) -> LeasedNamespace:
+    """A namespace of our own, in which only pods of the Pod Security Standard "restricted" are let in."""
+    remove_orphans(api, now=api.now())
+    name = api.create_namespace(prefix=PREFIX, labels={RUN_LABEL: run, _LEASED: "true", **_RESTRICTED})
+    place = LeasedNamespace(api, name, run, is_ours=True)
+    try:
+        place.hold()
+        api.wait_for_default_service_account(name)
+    except BaseException:
+        place.leave()
+        raise
+    return place
+
+
+def borrow(api: KubeApi, namespace: str, run: str) -> LeasedNamespace:
+    """A namespace that exists. Raises UsageError if another run works in it, or if it is not there."""
+    held = lease_of(api, namespace, label=RUN_LABEL)
+    if held is not None and _is_orphaned(held.renewed, api.now()):
+        log.info("namespace %s: run %s was killed; what it left is removed", namespace, held.holder)
+        remove_pods(api, namespace, held.holder)
+        delete_lease(api, namespace, held, even_renewed=False)
+    place = LeasedNamespace(api, namespace, run, is_ours=False)
+    try:
+        place.hold()
+    except ApiRefusal as error:
+        if error.code == 404:
+            raise UsageError(f"namespace {namespace}: the cluster has none of that name.") from error
+        if error.code == 409:
+            raise _taken(namespace, lease_of(api, namespace, label=RUN_LABEL)) from error
+        raise
+    return place
+
+
+def _taken(namespace: str, lease: Lease | None) -> UsageError:
+    who = "somebody" if lease is None else f"run {lease.holder}"
+    renewed = "" if lease is None else f" (its lease was renewed at {lease.renewed:%H:%M:%S} UTC)"
+    return UsageError(
+        f"namespace {namespace}: {who} works in it{renewed}.\n"
+        f"Wait until it has ended (for one that was killed: {LASTS_S} s), or name another namespace."
+    )
+
+
+def remove_orphans(api: KubeApi, *, now: datetime) -> tuple[str, ...]:
+    """Remove the namespaces that runs which were killed have left; their names."""
+    orphans = tuple(_orphaned_namespaces(api, now))
+    for name in orphans:
+        log.info("namespace %s is what a run that was killed has left; it is removed", name)
+        remove_namespace(api, name)
+    return orphans
+
+
+def remove_namespace(api: KubeApi, name: str) -> None:
+    """With all that is in it; one that is gone or going is no error."""
+    try:
+        api.delete_namespace(name)
+    except ApiRefusal as error:
+        if error.code not in (404, 409):
+            raise
+
+
+def remove_pods(api: KubeApi, namespace: str, run: str) -> None:
+    """The pods of a run."""
+    for name in _pods_of(api, namespace, run):
+        api.delete_pod(namespace, name, grace_s=0)
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _Pods(msgspec.Struct):
+    items: tuple[_Pod, ...] = ()
+
+
+def _pods_of(api: KubeApi, namespace: str, run: str) -> list[str]:
+    found = msgspec.json.decode(api.list_pods(namespace, label_selector=f"{RUN_LABEL}={run}"), type=_Pods)
+    return [pod.metadata.name for pod in found.items]
+
+
+def _orphaned_namespaces(api: KubeApi, now: datetime) -> Iterator[str]:
+    """Namespaces of runs that were killed; those that others make at this moment may still be without a lease."""
+    found = api.call("list namespaces", "GET", "/api/v1/namespaces", query={"labelSelector": _LEASED})
+    for each in found["items"]:
+        meta = each["metadata"]
+        lease = lease_of(api, meta["name"], label=RUN_LABEL)
+        sign = datetime.fromisoformat(meta["creationTimestamp"]) if lease is None else lease.renewed
+        going = "deletionTimestamp" in meta
+        # The prefix as well: a label can be put on any namespace, and removal is for good.
+        if meta["name"].startswith(PREFIX) and not going and _is_orphaned(sign, now):
+            yield meta["name"]
+
+
+def _is_orphaned(renewed: datetime, now: datetime) -> bool:
+    return now - renewed > timedelta(seconds=LASTS_S)

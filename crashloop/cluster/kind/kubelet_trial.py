@@ -1,0 +1,172 @@
+"""Trying a kubelet configuration: a second kubelet inside a node's container, watched until it exits or is healthy, then ended.
+
+It has a runtime, a cgroup and a folder of its own, for the reason that crashloop.cluster.local.kubelet_trial gives.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from crashloop.cluster.images import SANDBOX_IMAGE
+from crashloop.cluster.kind.config import SHARED
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.plan import Blueprint, NodePlan, mounted
+from crashloop.cluster.kubelet_trials import candidate_event, watch_candidate
+from crashloop.cluster.local.kubelet_config import KubeletSetting, as_yaml, kubelet_config
+from crashloop.cluster.local.layout import NodeLayout
+from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.local.processes import Starter, is_alive, wait_gone
+from crashloop.cluster.local.runtime_config import containerd_toml
+from crashloop.cluster.runner import CommandFailed
+from crashloop.errors import ClusterError
+from crashloop.history.event import Event, Kind
+from crashloop.spec.profile import KubeletProfile
+from crashloop.waiting import wait_until
+
+SCRIPT = Path(__file__).parent / "candidate.sh"
+_KUBECONFIG = "/etc/kubernetes/kubelet.conf"
+"""The node's own: enough to ask who may speak to the kubelet."""
+_CLIENT_CA = "/etc/kubernetes/pki/ca.crt"
+_STARTS_S = 30.0
+_GONE_S = 10.0
+_ASK_EVERY_S = 0.3
+"""Each question starts two processes."""
+
+
+class CandidatePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A second kubelet in a node."""
+
+    index: int
+    container: str
+    folder: str
+    """Where its node sees its configuration."""
+    root: str
+    """Where in the node it and its runtime keep everything."""
+    cgroup: str
+    port: int
+    files: dict[str, str]
+    """Name in the folder -> text."""
+    runtime_socket: str
+    program: str | None
+    """Path on this host of a kubelet that the node does not have; it is put into the folder."""
+    argv: tuple[str, ...]
+
+
+def candidate_plan(
+    blueprint: Blueprint, node: NodePlan, index: int, profile: KubeletProfile, *, kubelet: KubeletProgram
+) -> CandidatePlan:
+    """A kubelet with the candidate's configuration, on other ports than the node's, which does not register. Pure."""
+    brought = None if mounted(kubelet) == node.kubelet else kubelet.path
+    root = Path(f"/run/crashloop/{index}")
+    layout = NodeLayout(root, root, index)
+    folder, cgroup, port = f"{SHARED}/candidates/{index}", f"crashloop-candidate-{index}", 20000 + index
+    setting = KubeletSetting(
+        layout=layout,
+        client_ca=_CLIENT_CA,
+        cgroup_root=f"/{cgroup}",
+        cgroup_version=blueprint.cgroup_version,
+        kubernetes_version=kubelet.version,
+        register=False,
+        port=port,
+        healthz_port=21000 + index,
+    )
+    config = kubelet_config(setting, profile.config)
+    for name in ("tlsCertFile", "tlsPrivateKeyFile"):  # it makes a certificate of its own
+        del config[name]
+    return CandidatePlan(
+        index=index,
+        container=node.container,
+        folder=folder,
+        root=str(root),
+        cgroup=cgroup,
+        port=config["port"],
+        files={
+            "kubelet.yaml": as_yaml(config),
+            "containerd.toml": containerd_toml(
+                layout, sandbox_image=SANDBOX_IMAGE, runc="runc", cni_plugins="/opt/cni/bin"
+            ),
+            "candidate.sh": SCRIPT.read_text(),
+        },
+        runtime_socket=str(layout.runtime_socket),
+        program=brought,
+        argv=(
+            "kubelet" if brought is None else f"{folder}/kubelet",
+            f"--config={folder}/kubelet.yaml",
+            f"--kubeconfig={_KUBECONFIG}",
+            f"--root-dir={layout.kubelet_root}",
+            f"--cert-dir={layout.certificates}",
+            f"--hostname-override=candidate-{index}",
+            "--v=2",
+        ),
+    )
+
+
+def try_candidate(
+    plan: CandidatePlan, *, blueprint: Blueprint, node: NodePlan, docker: Docker, at_most_s: float
+) -> tuple[Event, ...]:
+    """What a kubelet with the candidate's configuration did, as PROCESS_* events; afterwards it is gone."""
+    folder = blueprint.layout.node(node.name) / "candidates" / str(plan.index)
+    folder.mkdir(parents=True)
+    for name, text in plan.files.items():
+        (folder / name).write_text(text)
+    if plan.program is not None:
+        _copy(Path(plan.program), folder / "kubelet")
+    kubeconfig = _kubeconfig(blueprint.layout.kubeconfig, plan.port)
+    script = ("sh", f"{plan.folder}/candidate.sh")
+    argv = (*script, "run", plan.root, plan.cgroup, f"{plan.folder}/containerd.toml", plan.runtime_socket, *plan.argv)
+    log = folder / "kubelet.log"
+
+    def ask(path: str) -> str:
+        words = ("kubectl", "--kubeconfig=/dev/stdin", "get", "--raw", path)
+        try:
+            return docker.execute(plan.container, *words, describe=f"candidate {plan.index}", input=kubeconfig)
+        except CommandFailed:
+            return ""
+
+    def process_id() -> int | None:
+        try:
+            return int(docker.execute(plan.container, *script, "pid", plan.root, describe="candidate's process id"))
+        except (CommandFailed, ValueError):
+            if not is_alive(client):
+                raise ClusterError(f"candidate in node {node.name}: did not start.\n{log.read_text()}") from None
+            return None
+
+    client = Starter(blueprint.layout.root).start(
+        docker.command("exec", plan.container, *argv), node=node.name, log=log
+    )
+    try:
+        pid = wait_until("the candidate's process id", process_id, timeout_s=_STARTS_S)
+        started = candidate_event(node.name, Kind.PROCESS_STARTED, pid=pid, argv=list(plan.argv))
+        return started, *watch_candidate(
+            node.name,
+            client,
+            log,
+            healthy=lambda: ask("/healthz") == "ok",
+            configz=lambda: json.loads(ask("/configz") or "{}").get("kubeletconfig"),
+            at_most_s=at_most_s,
+            every_s=_ASK_EVERY_S,
+        )
+    finally:
+        docker.execute(plan.container, *script, "end", plan.root, plan.cgroup, describe="end of a candidate")
+        wait_gone(client, describe="docker exec of a candidate", timeout_s=_GONE_S)
+        (folder / "kubelet").unlink(missing_ok=True)
+
+
+def _copy(program: Path, to: Path) -> None:
+    try:
+        os.link(program.resolve(), to)
+    except OSError:
+        shutil.copy(program.resolve(), to)
+
+
+def _kubeconfig(admins: Path, port: int) -> str:
+    """The administrator's kubeconfig, for a kubelet that is asked from inside its node."""
+    config: dict[str, Any] = yaml.safe_load(admins.read_text())
+    for entry in config["clusters"]:
+        entry["cluster"] = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
+    return yaml.safe_dump(config)

@@ -1,0 +1,89 @@
+"""A judged stress run as a comparison sees it: what it ran, what was put on which node, and how each promise came out."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from crashloop.comparison.change import Judged
+from crashloop.comparison.side import RunKey, run_key
+from crashloop.report.results import ProfileSummary
+from crashloop.report.standing import Standing
+from crashloop.report.stress.results import StressResults
+from crashloop.slo.types import SloVerdict
+from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.profile import StressProfile
+
+
+class StressRun(NamedTuple):
+    """A stress run with its results and, from its plan, what was put on."""
+
+    results: StressResults
+    profile: StressProfile
+    """As resolved for its host."""
+    kubelets: tuple[KubeletProfile, ...]
+    """Of each node of the profile, in the same order."""
+    cores: int
+    """CPUs of the host, which all nodes share."""
+
+    @property
+    def key(self) -> RunKey:
+        """What was stressed. A node whose profile asks for another release does not count, as in conformance runs."""
+        binaries = sorted({each.kubelet_binary for each in self.kubelets if each.kubelet_binary})
+        versions = [each.kubernetes_version for each in self.kubelets]
+        return run_key(self.results, versions, kubelet_binary=" ".join(binaries) or None)
+
+
+class StressSide(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs that are compared."""
+
+    run: str
+    key: RunKey
+    profile: str
+    """Of the load: a name of manifests/stress."""
+    started: datetime
+
+    def __str__(self) -> str:
+        return f"{self.run or 'unnamed run'} ({self.key}, load {self.profile})"
+
+
+def stress_side(run: StressRun) -> StressSide:
+    """What the run was."""
+    results = run.results
+    return StressSide(run=results.run, key=run.key, profile=results.profile, started=results.started)
+
+
+def verdicts_of(run: StressRun) -> dict[str, SloVerdict]:
+    """The verdicts by the id of their row."""
+    return {each.slo: each for each in run.results.verdicts}
+
+
+def judged_slo(verdict: SloVerdict) -> Judged:
+    """A verdict as comparisons of any kind see it; its sentence is its finding."""
+    return Judged(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
+
+
+def kubelet_profiles(run: StressRun) -> dict[str, ProfileSummary]:
+    """The kubelet profile of each node, by the node's name in the load profile."""
+    curves = {node.profile: node.curve for node in run.results.nodes}
+    return {
+        node.name: ProfileSummary(
+            name=kubelet.name,
+            config=kubelet.config,
+            curve=curves.get(kubelet.name, ""),
+            kubernetes_version=kubelet.kubernetes_version,
+            kubelet_binary=kubelet.kubelet_binary,
+        )
+        for node, kubelet in zip(run.profile.nodes, run.kubelets, strict=True)
+    }
+
+
+def is_same_load(before: StressRun, after: StressRun) -> bool:
+    """Whether both profiles put the same load on, for the same time and in the same order; the kubelets may differ."""
+    old, new = (_load(each.profile) for each in (before, after))
+    return old == new
+
+
+def _load(profile: StressProfile) -> Sequence[object]:
+    return profile.loads, tuple(profile.each_stage()), profile.disturbances, profile.max_pods, profile.workers

@@ -1,0 +1,180 @@
+"""A look at a cluster from its beginning to what is made of it."""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from crashloop import __version__
+from crashloop.cluster.existing.connection import connect, require
+from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
+from crashloop.cluster.existing.survey import PROXY_RISK
+from crashloop.cluster.provider import Progress
+from crashloop.errors import UsageError
+from crashloop.inference.judging import NodeFinding, judge_node, unjudged
+from crashloop.inference.loops import CrashLoop
+from crashloop.inference.observation import Observation, Unheard, observation
+from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.kube.kubelet import ConfigzRefused, Kubelets
+from crashloop.observe.nodes import (
+    EVERY_OTHER,
+    NOT_KNOWN,
+    Configured,
+    is_modelled,
+    is_ready,
+    kubelet_version,
+    lost_counters,
+    read_configuration,
+    read_configurations,
+    told_configuration,
+)
+from crashloop.observe.watch import LoopWatch
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+
+TOO_OLD = "its release is older than what the model knows"
+NOT_SEEN_AGAIN = "whether it was booted or not Ready meanwhile could not be asked at the end"
+TRIED = 3
+"""Kubelets that are asked for their configuration before it is said that none tells it."""
+
+log = logging.getLogger(__name__)
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look at."""
+
+    kubeconfig: str
+    context: str | None = None
+    namespace: str | None = None
+    for_s: float
+    read_configz: bool = False
+    expected: dict[str, KubeletProfile] = {}
+    """Profiles by node; EVERY_OTHER for all that are not named."""
+
+
+def look(request: Request, progress: Progress) -> Observation:
+    """Look at a cluster for a while. Raises UsageError and PrerequisiteError for what stands in the way of it.
+
+    What happens to the connection later does not undo what was seen before.
+    """
+    api, version = connect(request.kubeconfig, request.context)
+    try:
+        subject = f"kubeconfig {request.kubeconfig}: its user may not do what `crashloop observe` needs."
+        remedy = f"Apply {OBSERVE_MANIFEST} as somebody who may."
+        require(api, OBSERVE, request.namespace, subject=subject, remedy=remedy)
+        before = _by_name(api)
+        _require_sense(request.expected, before)
+        kubelets = Kubelets(api) if request.read_configz else None
+        if kubelets is not None:
+            _require_configz(kubelets, before)
+        watch = LoopWatch(api, request.namespace)
+        started = datetime.now(UTC)
+        with progress.step(f"watching the pods of {request.namespace or 'all namespaces'}"):
+            watch.start()
+            watch.wait(request.for_s)
+        broken = watch.broken_since()
+        watch.stop()
+        finished, loops = datetime.now(UTC), watch.by_node()
+        after = _seen_again(api)
+        findings = _findings(request, before, after, loops, kubelets if after is not None else None)
+    finally:
+        api.close()
+    return observation(
+        findings,
+        (loop for of_node in loops.values() for loop in of_node),
+        crashloop_version=__version__,
+        started=started,
+        finished=finished,
+        kubernetes_version=str(KubernetesVersion.parse(version)),
+        namespace=request.namespace,
+        left_out=watch.left_out,
+        gaps=watch.gaps,
+        unheard=None if broken is None else Unheard(since=datetime.fromtimestamp(broken[0] / 1e9, UTC), why=broken[1]),
+    )
+
+
+def _seen_again(api: KubeApi) -> dict[str, Json] | None:
+    """The nodes at the end; None if they cannot be read any more."""
+    try:
+        return _by_name(api)
+    except KubeError as error:
+        log.warning("%s", error)
+        return None
+
+
+def _findings(
+    request: Request,
+    before: Mapping[str, Json],
+    after: Mapping[str, Json] | None,
+    loops: dict[str, tuple[CrashLoop, ...]],
+    kubelets: Kubelets | None,
+) -> list[NodeFinding]:
+    """One for each node with crash loops, and for each that is expected to follow a curve and has none.
+
+    `after` is None if the nodes could not be read at the end, `kubelets` if they are not to be asked.
+    """
+    known = {**before, **(after or {})}
+    expected = (name for name in request.expected if name not in loops and name != EVERY_OTHER)
+    present = {name: known[name] for name in (*loops, *expected) if name in known}
+    modelled = {name: node for name, node in present.items() if is_modelled(kubelet_version(node))}
+    configured = _configured(request, modelled, kubelets)
+    judged = [
+        judge_node(
+            name,
+            loops.get(name, ()),
+            kubelet_version(node),
+            configured=configured.get(name, NOT_KNOWN).curve,
+            configured_by=configured.get(name, NOT_KNOWN).by,
+            disturbed=NOT_SEEN_AGAIN if after is None else lost_counters(before.get(name), after.get(name)),
+        )
+        for name, node in modelled.items()
+    ]
+    beyond = [
+        unjudged(name, loops.get(name, ()), kubelet_version=str(kubelet_version(node)), note=TOO_OLD)
+        for name, node in present.items()
+        if name not in modelled
+    ]
+    return judged + beyond
+
+
+def _configured(request: Request, nodes: Mapping[str, Json], kubelets: Kubelets | None) -> dict[str, Configured]:
+    told = {name: told_configuration(name, kubelet_version(node), request.expected) for name, node in nodes.items()}
+    known = {name: each for name, each in told.items() if each is not None}
+    if kubelets is None:
+        return known
+    return known | read_configurations(kubelets, (node for name, node in nodes.items() if name not in known))
+
+
+def _require_configz(kubelets: Kubelets, nodes: Mapping[str, Json]) -> None:
+    """Try a few nodes before the time is spent. Raises UsageError with both ways and what each asks for if none answers."""
+    refused = None
+    for node in sorted(nodes.values(), key=lambda node: not is_ready(node))[:TRIED]:
+        try:
+            read_configuration(kubelets, node)
+        except ConfigzRefused as error:
+            refused = refused or error
+        else:
+            return
+    if refused is not None:
+        raise UsageError(f"--read-configz: {refused}\n{PROXY_RISK}") from refused
+
+
+def _by_name(api: KubeApi) -> dict[str, Json]:
+    return {node["metadata"]["name"]: node for node in api.nodes()}
+
+
+def _require_sense(expected: Mapping[str, KubeletProfile], nodes: Mapping[str, Json]) -> None:
+    """Raise UsageError for an expectation of a node that is not there, or that its kubelet would not start with."""
+    for name in expected:
+        if name not in nodes and name != EVERY_OTHER:
+            raise UsageError(
+                f"--expect {name}=...: the cluster has no node {name!r}; its nodes: {', '.join(sorted(nodes))}."
+            )
+    for name, node in nodes.items():
+        version = kubelet_version(node)
+        told = told_configuration(name, version, expected) if is_modelled(version) else None
+        if told is not None and told.curve is None:
+            profile = expected.get(name) or expected[EVERY_OTHER]
+            raise UsageError(f"--expect {name}={profile.name}: kubelet v{version} does not start with that profile.")

@@ -1,1 +1,0 @@
-"""I/O: looking at a cluster without touching it."""

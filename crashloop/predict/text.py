@@ -1,0 +1,158 @@
+"""Predictions as rows and sentences for people."""
+
+from collections.abc import Iterable, Iterator
+
+from crashloop.predict.costs import Costs
+from crashloop.predict.kep import Claim
+from crashloop.predict.load import Limit, LoadPrediction, Window
+from crashloop.predict.steps import Predictions
+
+AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
+AT_CEILING = 0.95
+"""From this share of what the CPU gives on, restarts in a window are taken to be held down by it."""
+
+
+def claim_rows(claims: Iterable[Claim]) -> Iterator[tuple[str, ...]]:
+    """KEP, number, what it says, what comes of its own assumptions, what a node gives, unit, contradiction."""
+    for each in claims:
+        measured = UNKNOWN if each.measured is None else figure(each.measured)
+        numbers = figure(each.said), figure(each.computed), measured
+        yield each.kep, each.sentence, *numbers, each.unit, each.contradiction or "none"
+
+
+def claim_sentences(costs: Costs) -> Iterator[str]:
+    """What the columns of the KEPs' numbers are."""
+    yield "computed: the same number by the KEP's own assumptions."
+    yield (
+        f"measured: what comes of it on a node of {figure(costs.cores)} cores at measured costs, where delays are late, the free "
+        "restart counts, CPU is the limit and client rate limits merge requests; a pod is alone on its node, a full node has 110."
+    )
+    yield costs_in_words(costs)
+
+
+def rate_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
+    """Restarts and lateness: one row a number of pods, and one with the default curve."""
+    for name, each in _named(found):
+        at_most, roughly = _bounds(each.is_bound)
+        rates = (
+            f"{at_most}{figure(each.restarts_per_s)}",
+            f"{figure(each.at_least_per_s)} to {figure(each.at_most_per_s)}",
+        )
+        yield name, *rates, each.limit.value, *_lateness(each.lateness_p50_s, each.lateness_p99_s, roughly)
+
+
+def cost_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
+    """What that costs: the same rows."""
+    for name, each in _named(found):
+        numbers = (
+            each.api_requests_per_s,
+            each.etcd_writes_per_s,
+            each.kubelet_cores,
+            each.runtime_cores,
+            each.apiserver_cores,
+            each.etcd_cores,
+        )
+        at_most, _ = _bounds(each.is_bound)
+        yield name, *(f"{at_most}{figure(number)}" for number in numbers)
+
+
+def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
+    """Stretches after the start of all pods at once."""
+    asked = found.predictions[-1]
+    for each in asked.first:
+        at_most, roughly = _bounds(_is_at_ceiling(asked, each))
+        rates = f"{at_most}{figure(each.restarts_per_s)}", f"{at_most}{figure(each.api_requests_per_s)}"
+        yield (
+            f"{each.from_s:g} to {each.to_s:g} s",
+            *rates,
+            *_lateness(each.lateness_p50_s, each.lateness_p99_s, roughly),
+        )
+
+
+def sentences(found: Predictions) -> Iterator[str]:
+    """What the numbers rest on, where the knee is, and what is beyond official thresholds."""
+    asked, costs = found.predictions[-1], found.costs
+    curve = asked.load.curve
+    where = f"{counted(asked.load.nodes, 'node')} of {counted(asked.load.cores, 'core')}"
+    yield (
+        f"A prediction for {where}, curve {curve.initial_s:g} s to {curve.maximum_s:g} s: restarts at the maximum of the curve "
+        "with the kubelet's mean jitter, times the cost of one. Lateness (exit to create, minus the delay that was due), and "
+        "what comes after the start of all, is simulated."
+    )
+    yield f"Knee: {_knee(asked)}"
+    if any(each.is_bound for each in (*found.predictions, found.today)) or any(
+        _is_at_ceiling(asked, each) for each in asked.first
+    ):
+        yield (
+            "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
+            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait "
+            "comes after the create."
+        )
+    if asked.merges_statuses:
+        qps = asked.load.kube_api_qps + asked.load.event_record_qps
+        yield (
+            f"Each kubelet sends at most {figure(qps)} requests/s (kubeAPIQPS and eventRecordQPS): it merges statuses, delays "
+            "or drops events, and restarts containers all the same."
+        )
+    yield costs_in_words(costs)
+    if costs.saturated:
+        yield (
+            "These costs were measured while the CPU was the limit, so what a restart takes on a free CPU is not known: half a "
+            "relist and its CPU time are reckoned with."
+        )
+    yield from asked.notes
+
+
+def costs_in_words(costs: Costs) -> str:
+    """What one restart costs, and how that was measured."""
+    return (
+        f"Costs of one restart: {figure(costs.api_requests)} API requests ({figure(costs.api_writes)} of them writes), "
+        f"{1000 * costs.kubelet_cpu_s:.0f} ms of kubelet CPU, {1000 * costs.runtime_cpu_s:.0f} ms of the runtime's, "
+        f"{1000 * costs.apiserver_cpu_s:.0f} ms of the API server's, {1000 * costs.etcd_cpu_s:.0f} ms of etcd's. "
+        f"{_sustained(costs)}Measured over {costs.restarts:,} restarts: {costs.source}."
+    )
+
+
+def _sustained(costs: Costs) -> str:
+    if costs.sustained_per_s is None:
+        return ""
+    return f"Sustained at the most, with the CPU busy: {figure(costs.sustained_per_s)} restarts/s. "
+
+
+def figure(value: float) -> str:
+    """Three digits, thousands with commas."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def counted(number: float, noun: str) -> str:
+    """`1 node`, `5,000 nodes`, `2.5 cores`."""
+    return f"{number:,g} {noun}{'' if number == 1 else 's'}"
+
+
+def _named(found: Predictions) -> Iterator[tuple[str, LoadPrediction]]:
+    for each in found.predictions:
+        yield str(each.load.pods), each
+    yield f"{found.today.load.pods}, default", found.today
+
+
+def _bounds(is_bound: bool) -> tuple[str, str]:
+    return (AT_MOST, ROUGHLY) if is_bound else ("", "")
+
+
+def _is_at_ceiling(asked: LoadPrediction, window: Window) -> bool:
+    """Whether restarts came as fast as the CPU gives them, be it in a rush."""
+    return asked.is_bound or window.restarts_per_s >= AT_CEILING * asked.ceiling_per_s
+
+
+def _lateness(p50_s: float | None, p99_s: float | None, roughly: str) -> tuple[str, str]:
+    p50, p99 = (UNKNOWN if each is None else f"{roughly}{figure(each)}" for each in (p50_s, p99_s))
+    return p50, p99
+
+
+def _knee(asked: LoadPrediction) -> str:
+    if asked.limit is Limit.CURVE:
+        return f"not reached. From {asked.knee_pods:,.0f} pods per node on the {Limit.NODE_CPU.value} is the limit."
+    return (
+        f"from {asked.knee_pods:,.0f} pods per node on the {asked.limit.value} is the limit; the curve would allow "
+        f"{figure(asked.curve_per_s)} restarts/s, of which {figure(asked.restarts_per_s)} come."
+    )

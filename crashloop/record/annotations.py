@@ -1,0 +1,65 @@
+"""The annotated mode: an annotation is patched every second, so that the kubelet looks at the pod."""
+
+import time
+from typing import Any
+
+from crashloop.history.event import Event, Kind
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.record.channels.events import now_ns, recorder_event
+from crashloop.spec.scenario import InterventionKind
+
+EVERY_S = 1.0
+ANNOTATION = "crashloop.dev/poke"
+
+
+def annotation(value: str) -> dict[str, Any]:
+    """The patch that does nothing but make the kubelet look."""
+    return {"metadata": {"annotations": {ANNOTATION: value}}}
+
+
+class Annotations:
+    """The pokes of one scenario. `due` is asked by one thread, `poke` done by one at a time."""
+
+    def __init__(self) -> None:
+        self._next_s = time.monotonic()
+        self._count = 0
+        self._last_ns: int | None = None
+        self._longest_ns = 0
+
+    def due(self) -> bool:
+        """Whether it is time; if so, the next is due a second after this one was, or from now on if that has passed."""
+        now_s = time.monotonic()
+        if now_s < self._next_s:
+            return False
+        self._next_s = max(self._next_s + EVERY_S, now_s)
+        return True
+
+    def poke(self, api: KubeApi, namespace: str, pod: str) -> Event | None:
+        """Patch the annotation. The event if it is the first poke or a failure: the others are only counted."""
+        began_ns = now_ns()
+        try:
+            api.patch_pod(namespace, pod, annotation(str(began_ns)))
+        except KubeError as error:
+            return _event(began_ns, str(error))
+        self._count += 1
+        first, before_ns, self._last_ns = self._last_ns is None, self._last_ns or began_ns, began_ns
+        self._longest_ns = max(self._longest_ns, began_ns - before_ns)
+        return _event(began_ns, "ok") if first else None
+
+    def last(self) -> list[Event]:
+        """The last poke, with what was counted; nothing if there was none."""
+        if self._last_ns is None:
+            return []
+        return [_event(self._last_ns, "ok", count=self._count, longest_ns=self._longest_ns)]
+
+
+def _event(began_ns: int, outcome: str, **more: int) -> Event:
+    data: dict[str, Any] = {
+        "action": InterventionKind.ANNOTATE.value,
+        "arguments": {},
+        "outcome": outcome,
+        "index": None,
+        "ended_ns": now_ns(),
+    }
+    return recorder_event(Kind.INTERVENTION, began_ns, data | more)

@@ -1,0 +1,1 @@
+"""Evidence channels: each turns one source of facts into events of a history."""

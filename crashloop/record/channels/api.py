@@ -1,0 +1,90 @@
+"""The API channel: pod statuses as the watch delivers them."""
+
+import threading
+
+import msgspec
+
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.watch import Changed, Listed, PodObject, PodWatch, WatchGap
+from crashloop.record.channels.events import gap, now_ns
+from crashloop.record.event_router import EventRouter
+
+
+def api_event(kind: Kind, pod_uid: str, received_ns: int, **data: object) -> Event:
+    """A statement of the API about a pod, stamped with our clock."""
+    return Event(
+        seq=0,
+        t_ns=received_ns,
+        received_ns=received_ns,
+        channel=Channel.API,
+        kind=kind,
+        pod_uid=pod_uid,
+        data=data,
+    )
+
+
+class ApiChannel:
+    """Follows all pods of the run's namespace in a thread of its own, from `start` to `stop`."""
+
+    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str, session: EventRouter) -> None:
+        self._watch = PodWatch(api, namespace, label_selector=label_selector)
+        self._session = session
+        self._present: dict[str, str] = {}
+        self._thread = threading.Thread(target=self._follow, name="api", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._watch.stop()
+        self._thread.join(timeout=2.0)
+
+    def broken_since(self) -> tuple[int, str] | None:
+        """Since when the API server is not heard, and why; None while it is."""
+        return self._watch.broken_since()
+
+    def _follow(self) -> None:
+        for item in self._watch.items():
+            if isinstance(item, WatchGap):
+                self._session.everyone(
+                    gap(Channel.API, from_ns=item.from_ns, to_ns=item.to_ns, reason=item.reason, lost=item.lost)
+                )
+            elif isinstance(item, Listed):
+                self._take_list(item)
+            else:
+                self._take_change(item)
+
+    def _take_list(self, listed: Listed) -> None:
+        uids = {pod.metadata.uid for pod in listed.pods}
+        for uid in self._present.keys() - uids:
+            self._gone(uid, None, listed.received_ns)
+        for pod in listed.pods:
+            self._take_pod(pod, listed.received_ns)
+
+    def _take_change(self, change: Changed) -> None:
+        self._take_pod(change.pod, change.received_ns)
+        if change.type == "DELETED":
+            self._gone(change.pod.metadata.uid, change.pod.metadata.resource_version, change.received_ns)
+
+    def _take_pod(self, pod: PodObject, received_ns: int) -> None:
+        self._present[pod.metadata.uid] = pod.metadata.name
+        take_pod(self._session, pod, received_ns)
+
+    def _gone(self, uid: str, resource_version: str | None, received_ns: int) -> None:
+        pod = self._present.pop(uid)
+        self._session.pod(pod, api_event(Kind.DELETED, uid, received_ns, resource_version=resource_version))
+
+
+def take_pod(session: EventRouter, pod: PodObject, received_ns: int) -> None:
+    """Record what a pod object says of its status."""
+    about, version = pod.metadata, pod.metadata.resource_version
+    session.met(pod)
+    if (watched := session.find(about.name)) is not None:
+        event = api_event(Kind.STATUS, about.uid, received_ns, resource_version=version, status=pod.status)
+        watched.take_status(event, about.uid, pod.status, version)
+
+
+def take_answer(session: EventRouter, answer: Json) -> None:
+    """Record the status in a pod that the API server has answered with."""
+    take_pod(session, msgspec.json.decode(msgspec.json.encode(answer), type=PodObject), now_ns())

@@ -1,0 +1,125 @@
+"""All evidence channels of a cluster, started and stopped together."""
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from crashloop.cluster.provider import Capability, ClusterInfo, Node
+from crashloop.history.event import Channel, Event
+from crashloop.kube.client import KubeApi
+from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
+from crashloop.record.channels.api import ApiChannel
+from crashloop.record.channels.events import gap, now_ns
+from crashloop.record.channels.heartbeat import NodeHeartbeat
+from crashloop.record.channels.host import HostChannel
+from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess
+from crashloop.record.channels.runtime import RuntimeChannel
+from crashloop.record.event_router import EventRouter
+
+RUNTIME_ANSWERS_S = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class ClusterChannels:
+    """Channels that a cluster cannot offer are absent; what that means for a verdict is for the checkers."""
+
+    def __init__(
+        self,
+        api: KubeApi,
+        namespace: str,
+        run: str,
+        session: EventRouter,
+        on_kubelet_restart: Callable[[str, KubeletProcess], None],
+    ) -> None:
+        self.session = session
+        self._kube = api
+        self._run = run
+        self._namespace = namespace
+        self._host = HostChannel(session)
+        self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
+        self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
+        self._runtimes: dict[str, RuntimeChannel] = {}
+        self._heartbeats: dict[str, NodeHeartbeat] = {}
+
+    def start(self) -> None:
+        self._host.start()
+        self._api.start()
+        self._kubelet_log.start()
+
+    def add_nodes(self, cluster: ClusterInfo) -> None:
+        """Follow the nodes that are new in a cluster. Raises ClusterError if one elsewhere has no heartbeat."""
+        for node in cluster.nodes:
+            if Capability.RUNTIME_EVENTS in cluster.capabilities and node.name not in self._runtimes:
+                self._follow_runtime(node)
+            if Capability.KUBELET_LOG in cluster.capabilities and not self._kubelet_log.follows(node.name):
+                self._follow_kubelet_log(node)
+        if Capability.NODES_ON_HOST not in cluster.capabilities:
+            self._hear([node.name for node in cluster.nodes if node.name not in self._heartbeats], cluster.image)
+
+    def remove_nodes(self, names: Iterable[str]) -> None:
+        """Let go of nodes that are about to be taken down."""
+        for name in names:
+            if (runtime := self._runtimes.pop(name, None)) is not None:
+                runtime.stop()
+            if (heartbeat := self._heartbeats.pop(name, None)) is not None:
+                heartbeat.stop()
+            self._kubelet_log.remove(name)
+
+    def process(self, node: str) -> KubeletProcess | None:
+        """The node's kubelet, by its log."""
+        return self._kubelet_log.process(node)
+
+    def readings(self, node: str) -> list[Event]:
+        """The clocks of a node elsewhere, as they were last heard."""
+        heartbeat = self._heartbeats.get(node)
+        return heartbeat.reading() if heartbeat else []
+
+    def interruptions(self, node: str) -> list[Event]:
+        """A gap up to now for every channel that is not heard at this moment and matters to a scenario on the node."""
+        runtime = self._runtimes.get(node)
+        broken = {
+            Channel.RUNTIME: runtime.broken_since() if runtime else None,
+            Channel.API: self._api.broken_since(),
+            Channel.KUBELET: self._kubelet_log.broken_since(node),
+        }
+        return [
+            gap(channel, from_ns=since[0], to_ns=now_ns(), reason=since[1], node=node)
+            for channel, since in broken.items()
+            if since is not None
+        ]
+
+    def stop(self) -> None:
+        for runtime in self._runtimes.values():
+            runtime.stop()
+        for heartbeat in self._heartbeats.values():
+            heartbeat.stop()
+        self._kubelet_log.stop()
+        self._api.stop()
+        self._host.stop()
+
+    def _follow_runtime(self, node: Node) -> None:
+        if node.runtime_socket is None:
+            log.warning("node %s: the cluster promises runtime events, but names no socket of its runtime", node.name)
+            return
+        channel = RuntimeChannel(node.name, node.runtime_socket, self._namespace, self.session)
+        self._runtimes[node.name] = channel
+        if not channel.start(within_s=RUNTIME_ANSWERS_S):
+            log.warning("node %s: its runtime has not answered within %g s", node.name, RUNTIME_ANSWERS_S)
+
+    def _hear(self, nodes: list[str], image: str) -> None:
+        started = {
+            name: NodeHeartbeat(self._kube, self._namespace, name, image=image, run=self._run, sink=self.session)
+            for name in nodes
+        }
+        self._heartbeats |= started
+        for heartbeat in started.values():
+            heartbeat.start()
+        for heartbeat in started.values():
+            heartbeat.wait_until_it_beats()
+
+    def _follow_kubelet_log(self, node: Node) -> None:
+        if node.kubelet_log is None:
+            log.warning("node %s: the cluster promises the kubelet's log, but names no file", node.name)
+            return
+        self._kubelet_log.add(node.name, Path(node.kubelet_log))

@@ -1,0 +1,174 @@
+"""containerd's gRPC interface, reduced to what is needed to see containers come and go.
+
+Source: github.com/containerd/containerd/api v1.11.1, services/events/v1 and services/containers/v1.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import grpc
+import msgspec
+
+from crashloop.errors import ObservationError
+from crashloop.record.channels.containerd import api_pb2
+
+CONNECT_S = 0.5
+"""Short, since an attempt that began before the runtime listened does not notice when it does."""
+ANSWER_S = 5.0
+
+_NAMESPACE = "k8s.io"
+"""containerd's namespace for everything that comes through CRI."""
+
+
+_OPTIONS = (("grpc.default_authority", "localhost"), ("grpc.use_local_subchannel_pool", 1))
+"""A pool of its own: each connection is a fresh attempt, not held up by the back-off of an earlier one."""
+
+
+class Topic(StrEnum):
+    """Topics of events that are read."""
+
+    CREATE = "/containers/create"
+    DELETE = "/containers/delete"
+    START = "/tasks/start"
+    EXIT = "/tasks/exit"
+    OOM = "/tasks/oom"
+
+
+class RuntimeEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of the runtime. `published_ns` is its own stamp, UTC."""
+
+    topic: Topic
+    container_id: str
+    published_ns: int
+    image: str = ""
+    """CREATE."""
+    pid: int = 0
+    """START, EXIT."""
+    exec_id: str = ""
+    """EXIT: equal to `container_id` for the container's own process."""
+    exit_code: int = 0
+    """EXIT."""
+    exited_ns: int = 0
+    """EXIT: when the process ended."""
+
+
+class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runtime remembers of a container."""
+
+    container_id: str
+    image: str
+    created_ns: int
+    labels: dict[str, str]
+
+
+class StreamLost(ObservationError):
+    """The runtime does not answer, or the connection broke."""
+
+
+class Containerd:
+    """A connection to one containerd. Every method raises StreamLost."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+        self._channel = grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS)
+        self._subscription: Any = None
+        self._subscribe = self._channel.unary_stream(
+            "/containerd.services.events.v1.Events/Subscribe",
+            request_serializer=api_pb2.SubscribeRequest.SerializeToString,
+            response_deserializer=api_pb2.Envelope.FromString,
+        )
+        self._get = self._channel.unary_unary(
+            "/containerd.services.containers.v1.Containers/Get",
+            request_serializer=api_pb2.GetContainerRequest.SerializeToString,
+            response_deserializer=api_pb2.GetContainerResponse.FromString,
+        )
+        self._list = self._channel.unary_unary(
+            "/containerd.services.containers.v1.Containers/List",
+            request_serializer=api_pb2.ListContainersRequest.SerializeToString,
+            response_deserializer=api_pb2.ListContainersResponse.FromString,
+        )
+
+    def subscribe(self) -> Iterator[RuntimeEvent]:
+        """Subscribe at once; the events that come from then on, without an end."""
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=CONNECT_S)
+            filters = [f'namespace=={_NAMESPACE},topic=="{topic}"' for topic in Topic]
+            self._subscription = self._subscribe(api_pb2.SubscribeRequest(filters=filters))
+        except (grpc.RpcError, grpc.FutureTimeoutError) as error:
+            raise self._lost(error) from error
+        return self._events()
+
+    def _events(self) -> Iterator[RuntimeEvent]:
+        try:
+            for envelope in self._subscription:
+                yield _read(envelope)
+        except grpc.RpcError as error:
+            raise self._lost(error) from error
+
+    def container(self, container_id: str) -> ContainerRecord | None:
+        """What the runtime knows of a container; None if it is gone."""
+        try:
+            found = self._ask(self._get, api_pb2.GetContainerRequest(id=container_id))
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.NOT_FOUND:
+                return None
+            raise self._lost(error) from error
+        return _record(found.container)
+
+    def containers(self) -> list[ContainerRecord]:
+        """All containers there are."""
+        try:
+            found = self._ask(self._list, api_pb2.ListContainersRequest())
+        except grpc.RpcError as error:
+            raise self._lost(error) from error
+        return [_record(each) for each in found.containers]
+
+    def close(self) -> None:
+        """End `subscribe`, from any thread, and disconnect."""
+        if self._subscription is not None:
+            self._subscription.cancel()
+        self._channel.close()
+
+    def _ask(self, method: Callable[..., Any], request: Any) -> Any:
+        return method(request, timeout=ANSWER_S, metadata=(("containerd-namespace", _NAMESPACE),))
+
+    def _lost(self, error: Exception) -> StreamLost:
+        why = error.details() if isinstance(error, grpc.Call) else f"no connection within {CONNECT_S:g} s"
+        return StreamLost(f"containerd at {self._socket}: {why}.")
+
+
+def _read(envelope: api_pb2.Envelope) -> RuntimeEvent:
+    topic, raw = Topic(envelope.topic), envelope.event.value
+    published_ns = envelope.timestamp.ToNanoseconds()
+    if topic is Topic.CREATE:
+        created = api_pb2.ContainerCreate.FromString(raw)
+        return RuntimeEvent(topic=topic, container_id=created.id, published_ns=published_ns, image=created.image)
+    if topic is Topic.DELETE:
+        deleted = api_pb2.ContainerDelete.FromString(raw)
+        return RuntimeEvent(topic=topic, container_id=deleted.id, published_ns=published_ns)
+    if topic is Topic.START:
+        started = api_pb2.TaskStart.FromString(raw)
+        return RuntimeEvent(topic=topic, container_id=started.container_id, published_ns=published_ns, pid=started.pid)
+    if topic is Topic.OOM:
+        killed = api_pb2.TaskOOM.FromString(raw)
+        return RuntimeEvent(topic=topic, container_id=killed.container_id, published_ns=published_ns)
+    ended = api_pb2.TaskExit.FromString(raw)
+    return RuntimeEvent(
+        topic=topic,
+        container_id=ended.container_id,
+        published_ns=published_ns,
+        pid=ended.pid,
+        exec_id=ended.id,
+        exit_code=ended.exit_status,
+        exited_ns=ended.exited_at.ToNanoseconds(),
+    )
+
+
+def _record(container: api_pb2.Container) -> ContainerRecord:
+    return ContainerRecord(
+        container_id=container.id,
+        image=container.image,
+        created_ns=container.created_at.ToNanoseconds(),
+        labels=dict(container.labels),
+    )

@@ -1,0 +1,52 @@
+"""The journal channel: what the containers of a pod wrote about themselves, read back through the pod's logs."""
+
+from crashloop.history.event import Channel, Event
+from crashloop.history.journal import Journal, journal_events, read_journal
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.record.channels.events import gap, now_ns
+from crashloop.record.scenario_recording import ScenarioRecording
+from crashloop.waiting import WaitTimeout, wait_until
+
+COMPLETE_WITHIN_S = 5.0
+"""A container that was started just now prints its journal within this time, and a runtime that was restarted answers."""
+
+
+def read_journals(api: KubeApi, namespace: str, watched: ScenarioRecording) -> list[Event]:
+    """The journals of all containers that have started in the pod there is now. What cannot be read becomes a gap."""
+    return [
+        event
+        for container in watched.scenario.pod.containers
+        if watched.starts(container.name) > 0
+        for event in _journal_of(api, namespace, watched, container.name)
+    ]
+
+
+def _journal_of(api: KubeApi, namespace: str, watched: ScenarioRecording, container: str) -> list[Event]:
+    newest, missing = Journal(), "its log was not read"
+    expected = watched.starts(container)
+
+    def tells_all() -> bool:
+        nonlocal newest, missing
+        try:
+            newest = read_journal(api.read_log(namespace, watched.name, container))
+        except KubeError as error:
+            missing = str(error)
+            return False
+        missing = f"its journal tells of {newest.starts} starts; {expected} were seen"
+        return newest.starts >= expected
+
+    gaps = []
+    try:
+        wait_until(f"the journal of {container}", tells_all, timeout_s=COMPLETE_WITHIN_S, every_s=0.2)
+    except WaitTimeout:
+        reason = f"container {container}: {missing}"
+        gaps = [gap(Channel.JOURNAL, from_ns=0, to_ns=now_ns(), reason=reason, node=watched.node.name)]
+    events = journal_events(
+        newest,
+        pod_uid=watched.pod_uids[-1],
+        container=container,
+        node=watched.node.name,
+        received_ns=now_ns(),
+    )
+    return [*events, *gaps]

@@ -1,0 +1,113 @@
+"""The runtime channel: containerd's event stream of one node, as events of the pods' histories.
+
+Theory of operation. Subscribe, then list what exists, then follow. When the stream is lost (a restarted runtime),
+connect again at once: what happened meanwhile is lost, which every scenario on the node is told (`gap`); containers
+that came into being in that time are found by listing. Nothing is guessed about their starts and exits.
+"""
+
+import logging
+import threading
+
+from crashloop.history.event import Channel
+from crashloop.record.channels.containerd.attribution import Attribution, created_event, event_of
+from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord, RuntimeEvent, StreamLost, Topic
+from crashloop.record.channels.events import Sink, gap, now_ns
+
+RECONNECT_S = 0.2
+
+log = logging.getLogger(__name__)
+
+
+class RuntimeChannel:
+    """Follows one node's runtime in a thread of its own, from `start` to `stop`."""
+
+    def __init__(self, node: str, socket: str, namespace: str, sink: Sink) -> None:
+        self.node = node
+        self._socket = socket
+        self._namespace = namespace
+        self._sink = sink
+        self._attribution = Attribution()
+        self._runtime: Containerd | None = None
+        self._connected = threading.Event()
+        self._stopped = threading.Event()
+        self._complete_ns = now_ns()
+        self._lost: str | None = None
+        self._thread = threading.Thread(target=self._follow, name=f"runtime-{node}", daemon=True)
+
+    def start(self, *, within_s: float) -> bool:
+        """Begin to follow; whether the runtime answered within that time. If not, it is tried further."""
+        self._thread.start()
+        return self._connected.wait(within_s)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if (runtime := self._runtime) is not None:
+            runtime.close()
+        self._thread.join(timeout=2.0)
+        for container_id, why in self._attribution.unattributed.items():
+            log.info("runtime of node %s: container %s could not be attributed: %s", self.node, container_id, why)
+
+    def broken_since(self) -> tuple[int, str] | None:
+        """Since when nothing is heard of the runtime, and why; None while it is."""
+        return None if self._lost is None else (self._complete_ns, self._lost)
+
+    def _follow(self) -> None:
+        while not self._stopped.is_set():
+            self._runtime = Containerd(self._socket)
+            try:
+                self._stream(self._runtime)
+            except StreamLost as error:
+                if not self._stopped.is_set() and self._lost is None:
+                    log.warning("runtime of node %s: the event stream is lost (%s)", self.node, error)
+                    self._lost = str(error)
+            finally:
+                self._runtime.close()
+            self._stopped.wait(RECONNECT_S)
+
+    def _stream(self, runtime: Containerd) -> None:
+        events = runtime.subscribe()
+        existing = runtime.containers()
+        if self._lost is not None:
+            since_ns, reason, self._lost = self._complete_ns, self._lost, None
+            self._sink.node(
+                self.node, gap(Channel.RUNTIME, from_ns=since_ns, to_ns=now_ns(), reason=reason, node=self.node)
+            )
+        for record in sorted(existing, key=lambda record: record.created_ns):
+            if not self._attribution.knows(record.container_id):
+                self._take_listed(record)
+        self._complete_ns = now_ns()
+        self._connected.set()
+        for event in events:
+            self._complete_ns = now_ns()
+            self._take(runtime, event)
+
+    def _take(self, runtime: Containerd, event: RuntimeEvent) -> None:
+        container_id = event.container_id
+        if not self._attribution.knows(container_id):
+            record = runtime.container(container_id)
+            if record is None:
+                self._give_up(event)
+            elif event.topic is Topic.CREATE:
+                self._attribution.learn(record)
+            else:
+                self._take_listed(record)
+        whose = self._attribution.whose(container_id)
+        if whose is not None and whose.namespace == self._namespace:
+            self._sink.pod(whose.pod, event_of(whose, event, node=self.node, received_ns=self._complete_ns))
+        if event.topic is Topic.DELETE:
+            self._attribution.forget(container_id)
+
+    def _take_listed(self, record: ContainerRecord) -> None:
+        whose = self._attribution.learn(record)
+        if whose is not None and whose.namespace == self._namespace:
+            event = created_event(whose, node=self.node, t_ns=whose.created_ns, received_ns=now_ns(), listed=True)
+            self._sink.pod(whose.pod, event)
+
+    def _give_up(self, event: RuntimeEvent) -> None:
+        """A container was gone before it could be looked up: it may have been one of ours."""
+        reason = f"container {event.container_id} was gone before its event {event.topic} could be attributed"
+        self._attribution.unattributed[event.container_id] = reason
+        stamp_ns = event.published_ns
+        self._sink.node(
+            self.node, gap(Channel.RUNTIME, from_ns=stamp_ns, to_ns=stamp_ns, reason=reason, node=self.node)
+        )

@@ -1,0 +1,35 @@
+"""When a scenario's evidence is complete. Pure."""
+
+from crashloop.record.counts import Counts
+from crashloop.spec.scenario import Until
+
+SETTLE_S = 4.0
+"""How long the statuses may take to tell what the runtime has shown.
+
+The kubelet looks about once a second and writes a status after that (kubelet-semantics: δ up to 2 s, plus the write).
+"""
+
+
+def missing(until: Until, counts: Counts, age_s: float) -> tuple[str, ...]:
+    """What the scenario still waits for, one phrase each; nothing once it is complete."""
+    wanted = [
+        *(_short(f"restarts of {name!r}", counts.restarts(name), n) for name, n in until.restarts.items()),
+        *(_short(f"exits of {name!r}", counts.exits(name), n) for name, n in until.exits.items()),
+    ]
+    if until.phase is not None and until.phase not in counts.phases:
+        seen = ", ".join(sorted(counts.phases)) or "none"
+        wanted.append(f"phase {until.phase} (seen: {seen})")
+    if age_s < until.at_least_s:
+        wanted.append(f"{until.at_least_s:g} s since the pod was created ({age_s:.0f} s so far)")
+    return tuple(filter(None, wanted))
+
+
+def is_told(until: Until, counts: Counts) -> bool:
+    """Whether the statuses tell of everything that completes the scenario."""
+    return all(counts.told_restarts(name) >= n for name, n in until.restarts.items()) and all(
+        counts.told_exits(name) >= n for name, n in until.exits.items()
+    )
+
+
+def _short(what: str, seen: int, wanted: int) -> str:
+    return f"{what}: {seen} of {wanted}" if seen < wanted else ""

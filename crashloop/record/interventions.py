@@ -1,0 +1,105 @@
+"""What can be done to a scenario in mid-course: each action as calls to the API or to the cluster."""
+
+from collections.abc import Callable
+from typing import Any
+
+from crashloop.cluster.provider import Cluster
+from crashloop.errors import CrashloopError, UsageError
+from crashloop.history.event import Event, Kind
+from crashloop.kube.client import KubeApi
+from crashloop.record.annotations import annotation
+from crashloop.record.channels.events import now_ns, recorder_event
+from crashloop.record.scenario_recording import ScenarioRecording
+from crashloop.spec.scenario import ContainerKind, Intervention, InterventionKind
+
+Arguments = dict[str, Any]
+
+
+class Interventions:
+    """Carries interventions out. `recreate` replaces the pod of a scenario by a new one of the same name."""
+
+    def __init__(
+        self, api: KubeApi, namespace: str, cluster: Cluster, recreate: Callable[[ScenarioRecording], None]
+    ) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._cluster = cluster
+        self._recreate = recreate
+        self._actions: dict[InterventionKind, Callable[[ScenarioRecording, Arguments], None]] = {
+            InterventionKind.ANNOTATE: self._annotate,
+            InterventionKind.CHANGE_IMAGE: self._change_image,
+            InterventionKind.RESIZE: self._resize,
+            InterventionKind.RECREATE_POD: lambda watched, _: self._recreate(watched),
+            InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
+            InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
+            InterventionKind.RESTART_RUNTIME: lambda watched, _: self._cluster.restart_runtime(watched.node.name),
+        }
+
+    def carry_out(self, watched: ScenarioRecording, index: int) -> Event:
+        """Do it; the event says what came of it. What could not be done is evidence as well, not an error of the run."""
+        intervention: Intervention = watched.scenario.interventions[index]
+        began_ns, outcome = now_ns(), "ok"
+        try:
+            self._actions[intervention.action](watched, intervention.arguments)
+        except CrashloopError as error:
+            outcome = str(error)
+        data = {
+            "action": intervention.action.value,
+            "arguments": intervention.arguments,
+            "outcome": outcome,
+            "index": index,
+            "ended_ns": now_ns(),
+        }
+        return recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name)
+
+    def _annotate(self, watched: ScenarioRecording, _: Arguments) -> None:
+        self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))
+
+    def _change_image(self, watched: ScenarioRecording, arguments: Arguments) -> None:
+        """To `image`; without it, to the same image by its digest: other text, same content, and no need to pull."""
+        container = _argument(watched, arguments, "container")
+        image = arguments.get("image") or self._image_id(watched, container)
+        self._patch_container(watched, container, {"image": image})
+
+    def _image_id(self, watched: ScenarioRecording, container: str) -> str:
+        status = self._api.get_pod(self._namespace, watched.name)["status"]
+        for each in (*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())):
+            if each["name"] == container and each.get("imageID"):
+                return str(each["imageID"])
+        raise UsageError(
+            f"scenario {watched.name}: the image of container {container!r} is not known yet.\n"
+            "Let the intervention wait until the container has started."
+        )
+
+    def _resize(self, watched: ScenarioRecording, arguments: Arguments) -> None:
+        """Change the requests (`cpu`, `memory`) of a container in place."""
+        requests = {name: arguments[name] for name in ("cpu", "memory") if name in arguments}
+        self._patch_container(
+            watched,
+            _argument(watched, arguments, "container"),
+            {"resources": {"requests": requests}},
+            subresource="resize",
+        )
+
+    def _restart_kubelet(self, watched: ScenarioRecording, arguments: Arguments, *, kill: bool) -> None:
+        self._cluster.restart_kubelet(watched.node.name, kill=kill, down_s=float(arguments.get("down_s", 0.0)))
+
+    def _patch_container(
+        self, watched: ScenarioRecording, container: str, change: Arguments, *, subresource: str | None = None
+    ) -> None:
+        field = "containers" if container in _regular(watched) else "initContainers"
+        patch = {"spec": {field: [{"name": container} | change]}}
+        self._api.patch_pod(self._namespace, watched.name, patch, subresource=subresource)
+
+
+def _regular(watched: ScenarioRecording) -> set[str]:
+    return {each.name for each in watched.scenario.pod.of_kind(ContainerKind.REGULAR)}
+
+
+def _argument(watched: ScenarioRecording, arguments: Arguments, name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str):
+        raise UsageError(
+            f"scenario {watched.name}: an intervention has no argument {name!r}; its arguments: {arguments}."
+        )
+    return value

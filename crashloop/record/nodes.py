@@ -1,0 +1,87 @@
+"""What a node's kubelet says of itself, and whether that is the profile that was asked for."""
+
+import logging
+from typing import Any
+
+import msgspec
+
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.kube.kubelet import effective_config
+from crashloop.record.channels.events import now_ns
+from crashloop.record.channels.klog import seconds
+from crashloop.record.channels.kubelet_log import KubeletProcess
+from crashloop.record.channels.node_restarts import NodeSign
+from crashloop.spec.profile import UNSET, KubeletProfile
+
+UPSTREAM_PERIOD_S = 300.0
+"""maxContainerRestartPeriod where it is not set (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
+
+log = logging.getLogger(__name__)
+
+
+def matches_profile(configz: dict[str, Any], profile: KubeletProfile) -> bool | None:
+    """Whether the effective configuration agrees with a profile on crashLoopBackOff and on every gate the profile sets.
+
+    None where nothing disagrees, but it is silent about a gate: then the release's default decides, which is not known here.
+    """
+    effective = (configz.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod", UNSET)
+    wanted = profile.max_container_restart_period
+    gates = configz.get("featureGates") or {}
+    if _period_s(effective) != _period_s(wanted):
+        return False
+    told = [gates[gate] == setting for gate, setting in profile.feature_gates.items() if gate in gates]
+    if not all(told):
+        return False
+    return True if len(told) == len(profile.feature_gates) else None
+
+
+def _period_s(raw: Any) -> Any:
+    """Seconds; what is no duration stands for itself."""
+    if raw is UNSET:
+        return UPSTREAM_PERIOD_S
+    read = seconds(raw) if isinstance(raw, str) else None
+    return raw if read is None else read
+
+
+def node_event(
+    node: str,
+    profile: KubeletProfile,
+    configz: dict[str, Any] | None,
+    process: KubeletProcess | None,
+    *,
+    declared: bool = False,
+    sign: NodeSign | None = None,
+) -> Event:
+    """What is known of a node's kubelet."""
+    read_ns = now_ns()
+    data: dict[str, Any] = {
+        "kubelet_pid": process.pid if process else None,
+        "kubelet_started_ns": process.started_ns if process else None,
+        "configz": configz,
+        "gates": None if configz is None else configz.get("featureGates") or {},
+        "matches_profile": None if configz is None else matches_profile(configz, profile),
+    }
+    if declared:
+        data["declared"] = True
+    if sign is not None:
+        data |= msgspec.to_builtins(sign)
+    return Event(
+        seq=0,
+        t_ns=read_ns,
+        received_ns=read_ns,
+        channel=Channel.KUBELET,
+        kind=Kind.NODE,
+        node=node,
+        data=data,
+    )
+
+
+def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
+    """The effective configuration; None if the kubelet does not tell it."""
+    try:
+        return effective_config(api, api.node(node))
+    except KubeError as error:
+        log.warning("node %s: its configuration cannot be read: %s", node, error)
+        return None

@@ -1,0 +1,206 @@
+"""The recorder: a process of its own that carries out the plan of a run directory and writes its histories.
+
+    python -m crashloop.record.recorder RUN_DIR
+
+It waits for plan.json, brings the cluster up, records, and tears the cluster down as soon as the last scenario is
+sealed. It lives no longer than whoever holds the other end of its standard input. recorder.json says how it fares.
+Exit codes: those of `crashloop.verdict.ExitCode`.
+"""
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from crashloop.cluster.ownership import mark_kept
+from crashloop.cluster.provider import Cluster, ClusterRequest
+from crashloop.cluster.providers import owning_provider, provider
+from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
+from crashloop.record.history_file import HistoryFile
+from crashloop.record.lifeline import Interrupted, Lifeline
+from crashloop.record.naming import run_name
+from crashloop.record.scenario_recording import begin_event, end_events
+from crashloop.record.settings import RecorderSettings, recorder_settings
+from crashloop.record.waves import Waves, first_requests
+from crashloop.rundir import RecorderState, RunDir
+from crashloop.spec.plan import Plan
+from crashloop.verdict import ExitCode
+from crashloop.waiting import wait_until
+
+log = logging.getLogger("crashloop.recorder")
+
+ErrorKind = Literal["usage", "prerequisite", "cluster", "internal"]
+
+
+class LoggedProgress:
+    """Implements `crashloop.cluster.provider.Progress` in recorder.log."""
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        began = time.monotonic()
+        log.info("%s ...", text)
+        yield
+        log.info("%s: %.1f s", text, time.monotonic() - began)
+
+
+class Recorder:
+    """Takes one run from its plan to its end."""
+
+    def __init__(self, run: RunDir, lifeline: Lifeline) -> None:
+        self._run = run
+        self._lifeline = lifeline
+        self._plan: Plan | None = None
+        self._crash: BaseException | None = None
+        threading.excepthook = self._thread_crashed
+
+    def main(self) -> int:
+        """Record the run; the exit code of the process."""
+        self._write_state("starting")
+        try:
+            with self._lifeline.raising():
+                self._plan = self._wait_for_plan()
+            self._record(self._plan)
+            if self._crash is not None:
+                raise self._crash
+            if self._lifeline.broken.is_set():
+                raise Interrupted
+        except (Interrupted, SystemExit):
+            log.info("interrupted")
+            self._seal_the_rest("interrupted", "the recorder was told to stop")
+            self._write_state("interrupted")
+            return ExitCode.INTERRUPTED
+        except CrashloopError as error:
+            log.error("%s", error)
+            return self._failed(str(error), _kind(error))
+        except Exception as error:
+            log.exception("the recorder has crashed")
+            return self._failed(f"the recorder has crashed: {type(error).__name__}: {error}", "internal")
+        self._write_state("done")
+        log.info("done")
+        return ExitCode.OK
+
+    def _wait_for_plan(self) -> Plan:
+        """The plan, once it is there: tests are collected meanwhile, and an end of that breaks the life line."""
+        path = self._run.plan_json
+        return wait_until("plan.json", lambda: self._run.plan() if path.exists() else None, timeout_s=float("inf"))
+
+    def _record(self, plan: Plan) -> None:
+        settings = recorder_settings(self._run.info())
+        if not plan.waves:
+            return
+        where = (
+            self._own_cluster(plan, settings)
+            if settings.cluster is None
+            else self._kept_cluster(plan, settings.cluster)
+        )
+        with where as (cluster, lent):
+            self._write_state("recording")
+            Waves(self._run, plan, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
+
+    @contextmanager
+    def _kept_cluster(self, plan: Plan, name: str) -> Iterator[tuple[Cluster, frozenset[str]]]:
+        """A cluster that was up before, and its nodes; the nodes that the run adds are gone afterwards."""
+        cluster = owning_provider(plan.provider).attach(name)
+        if cluster.info.kubernetes_version != plan.kubernetes_version:
+            raise UsageError(
+                f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run asks for "
+                f"{plan.kubernetes_version}.\nSay --kubernetes-version {cluster.info.kubernetes_version}."
+            )
+        lent = frozenset(node.name for node in cluster.info.nodes)
+        try:
+            yield cluster, lent
+        finally:
+            cluster.collect_logs(self._run.logs_dir)
+            cluster.remove_nodes(tuple(sorted({node.name for node in cluster.info.nodes} - lent)))
+
+    @contextmanager
+    def _own_cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[tuple[Cluster, frozenset[str]]]:
+        """A cluster with the nodes of the first wave; afterwards its logs are kept and it is gone, unless it is to be kept."""
+        maker = provider(plan.provider)
+        request = ClusterRequest(
+            name=run_name(self._run.root.absolute()),
+            kubernetes_version=plan.kubernetes_version,
+            nodes=first_requests(plan, maker.capabilities),
+            feature_gates=settings.feature_gates,
+            kubelet_binary=settings.kubelet_binary,
+            bin_dir=settings.bin_dir,
+            node_image=settings.node_image,
+            kind_binary=settings.kind_binary,
+            existing=settings.existing,
+            logs_dir=str(self._run.logs_dir),
+        )
+        with self._lifeline.raising():
+            maker.check(request)
+            cluster = maker.up(request, LoggedProgress())
+        try:
+            yield cluster, frozenset()
+        finally:
+            try:
+                cluster.collect_logs(self._run.logs_dir)
+            finally:
+                if settings.keep:
+                    mark_kept(cluster.info.name)
+                    log.info("cluster %s is kept; its kubeconfig: %s", cluster.info.name, cluster.info.kubeconfig)
+                else:
+                    cluster.down()
+
+    def _thread_crashed(self, crash: threading.ExceptHookArgs) -> None:
+        """A channel that has crashed loses evidence unseen, so nothing goes on without it."""
+        self._crash = self._crash or crash.exc_value
+        self._lifeline.broken.set()
+
+    def _failed(self, error: str, kind: ErrorKind) -> int:
+        self._seal_the_rest("failed", error)
+        self._write_state("failed", error=error, error_kind=kind)
+        return ExitCode.ERROR
+
+    def _seal_the_rest(self, reason: Literal["interrupted", "failed"], detail: str) -> None:
+        """Give every scenario that was not begun a history that says why there is none."""
+        if self._plan is None:
+            return
+        for scenario in self._plan.scenarios:
+            path = self._run.history(scenario.name)
+            if not path.exists():
+                file = HistoryFile(path)
+                version, profile = self._plan.kubernetes_version, self._plan.profile(scenario.profile)
+                file.append(begin_event(scenario, node=None, kubernetes_version=version, profile=profile))
+                file.seal(end_events(reason, detail))
+
+    def _write_state(
+        self,
+        state: Literal["starting", "recording", "done", "failed", "interrupted"],
+        *,
+        error: str | None = None,
+        error_kind: ErrorKind | None = None,
+    ) -> None:
+        self._run.write(
+            self._run.recorder_json, RecorderState(state=state, pid=os.getpid(), error=error, error_kind=error_kind)
+        )
+
+
+def _kind(error: CrashloopError) -> ErrorKind:
+    if isinstance(error, UsageError):
+        return "usage"
+    return "prerequisite" if isinstance(error, PrerequisiteError) else "cluster"
+
+
+def main(run_dir: Path) -> int:
+    """Record the run of a run directory. Raises UsageError if it is none."""
+    run = RunDir.open(run_dir)
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(
+        filename=run.recorder_log,
+        level=logging.INFO,
+        format="%(asctime)s.%(msecs)03dZ %(levelname).1s %(message)s",
+        datefmt="%H:%M:%S",
+    )
+    return Recorder(run, Lifeline()).main()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,40 @@
+"""What the figures of a stage are called, and how they are written."""
+
+from crashloop.slo.preconditions import percentage
+
+FIGURES = {
+    "restarts_per_s": "restarts/s",
+    "requests_per_restart": "API requests of the kubelets per restart",
+    "lateness_p50_s": "restart lateness p50 (s)",
+    "lateness_p99_s": "restart lateness p99 (s)",
+    "lateness_samples": "restarts with a known delay, come or overdue",
+    "lateness_open": "restarts that had not come yet",
+    "startup_p50_s": "start-up of healthy pods p50 (s)",
+    "startup_p99_s": "start-up of healthy pods p99 (s)",
+    "startup_samples": "healthy pods, started or overdue",
+    "startup_open": "healthy pods that had not started yet",
+    "kubelet_requests_per_s": "API requests/s of the kubelets",
+    "apiserver_requests_per_s": "API requests/s of everybody",
+    "kubelet_cpu_cores": "CPU of the kubelets (cores)",
+    "runtime_cpu_cores": "CPU of the runtimes (cores)",
+    "apiserver_cpu_cores": "CPU of the API server (cores)",
+    "etcd_cpu_cores": "CPU of etcd (cores)",
+    "harness_cpu_cores": "CPU of this harness (cores)",
+    "harness_share": "harness / (kubelets + runtimes)",
+    "host_busy_share": "host CPU busy",
+    "foreign_cpu_share": "host CPU taken by others",
+    "kubelet_memory_mib": "memory of the kubelets, highest (MiB)",
+    "runtime_memory_mib": "memory of the runtimes, highest (MiB)",
+}
+"""In the order in which they are shown."""
+
+
+def figure_text(name: str, value: float | None) -> str:
+    """A figure with the digits that matter, a share as a percentage; a dash where nothing tells."""
+    if value is None:
+        return "–"
+    if name.endswith("_share"):
+        return percentage(value)
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"

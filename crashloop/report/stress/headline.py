@@ -1,0 +1,148 @@
+"""What a stress run says in one sentence, what that means and what to do next. The same words in every view.
+
+Checks of the run itself (was the load put on, was everything seen) and SLOs are counted apart: a run whose checks hold has
+measured something, which need not be good. What was missed or not judged is always named, whether it gates or not.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from crashloop.report.headline import Headline
+from crashloop.report.standing import Standing
+from crashloop.report.stress.results import StressResults
+from crashloop.report.text import counted
+from crashloop.slo.types import SloVerdict
+from crashloop.verdict import Outcome
+
+
+def stress_headline(results: StressResults) -> Headline:
+    """The headline of a stress run. Its standing is that of the worst verdict that gates, as the exit code is."""
+    standing = Standing(results.outcome.value)
+    slos = _Slos(results)
+    sentence = f"{_load(results)}: {_checks(results)}; {slos.sentence}."
+    return Headline(
+        standing,
+        sentence,
+        " ".join((slos.nothing_gates or _MEANS[standing], *slos.undecided)),
+        _TO_DO[standing] if slos.are_kept or standing in (Standing.FAIL, Standing.ERROR) else slos.what_to_read,
+    )
+
+
+class _Slos:
+    """The verdicts of rows, by what became of them."""
+
+    def __init__(self, results: StressResults) -> None:
+        found = [(each, row) for each in results.verdicts if (row := results.row(each.slo)) is not None]
+        self._all = [each for each, _ in found]
+        self._checks_hold = results.outcome is Outcome.PASS
+        self._official = [each for each, row in found if row.is_official]
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether nothing was missed, and nothing is left open."""
+        return all(each.outcome is Outcome.PASS for each in self._all)
+
+    @property
+    def sentence(self) -> str:
+        """`of 14 SLOs 6 are kept, 2 are missed (reported only): a, b; 6 are not judged`."""
+        if not self._all:
+            return "no SLO was asked for"
+        if self.are_kept:
+            return f"all {len(self._all)} SLOs are kept" if len(self._all) > 1 else "the only SLO is kept"
+        kept = _are(sum(1 for each in self._all if each.outcome is Outcome.PASS), "kept")
+        named = (
+            ("broken", self._with(Outcome.FAIL, "gate")),
+            ("missed (reported only)", self._with(Outcome.FAIL, "report")),
+            ("in error", self._with(Outcome.ERROR)),
+        )
+        parts = [f"{_are(len(each), word)}: {_names(each)}" for word, each in named if each]
+        undecided = self._with(Outcome.INCONCLUSIVE)
+        told = "; ".join([*parts, *([_are(len(undecided), "not judged")] if undecided else [])])
+        return f"of {counted(len(self._all), 'SLO')} {kept}, {told}"
+
+    @property
+    def nothing_gates(self) -> str:
+        """That a run whose checks hold is no more than that; empty if any SLO gates, or a check does not hold."""
+        if any(each.mode == "gate" for each in self._all) or not self._checks_hold:
+            return ""
+        return "No SLO gates in this load: it measures, and only the checks of the run decide the exit code."
+
+    @property
+    def undecided(self) -> Iterator[str]:
+        """Which were not judged, and what of that weighs most."""
+        open_ones = self._with(Outcome.INCONCLUSIVE)
+        if open_ones:
+            yield f"Not judged: {_names(open_ones)}."
+        if self._no_official_one:
+            yield (
+                f"So none of the {counted(len(self._official), 'official SLO')} of Kubernetes was judged: "
+                "this run says nothing about them."
+            )
+
+    @property
+    def what_to_read(self) -> str:
+        """What to do where nothing that gates was broken, but not everything was kept."""
+        return f"{_READ_ON} {_OFFICIAL}" if self._no_official_one else _READ_ON
+
+    @property
+    def _no_official_one(self) -> bool:
+        return bool(self._official) and all(each.outcome is Outcome.INCONCLUSIVE for each in self._official)
+
+    def _with(self, outcome: Outcome, *modes: str) -> list[SloVerdict]:
+        return [each for each in self._all if each.outcome is outcome and (not modes or each.mode in modes)]
+
+
+def _load(results: StressResults) -> str:
+    restarts = counted_restarts(results)
+    return f"{restarts} in the load {results.profile} on Kubernetes {results.kubernetes_version}"
+
+
+def counted_restarts(results: StressResults) -> str:
+    """`2,870 restarts`, of the whole run."""
+    number = round(results.totals.get("restarts", 0))
+    return f"{number:,} {'restart' if number == 1 else 'restarts'}"
+
+
+def _checks(results: StressResults) -> str:
+    found = [each for each in results.verdicts if results.row(each.slo) is None]
+    open_ones = [each for each in found if each.outcome is not Outcome.PASS]
+    if not found:
+        return "the run itself was not checked"
+    if not open_ones:
+        return f"all {counted(len(found), 'check')} of the run hold"
+    do = "does" if len(open_ones) == 1 else "do"
+    return f"{len(open_ones)} of {counted(len(found), 'check')} of the run {do} not hold: {_names(open_ones)}"
+
+
+def _are(number: int, word: str) -> str:
+    return f"{number or 'none'} {'are' if number > 1 else 'is'} {word}"
+
+
+def _names(verdicts: Sequence[SloVerdict]) -> str:
+    return ", ".join(each.slo for each in verdicts)
+
+
+_MEANS = {
+    Standing.PASS: "Every target that gates was met where its preconditions held, with at least the samples that it asks for.",
+    Standing.FAIL: "Where a target was missed its preconditions held; a check of the run that fails is a broken guarantee.",
+    Standing.INCONCLUSIVE: (
+        "Nothing that gates accuses Kubernetes, but not everything that gates could be judged: the load was not what was "
+        "planned, a precondition was broken, or samples were few."
+    ),
+    Standing.ERROR: "The fault lies with this suite, its rows or the host, not with Kubernetes; what was recorded is kept.",
+}
+_READ_ON = (
+    "Read the sentences of what was missed or not judged before relying on this run: they name what is missing, and the "
+    "stages' figures say what was scarce."
+)
+_OFFICIAL = (
+    "Official SLOs need a load within their preconditions (at most 110 pods a node and 10 a core), and enough samples."
+)
+_TO_DO = {
+    Standing.PASS: "Nothing. The figures below say what the load took.",
+    Standing.FAIL: (
+        "Read the sentence of each broken promise; the stages' figures say what was scarce. "
+        "On a host that is busy with other things, run again when it is calm."
+    ),
+    Standing.INCONCLUSIVE: "Each sentence names what is missing.",
+    Standing.ERROR: "Read the sentences; a row that names an unknown metric is wrong itself.",
+}

@@ -1,0 +1,273 @@
+"""Plots of a stress run: what is drawn where. Geometry only; svg.py writes it down.
+
+Plots that belong together share their axes (small multiples): one row a quantity, one plot a node.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from crashloop.report.scale import Scale, scale_for
+from crashloop.report.stress.results import Dots, LoadCurve, Point, Series, StageResult, StressResults
+from crashloop.slo.text import number
+
+WIDTH, HEIGHT = 560, 150
+LEFT, RIGHT, TOP, BOTTOM = 40, 8, 18, 22
+NO_NODE = "control plane and harness"
+_LATENCY = "latency: "
+
+
+class Line(NamedTuple):
+    """A line of a plot, in the units of the picture."""
+
+    name: str
+    path: tuple[Point, ...]
+
+
+class Band(NamedTuple):
+    """A stage, as a stretch of the time axis."""
+
+    x: float
+    width: float
+    label: str
+    kind: str
+    """Class: its arm, or whether it is a storm."""
+
+
+class Plot(NamedTuple):
+    """One plot. y grows downwards."""
+
+    title: str
+    node: str
+    unit: str
+    bands: tuple[Band, ...]
+    lines: tuple[Line, ...]
+    dots: tuple[tuple[float, float, bool], ...]
+    """x, y and whether the target is missed."""
+    ranges: tuple[tuple[float, float, float], ...]
+    """x, and between which y the value would lie if it were measured again."""
+    target: tuple[float, str] | None
+    """y of the SLO's target, and its label."""
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    told: str
+    """What it shows, for people who do not see it."""
+
+
+class Row(NamedTuple):
+    """Small multiples: one quantity on every node."""
+
+    title: str
+    plots: tuple[Plot, ...]
+
+
+def rows(results: StressResults) -> tuple[Row, ...]:
+    """All plots of a run along time."""
+    long_s = max(
+        [each.to_s for each in results.stages] + [points[-1][0] for points in _all_points(results)], default=1.0
+    )
+    axes = _Axes(long_s, results.stages)
+    return tuple(
+        row
+        for row in (
+            axes.row("restarts a second", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]),
+            axes.dots_row("start-up of healthy pods", results.dots),
+            axes.dots_row("restart lateness", results.dots),
+            *axes.latency_rows(_named(results, _LATENCY)),
+            axes.row(
+                "CPU (cores)", "cores", [(each.name.removeprefix("CPU: "), each) for each in _named(results, "CPU: ")]
+            ),
+            axes.row(
+                "API requests a second", "requests/s", [(_of_whom(each), each) for each in _named(results, "requests")]
+            ),
+            axes.row(
+                "requests to servers",
+                "requests/s",
+                [(each.name.removeprefix("answers: "), each) for each in _named(results, "answers: ")],
+            ),
+            axes.row("pods", "pods", [("pods", each) for each in _named(results, "pods")]),
+        )
+        if row.plots
+    )
+
+
+class _Axes:
+    """The time axis that all plots share."""
+
+    def __init__(self, long_s: float, stages: Iterable[StageResult]) -> None:
+        self._long_s = max(long_s, 1.0)
+        self._bands = tuple(self._band(each) for each in stages)
+
+    def row(self, title: str, unit: str, series: Sequence[tuple[str, Series]]) -> Row:
+        """Lines: one plot a node."""
+        scale = scale_for((), (value for _, each in series for _, value in each.points))
+        nodes = dict.fromkeys(each.node for _, each in series)
+        return Row(title, tuple(self._lines(title, unit, node, series, scale) for node in nodes))
+
+    def dots_row(self, title: str, dots: Iterable[Dots]) -> Row:
+        """Single events: one plot a node."""
+        found = [each for each in dots if each.name == title]
+        scale = scale_for((), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0)))
+        return Row(f"{title} (s)", tuple(self._dots(each, scale) for each in found))
+
+    def latency_rows(self, series: Sequence[Series]) -> Iterator[Row]:
+        """Percentiles from scrape to scrape, with their targets: one row a quantity."""
+        for name in dict.fromkeys(each.name for each in series):
+            found = [each for each in series if each.name == name]
+            title = f"{name.removeprefix(_LATENCY)} ({found[0].unit})"
+            scale = scale_for(
+                (), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0))
+            )
+            yield Row(title, tuple(self._latency(title, each, scale) for each in found))
+
+    def _latency(self, title: str, series: Series, scale: Scale) -> Plot:
+        line = Line(series.name, tuple((self._x(t), at_height(value, scale)) for t, value in series.points))
+        highest = max(value for _, value in series.points)
+        more = "more than " if series.at_most is not None and highest >= series.at_most else ""
+        told = f"from scrape to scrape, up to {more}{number(highest)} {series.unit}"
+        if series.target is not None:
+            beyond = sum(1 for _, value in series.points if value > series.target)
+            told += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
+        target = _target(series.target, series.unit, scale)
+        return self._plot(title, series.node, series.unit, scale, lines=(line,), target=target, told=told)
+
+    def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
+        own = [(name, each) for name, each in series if each.node == node]
+        lines = tuple(
+            Line(name, tuple((self._x(t), at_height(value, scale)) for t, value in each.points)) for name, each in own
+        )
+        told = "; ".join(
+            f"{'' if len(own) == 1 else f'{name} '}up to {number(max(v for _, v in each.points))} {unit}"
+            for name, each in own
+        )
+        return self._plot(title, node, unit, scale, lines=lines, told=told)
+
+    def _dots(self, dots: Dots, scale: Scale) -> Plot:
+        missed = [dots.target is not None and value > dots.target for _, value in dots.points]
+        placed = tuple(
+            (self._x(t), at_height(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True)
+        )
+        highest, every = max(value for _, value in dots.points), max(dots.samples, len(placed))
+        told = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
+        if dots.target is not None:
+            told += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
+        target = _target(dots.target, dots.unit, scale)
+        return self._plot(dots.name, dots.node, dots.unit, scale, dots=placed, target=target, told=told)
+
+    def _plot(
+        self,
+        title: str,
+        node: str,
+        unit: str,
+        scale: Scale,
+        *,
+        told: str,
+        lines: tuple[Line, ...] = (),
+        dots: tuple[tuple[float, float, bool], ...] = (),
+        target: tuple[float, str] | None = None,
+    ) -> Plot:
+        return Plot(
+            title=title,
+            node=node or NO_NODE,
+            unit=unit,
+            bands=self._bands,
+            lines=lines,
+            dots=dots,
+            ranges=(),
+            target=target,
+            x_ticks=tuple((self._x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
+            y_ticks=tuple((at_height(value, scale), f"{value:,g}") for value in scale.ticks(5)),
+            told=told,
+        )
+
+    def _x(self, t_s: float) -> float:
+        return LEFT + min(max(t_s, 0.0), self._long_s) / self._long_s * (WIDTH - LEFT - RIGHT)
+
+    def _band(self, stage: StageResult) -> Band:
+        x = self._x(stage.from_s)
+        kind = stage.arm or ("storm" if stage.name == "storm" else "calm")
+        label = " ".join(filter(None, (stage.mix or stage.name, stage.arm)))
+        return Band(x, self._x(stage.to_s) - x, label, kind)
+
+
+def _target(value: float | None, unit: str, scale: Scale) -> tuple[float, str] | None:
+    return None if value is None else (at_height(value, scale), f"target {value:g} {unit}")
+
+
+def _of_all(number: int, every: int) -> str:
+    return f"all {every:,}" if number == every and every else f"{number:,} of {every:,}"
+
+
+def at_height(value: float, scale: Scale) -> float:
+    """y of a value."""
+    return TOP + (1 - scale.at(value)) * (HEIGHT - TOP - BOTTOM)
+
+
+class Column(NamedTuple):
+    """All restarts of one number: x, and the y of each delay."""
+
+    x: float
+    due: float
+    lowest: float
+    p50: float
+    p90: float
+    highest: float
+
+
+class CurvePlot(NamedTuple):
+    """Delays by restart on one node: what was due, the half and the nine tenths of them, the extremes."""
+
+    curve: LoadCurve
+    columns: tuple[Column, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    told: str
+
+
+def curve_title(curve: LoadCurve) -> str:
+    """The load that was on, node, and kubelet profile."""
+    return " · ".join(filter(None, (curve.stage, f"{curve.node} ({curve.profile})")))
+
+
+def curve_plots(curves: Sequence[LoadCurve]) -> tuple[CurvePlot, ...]:
+    """All on one delay axis."""
+    points = [point for curve in curves for point in curve.points]
+    scale = scale_for((point.due_s for point in points), (point.highest_s for point in points))
+    return tuple(_curve_plot(curve, scale) for curve in curves if curve.points)
+
+
+def _curve_plot(curve: LoadCurve, scale: Scale) -> CurvePlot:
+    step = (WIDTH - LEFT - RIGHT) / len(curve.points)
+    columns = tuple(
+        Column(
+            LEFT + (index + 0.5) * step,
+            at_height(each.due_s, scale),
+            at_height(each.lowest_s, scale),
+            at_height(each.p50_s, scale),
+            at_height(each.p90_s, scale),
+            at_height(each.highest_s, scale),
+        )
+        for index, each in enumerate(curve.points)
+    )
+    every = max(1, len(curve.points) // 15)
+    ticks = tuple(
+        (columns[index].x, str(each.restart)) for index, each in enumerate(curve.points) if index % every == 0
+    )
+    last = curve.points[-1]
+    told = (
+        f"{sum(each.samples for each in curve.points):,} delays of restarts {curve.points[0].restart} to {last.restart}; at "
+        f"restart {last.restart}: {last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s"
+    )
+    return CurvePlot(curve, columns, ticks, tuple((at_height(v, scale), f"{v:g}") for v in scale.ticks(6)), told)
+
+
+def _named(results: StressResults, prefix: str) -> list[Series]:
+    return [each for each in results.series if each.name.startswith(prefix)]
+
+
+def _of_whom(series: Series) -> str:
+    return "kubelet" if series.node else "all, at the API server"
+
+
+def _all_points(results: StressResults) -> Iterable[tuple[Point, ...]]:
+    yield from (each.points for each in results.series if each.points)
+    yield from (each.points for each in results.dots if each.points)

@@ -1,0 +1,125 @@
+"""Plots of a stress run as SVG: class names only, so that they follow the page; or files of their own for documents."""
+
+from collections.abc import Iterable
+
+from markupsafe import Markup
+
+from crashloop.report.stress.plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, CurvePlot, Line, Plot, curve_title
+from crashloop.report.svg_parts import grid_line, n, picture, text
+
+_STYLE = """
+svg { background: #fff; font-family: sans-serif }
+text { font-size: 10px; fill: #57606a } .title { font-size: 12px; fill: #1f2328; font-weight: 600 }
+.y { text-anchor: end } .unit { text-anchor: start } .x, .stage { text-anchor: middle } .stage { font-size: 9px }
+.grid { stroke: #d0d7de; stroke-width: .6; fill: none }
+.stage-calm { fill: #57606a; fill-opacity: .06 } .stage-storm, .stage-treatment { fill: #bc4c00; fill-opacity: .10 }
+.stage-baseline { fill: #0550ae; fill-opacity: .09 }
+.line { fill: none; stroke-width: 1.5; stroke-linejoin: round }
+.l0 { stroke: #0550ae } .l1 { stroke: #bc4c00 } .l2 { stroke: #116329 } .l3 { stroke: #8250df } .l4 { stroke: #57606a }
+.mark { fill: #0550ae; fill-opacity: .55 } .missed { fill: #a40e26; fill-opacity: .8 }
+.target { stroke: #a40e26; stroke-width: 1; stroke-dasharray: 4 3; fill: none } .beyond { fill: #a40e26; fill-opacity: .05 }
+.due { stroke: #1f2328; stroke-width: 1.6; fill: none } .range { stroke: #0550ae; stroke-width: 1; fill: none }
+.middle { stroke: #0550ae; stroke-opacity: .3; stroke-width: 6; fill: none } .half { fill: #0550ae }
+"""
+"""The colours of the page, for a file of its own."""
+
+LINES = 5
+"""Lines with a colour of their own."""
+
+
+def plot_svg(plot: Plot, *, name: str) -> Markup:
+    """A plot along time. `name` is unique in its page: ids begin with it."""
+    body = [
+        *(_stage(band.x, band.width, band.label, band.kind) for band in plot.bands),
+        *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
+        *(_x_label(x, label) for x, label in plot.x_ticks),
+        *_target(plot),
+        *(_line(index, line) for index, line in enumerate(plot.lines)),
+        *_ranges(plot.ranges),
+        *_marks(plot.dots),
+    ]
+    title = f"{plot.title} on {plot.node}" if plot.node else plot.title
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.told, name=name)
+
+
+def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
+    """Delays under load by restart."""
+    half = min(12.0, 0.4 * (WIDTH - LEFT - RIGHT) / max(1, len(plot.columns)))
+    due = "".join(f"M{n(each.x - half)} {n(each.due)}h{n(2 * half)}" for each in plot.columns)
+    whole = "".join(f"M{n(each.x)} {n(each.lowest)}V{n(each.highest)}" for each in plot.columns)
+    middle = "".join(f"M{n(each.x)} {n(each.p50)}V{n(each.p90)}" for each in plot.columns)
+    body = [
+        *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
+        *(_x_label(x, label) for x, label in plot.x_ticks),
+        f'<path class="range" d="{whole}"/><path class="middle" d="{middle}"/><path class="due" d="{due}"/>',
+        *(f'<circle class="half" cx="{n(each.x)}" cy="{n(each.p50)}" r="2.2"/>' for each in plot.columns),
+        f'<text class="y" x="{LEFT - 5}" y="{HEIGHT - BOTTOM + 13}">restart</text>',
+    ]
+    title = f"delays on {curve_title(plot.curve)}, seconds"
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.told, name=name)
+
+
+def standalone(svg: Markup, *, heading: str, legend: Iterable[str] = ()) -> str:
+    """The picture as a file: with a style, a heading and a legend of its lines."""
+    entries, x = [], float(LEFT)
+    for index, label in enumerate(legend):
+        entries.append(f'<path class="line l{index % LINES}" d="M{n(x)} 30h14"/>')
+        entries.append(f'<text x="{n(x + 18)}" y="33">{text(label)}</text>')
+        x += 36 + 5.6 * len(label)
+    top = 40 if entries else 24
+    head = f'<text class="title" x="{LEFT}" y="15">{text(heading)}</text>{"".join(entries)}'
+    inner = str(svg).replace("<svg ", f'<svg y="{top}" width="{WIDTH}" height="{HEIGHT}" ', 1)
+    height = HEIGHT + top
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'
+        f"<style>{_STYLE}</style>{head}{inner}</svg>\n"
+    )
+
+
+def _stage(x: float, width: float, label: str, kind: str) -> str:
+    named = f'<text class="stage" x="{n(x + width / 2)}" y="{TOP - 6}">{text(label)}</text>'
+    shown = named if width > 5.2 * len(label) else ""
+    return (
+        f'<rect class="stage-{kind}" x="{n(x)}" y="{TOP}" width="{n(width)}" height="{HEIGHT - TOP - BOTTOM}"/>{shown}'
+    )
+
+
+def _target(plot: Plot) -> Iterable[str]:
+    if plot.target is None:
+        return
+    y, label = plot.target
+    width = WIDTH - LEFT - RIGHT
+    if y > TOP:
+        yield f'<rect class="beyond" x="{LEFT}" y="{TOP}" width="{width}" height="{n(y - TOP)}"/>'
+    yield f'<path class="target" d="M{LEFT} {n(y)}h{width}"/>'
+    below_stage_names = y - 3 if y > TOP + 12 else y + 11
+    yield f'<text class="unit" x="{LEFT + 3}" y="{n(below_stage_names)}">{text(label)}</text>'
+
+
+def _line(index: int, line: Line) -> str:
+    if not line.path:
+        return ""
+    (x, y), *rest = line.path
+    path = f"M{n(x)} {n(y)}" + "".join(f"L{n(x)} {n(y)}" for x, y in rest)
+    return f'<path class="line l{index % LINES}" d="{path}"><title>{text(line.name)}</title></path>'
+
+
+def _ranges(ranges: Iterable[tuple[float, float, float]]) -> Iterable[str]:
+    path = "".join(f"M{n(x)} {n(low)}V{n(high)}" for x, low, high in ranges)
+    if path:
+        yield f'<path class="range" d="{path}"/>'
+
+
+def _marks(dots: Iterable[tuple[float, float, bool]]) -> Iterable[str]:
+    """Circles in one path a kind: thousands of dots stay small."""
+    placed = list(dots)
+    for kind, wanted in (("mark", False), ("missed", True)):
+        path = "".join(
+            f"M{n(x - 1.6)} {n(y)}a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0" for x, y, bad in placed if bad is wanted
+        )
+        if path:
+            yield f'<path class="{kind}" d="{path}"/>'
+
+
+def _x_label(x: float, label: str) -> str:
+    return f'<text class="x" x="{n(x)}" y="{HEIGHT - BOTTOM + 13}">{text(label)}</text>'

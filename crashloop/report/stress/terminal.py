@@ -1,0 +1,32 @@
+"""The end of a stress run on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
+
+from rich.console import Console
+
+from crashloop.report.standing import Standing
+from crashloop.report.stress.headline import stress_headline
+from crashloop.report.stress.results import StressResults
+from crashloop.report.terminal import STYLES, print_line
+from crashloop.report.text import took
+
+
+def render_stress(results: StressResults, console: Console, *, report: str = "report.html") -> None:
+    """Print one line a verdict, what was compared, and what to do next. `report` is where report.html is found."""
+    ranked = sorted(results.verdicts, key=lambda each: (each.mode == "gate", -Standing(each.outcome.value).rank))
+    for verdict in ranked:
+        standing = Standing(verdict.outcome.value)
+        mode = "" if verdict.mode == "gate" else " (report)"
+        print_line(console, f"{standing.symbol} {standing.label}{mode} {verdict.sentence}", STYLES[standing])
+    for comparison in results.comparisons:
+        for effect in comparison.effects:
+            mix = f"{comparison.mix}: " if comparison.mix else ""
+            print_line(console, f"{mix}{effect.sentence}")
+    for incident in results.incidents:
+        print_line(console, f"incident at {incident}")
+    said = stress_headline(results)
+    print_line(console, "")
+    print_line(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", STYLES[said.standing])
+    print_line(console, said.meaning)
+    print_line(console, f"What to do: {said.to_do}")
+    print_line(console, f"{len(results.verdicts)} verdicts in {took(results.finished - results.started)}.")
+    print_line(console, f"Report: {report}")
+    print_line(console, f"Exit code: {results.exit_code}")

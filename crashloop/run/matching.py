@@ -1,0 +1,70 @@
+"""Which node of a cluster that exists stands for which kubelet profile. Pure.
+
+A node stands for a profile if it was declared to have it, or if the configuration that its kubelet tells comes to the
+same. One node may stand for several profiles; whether a profile says so in the same words does not matter.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from crashloop.cluster.provider import Survey, SurveyedNode
+from crashloop.errors import UsageError
+from crashloop.model.profile_match import agrees, profile_of, shipped_curve
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+
+
+class Offer:
+    """What the nodes of a surveyed cluster have to offer."""
+
+    def __init__(self, survey: Survey, declared: Iterable[KubeletProfile] = ()) -> None:
+        """`declared` are the profiles that users say nodes have.
+
+        Raises UsageError if a node's own configuration contradicts what was declared.
+        """
+        self.version = KubernetesVersion.parse(survey.kubernetes_version)
+        self._nodes = survey.nodes
+        for profile in declared:
+            for node in self._nodes:
+                if node.declared == profile.name:
+                    self._require_truth(node, profile)
+
+    def node_for(self, profile: KubeletProfile) -> str | None:
+        """The first usable node that stands for a profile; None if there is none."""
+        return next((node.name for node in self._nodes if node.unusable is None and self._has(node, profile)), None)
+
+    def on_node(self, profile: KubeletProfile) -> KubeletProfile:
+        """The profile with the version of the node's kubelet, where that is not the cluster's."""
+        node = next(node for node in self._nodes if node.name == self.node_for(profile))
+        return self._versioned(profile, node)
+
+    def why_none(self, profile: KubeletProfile) -> str:
+        """Why no node stands for a profile, with what the nodes have instead."""
+        have = ", ".join(f"{node.name} ({self._told(node)})" for node in self._nodes)
+        return f'no node of the cluster has the kubelet profile "{profile.name}"; its nodes: {have or "none"}'
+
+    def _has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
+        if node.configz is not None:
+            return agrees(node.configz, self._versioned(profile, node), self.version)
+        return node.declared == profile.name
+
+    def _told(self, node: SurveyedNode) -> str:
+        if node.unusable is not None:
+            return f"not used: {node.unusable}"
+        if node.configz is None:
+            return node.declared or "profile unknown"
+        curve = shipped_curve(profile_of(node.configz, version=node.kubelet_version), self.version)
+        return f"{curve.initial_s:g} s to {curve.maximum_s:g} s by its configuration" if curve else "own configuration"
+
+    def _versioned(self, profile: KubeletProfile, node: SurveyedNode) -> KubeletProfile:
+        if KubernetesVersion.parse(node.kubelet_version) == self.version:
+            return profile
+        return msgspec.structs.replace(profile, kubernetes_version=node.kubelet_version)
+
+    def _require_truth(self, node: SurveyedNode, profile: KubeletProfile) -> None:
+        if node.configz is not None and not agrees(node.configz, self._versioned(profile, node), self.version):
+            raise UsageError(
+                f'node {node.name}: declared to have the kubelet profile "{profile.name}", but its configuration is '
+                f"another ({self._told(node)}).\nLeave --node-profile {node.name}={profile.name} out."
+            )

@@ -1,0 +1,15 @@
+"""What everything simulated stands on: virtual time, the host, the recorder's tape."""
+
+from typing import NamedTuple
+
+from crashloop.sim.host import SimulatedHost
+from crashloop.sim.loop import Loop
+from crashloop.sim.recorder import Tape
+
+
+class World(NamedTuple):
+    """One simulation."""
+
+    loop: Loop
+    host: SimulatedHost
+    tape: Tape

@@ -1,0 +1,203 @@
+"""What one pod sync does: which containers it kills, which it starts, whether the sandbox or all containers go.
+
+pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions and kuberuntime_container.go
+computeInitContainerActions @v1.37.1, in the order of the source; where it differs from the KEPs the source is followed.
+"""
+
+import msgspec
+
+from crashloop.sim.pod import InstanceState, InstanceView, PodView, SimPod, SimulatedInstance
+from crashloop.sim.policy import Policies
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.scenario import Container, ContainerKind, Probe, ProbeKind
+
+
+class Kill(msgspec.Struct, frozen=True):
+    """An instance that the kubelet stops."""
+
+    container: Container
+    instance: SimulatedInstance
+
+
+class Actions(msgspec.Struct, kw_only=True):
+    """The plan of one sync, carried out in this order."""
+
+    reset: Container | None = None
+    """All containers are to be restarted because this one exited."""
+    kills: list[Kill] = []
+    kill_pod: bool = False
+    create_sandbox: bool = False
+    starts: list[Container] = []
+
+
+class Probed(msgspec.Struct, kw_only=True):
+    """What the probes said so far, by container id."""
+
+    failed: set[str] = set()
+    started: set[str] = set()
+
+
+def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Actions:
+    """The plan for a pod as the pod cache shows it."""
+    actions = Actions()
+    source = _reset_source(pod, view, policies)
+    if source is not None:
+        actions.reset = source
+        return actions
+    if pod.sandbox_id is None:
+        return _without_sandbox(pod, view, policies, actions)
+    actions.starts += [each for each in pod.ephemerals if _ephemeral_due(each, pod, view, policies)]
+    initialized = _init(pod, view, policies, probed, actions)
+    if actions.kill_pod:
+        return actions
+    if not initialized and policies.behaviour.waits_for_init:
+        return actions
+    return _regular(pod, view, policies, probed, actions)
+
+
+def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, actions: Actions) -> Actions:
+    """Plan the regular containers; a pod in which none is kept or started is stopped, sidecars and all."""
+    kept = 0
+    starts: list[Container] = []
+    for container in pod.regulars:
+        newest = view.newest(container.name)
+        if newest is None or newest.state is InstanceState.EXITED:
+            if newest is None or restarts(newest.instance, container, pod, policies):
+                starts.append(container)
+        elif _to_kill(newest.instance, pod, probed):
+            actions.kills.append(Kill(container, newest.instance))
+            changed = newest.instance.image != pod.images[container.name]
+            if changed or policies.restarts_after_kill(container, pod.spec.restart_policy):
+                starts.append(container)
+        else:
+            kept += 1
+    if kept == 0 and not starts:
+        actions.kill_pod = True
+        return actions
+    actions.starts += starts
+    return actions
+
+
+def restarts(instance: SimulatedInstance, container: Container, pod: SimPod, policies: Policies) -> bool:
+    """Whether an exited instance is to be followed by another."""
+    if _completes_init(instance, container):
+        return False
+    if container.is_sidecar:
+        return policies.restarts_sidecar(container, instance.exit_code, instance.number)
+    return policies.restarts(container, pod.spec.restart_policy, instance.exit_code, instance.number)
+
+
+def _completes_init(instance: SimulatedInstance, container: Container) -> bool:
+    return container.kind is ContainerKind.INIT and not container.is_sidecar and instance.exit_code == 0
+
+
+def _ephemeral_due(container: Container, pod: SimPod, view: PodView, policies: Policies) -> bool:
+    newest = view.newest(container.name)
+    return newest is None or (
+        newest.state is InstanceState.EXITED and restarts(newest.instance, container, pod, policies)
+    )
+
+
+def _reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | None:
+    if not policies.reset:
+        return None
+    for container in (*pod.inits, *pod.regulars):
+        newest = view.newest(container.name)
+        if (
+            newest is not None
+            and newest.state is InstanceState.EXITED
+            and policies.resets(container, newest.instance.exit_code)
+        ):
+            return container
+    return None
+
+
+def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Actions) -> Actions:
+    actions.kill_pod = bool(view)
+    if pod.spec.restart_policy is RestartPolicy.NEVER and pod.sandboxes and view:
+        # A pod that has run under Never gets no second sandbox, whatever its containers' own policies say.
+        return actions
+    finished = {
+        container.name
+        for container in pod.regulars
+        if pod.spec.restart_policy is RestartPolicy.ON_FAILURE
+        and (newest := view.newest(container.name)) is not None
+        and newest.state is InstanceState.EXITED
+        and newest.instance.exit_code == 0
+    }
+    waiting = [container for container in pod.regulars if container.name not in finished]
+    if not waiting:
+        return actions
+    actions.create_sandbox = True
+    actions.starts = [*pod.ephemerals, *pod.inits[:1]] if pod.inits else [*pod.ephemerals, *waiting]
+    if not policies.behaviour.waits_for_init:
+        actions.starts = [*pod.ephemerals, *pod.inits[:1], *waiting]
+    return actions
+
+
+def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, actions: Actions) -> bool:
+    """Plan the init containers; whether regular containers may start."""
+    past = any(_here(container, pod, view) is not None for container in pod.regulars)
+    for index, container in enumerate(pod.inits):
+        newest = _here(container, pod, view)
+        begun = past or any(_here(later, pod, view) is not None for later in pod.inits[index + 1 :])
+        if container.is_sidecar:
+            if not _sidecar(container, pod, newest, policies, probed, actions) and not begun:
+                return False
+        elif past and not policies.behaviour.repeats_init:
+            continue
+        elif newest is None:
+            if not begun:
+                actions.starts.append(container)
+                return False
+        elif newest.state is not InstanceState.EXITED:
+            return False
+        elif newest.instance.exit_code != 0:
+            if restarts(newest.instance, container, pod, policies):
+                actions.starts.append(container)
+            else:
+                actions.kill_pod = True
+            return False
+        elif policies.behaviour.repeats_init and _to_repeat(newest.instance, pod, view):
+            actions.starts.append(container)
+    return True
+
+
+def _here(container: Container, pod: SimPod, view: PodView) -> InstanceView | None:
+    """The container's newest instance in the present sandbox."""
+    newest = view.newest(container.name)
+    return newest if newest is not None and newest.instance.sandbox == pod.sandboxes else None
+
+
+def _to_repeat(instance: SimulatedInstance, pod: SimPod, view: PodView) -> bool:
+    """Whether a kubelet that repeats init containers does so now: once, after the pod has restarted something."""
+    return instance.number == 0 and any(
+        newest.instance.number > 0 for each in pod.regulars if (newest := view.newest(each.name)) is not None
+    )
+
+
+def _sidecar(
+    container: Container, pod: SimPod, newest: InstanceView | None, policies: Policies, probed: Probed, actions: Actions
+) -> bool:
+    """Plan a sidecar; whether it has started, so that what follows may."""
+    if newest is None:
+        actions.starts.append(container)
+        return False
+    instance = newest.instance
+    if newest.state is InstanceState.EXITED:
+        if restarts(instance, container, pod, policies):
+            actions.starts.append(container)
+        return False
+    if _to_kill(instance, pod, probed):
+        actions.kills.append(Kill(container, instance))
+        actions.starts.append(container)
+        return True
+    return newest.state is InstanceState.RUNNING and _startup_done(container.probe, instance, probed)
+
+
+def _startup_done(probe: Probe | None, instance: SimulatedInstance, probed: Probed) -> bool:
+    return probe is None or probe.kind is not ProbeKind.STARTUP or instance.container_id in probed.started
+
+
+def _to_kill(instance: SimulatedInstance, pod: SimPod, probed: Probed) -> bool:
+    return instance.container_id in probed.failed or instance.image != pod.images[instance.name]

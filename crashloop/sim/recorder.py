@@ -1,0 +1,203 @@
+"""The simulated recorder: what becomes a line of the history, when it is in hand, and what is lost on the way."""
+
+from typing import Any
+
+import msgspec
+
+from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
+from crashloop.sim.behaviour import S
+from crashloop.sim.host import SimulatedHost
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import Scenario
+from crashloop.spec.version import KubernetesVersion
+
+NODE = "node-1"
+LOG_READ_MS = (20, 400)
+EVENT_MS = (1, 10)
+CLOCK_PERIOD_NS = 10 * S
+UPTIME_NS = 3 * 86_400 * S + 271_828_182
+"""For how long the simulated host had been up at the Unix time that the simulation begins with."""
+
+
+class Tape:
+    """Collects events and, at the end, puts them in the order in which they were received."""
+
+    def __init__(self, host: SimulatedHost, begin_ns: int) -> None:
+        self.host = host
+        self.begin_ns = begin_ns
+        self._boot_ns = begin_ns - UPTIME_NS
+        self._drafts: list[tuple[int, dict[str, Any]]] = []
+        self._journals: dict[str, list[tuple[int, Kind, dict[str, Any], dict[str, Any]]]] = {}
+        self._missing = host.model.missing
+
+    def boot_ns(self, t_ns: int) -> int:
+        """The host's boot-time clock at a UTC time."""
+        return t_ns - self._boot_ns
+
+    def began(self, scenario: Scenario, profile: KubeletProfile, version: KubernetesVersion) -> None:
+        data = {
+            "format": HISTORY_FORMAT,
+            "scenario": msgspec.to_builtins(scenario),
+            "node": NODE,
+            "kubernetes_version": str(version),
+            "profile": profile.name,
+        }
+        self._add(self.begin_ns, Channel.RECORDER, Kind.BEGIN, data=data)
+
+    def kubelet(self, t_ns: int, kind: Kind, data: dict[str, Any], **of: Any) -> None:
+        """What the kubelet process said: its log comes late and can be lost, its answers do not."""
+        if kind is not Kind.LOG:
+            self._add(t_ns, Channel.KUBELET, kind, data=data)
+        elif Channel.KUBELET not in self._missing and not self.host.lost(Channel.KUBELET, t_ns):
+            received = self._late(t_ns, LOG_READ_MS)
+            self._add(t_ns, Channel.KUBELET, kind, data=data, received_ns=received, resolution_ns=1_000, **of)
+
+    def runtime(self, t_ns: int, kind: Kind, data: dict[str, Any], published_ns: int | None = None, **of: Any) -> None:
+        """An event of the container runtime, in hand a few milliseconds after it was published."""
+        sent_ns = published_ns or t_ns
+        if Channel.RUNTIME in self._missing or self.host.lost(Channel.RUNTIME, sent_ns):
+            return
+        step = self.host.model.runtime_step_ns
+        self._add(
+            t_ns - t_ns % step,
+            Channel.RUNTIME,
+            kind,
+            data=data,
+            received_ns=self._late(sent_ns, EVENT_MS),
+            resolution_ns=step,
+            **of,
+        )
+
+    def journal(self, t_ns: int, kind: Kind, data: dict[str, Any], **of: Any) -> None:
+        """A line of a container's journal. Each life prints all earlier ones to its log, so none is lost for good."""
+        self._journals.setdefault(of["pod_uid"], []).append((t_ns, kind, data, of))
+
+    def read_journals(self, pod_uid: str, now_ns: int) -> None:
+        """The recorder reads the logs of a pod's containers: their journals come all at once."""
+        if Channel.JOURNAL in self._missing:
+            return
+        step = self.host.model.journal_step_ns
+        for t_ns, kind, data, of in self._journals.pop(pod_uid, ()):
+            boot_ns = self.boot_ns(t_ns)
+            self._add(
+                boot_ns - boot_ns % step,
+                Channel.JOURNAL,
+                kind,
+                data=data,
+                clock=Clock.BOOT,
+                received_ns=now_ns,
+                resolution_ns=step,
+                **of,
+            )
+
+    def api(self, received_ns: int, kind: Kind, data: dict[str, Any], pod_uid: str) -> None:
+        """A pod object as the watch brought it."""
+        self._add(received_ns, Channel.API, kind, data=data, pod_uid=pod_uid)
+
+    def intervened(
+        self, t_ns: int, action: str, arguments: dict[str, Any], index: int | None, ended_ns: int, **more: int
+    ) -> None:
+        data = {"action": action, "arguments": arguments, "outcome": "ok", "index": index, "ended_ns": ended_ns, **more}
+        self._add(t_ns, Channel.RECORDER, Kind.INTERVENTION, data=data, received_ns=ended_ns)
+
+    def gap(self, channel: Channel, from_ns: int, to_ns: int, reason: str) -> None:
+        if channel not in self._missing:
+            data = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": True}
+            self._add(to_ns, Channel.RECORDER, Kind.GAP, data=data)
+
+    def seal(self, end_ns: int, reason: str, detail: str = "") -> tuple[Event, ...]:
+        """The history: what was in hand by then, numbered, closed with an `end` event."""
+        self._gaps(end_ns)
+        self._heartbeat(end_ns)
+        in_hand = [draft for draft in self._drafts if draft[0] <= end_ns]
+        in_hand.sort(key=lambda draft: draft[0])
+        self._drafts = in_hand
+        self._add(end_ns, Channel.RECORDER, Kind.END, data={"reason": reason, "detail": detail})
+        return tuple(Event(seq=seq, **draft) for seq, (_, draft) in enumerate(self._drafts))
+
+    def _gaps(self, end_ns: int) -> None:
+        for channel, gaps in self.host.gaps.items():
+            for gap in gaps:
+                if gap.from_ns < end_ns:
+                    self.gap(channel, gap.from_ns, min(gap.to_ns, end_ns), "connection lost")
+
+    def _heartbeat(self, end_ns: int) -> None:
+        for t_ns in (*range(self.begin_ns, end_ns, CLOCK_PERIOD_NS), end_ns):
+            data = {"boot_ns": self.boot_ns(t_ns), "monotonic_ns": self.boot_ns(t_ns)}
+            self._add(t_ns, Channel.RECORDER, Kind.CLOCK, data=data)
+        for stall in self.host.stalls:
+            if stall.to_ns < end_ns:
+                data = {"stalled_ns": stall.to_ns - stall.from_ns}
+                self._add(stall.from_ns, Channel.RECORDER, Kind.STALL, data=data, received_ns=stall.to_ns)
+        waits = Overlap([(span.from_ns, span.to_ns) for span in (*self.host.starved, *self.host.stalls)])
+        pressed = self.host.model.pressure
+        last_ns = self.begin_ns
+        for t_ns in range(self.begin_ns + S, end_ns, S):
+            t_ns = self.host.awake(t_ns)
+            if t_ns <= last_ns or t_ns > end_ns:
+                continue
+            some_us = waits.within_ns(last_ns, t_ns) // 1_000 + 900 if pressed else None
+            pressure = {"some_us": some_us, "interval_ns": t_ns - last_ns}
+            self._add(t_ns, Channel.RECORDER, Kind.PRESSURE, data=pressure)
+            last_ns = t_ns
+
+    def _late(self, t_ns: int, by_ms: tuple[float, float]) -> int:
+        return self.host.awake(t_ns + self.host.takes_ms(by_ms))
+
+    def _add(
+        self,
+        t_ns: int,
+        channel: Channel,
+        kind: Kind,
+        *,
+        data: dict[str, Any],
+        received_ns: int | None = None,
+        clock: Clock = Clock.UTC,
+        resolution_ns: int = 1,
+        pod_uid: str | None = None,
+        container: str | None = None,
+        instance: int | None = None,
+    ) -> None:
+        received = t_ns if received_ns is None else received_ns
+        self._drafts.append(
+            (
+                received,
+                {
+                    "t_ns": t_ns,
+                    "clock": clock,
+                    "resolution_ns": resolution_ns,
+                    "received_ns": received,
+                    "channel": channel,
+                    "kind": kind,
+                    "node": NODE,
+                    "pod_uid": pod_uid,
+                    "container": container,
+                    "instance": instance,
+                    "data": data,
+                },
+            )
+        )
+
+
+class Overlap:
+    """Spans, merged; says how much of them falls into an interval. Intervals are asked for in order of time."""
+
+    def __init__(self, spans: list[tuple[int, int]]) -> None:
+        self._merged: list[tuple[int, int]] = []
+        for from_ns, to_ns in sorted(spans):
+            if self._merged and from_ns <= self._merged[-1][1]:
+                self._merged[-1] = (self._merged[-1][0], max(self._merged[-1][1], to_ns))
+            else:
+                self._merged.append((from_ns, to_ns))
+        self._first = 0
+
+    def within_ns(self, from_ns: int, to_ns: int) -> int:
+        """Nanoseconds of the spans in the interval."""
+        while self._first < len(self._merged) and self._merged[self._first][1] <= from_ns:
+            self._first += 1
+        total = 0
+        for span in self._merged[self._first :]:
+            if span[0] >= to_ns:
+                break
+            total += min(span[1], to_ns) - max(span[0], from_ns)
+        return total

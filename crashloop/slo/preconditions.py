@@ -1,0 +1,172 @@
+"""What preconditions are about: how hard the load pressed, in one phase of a run.
+
+What the load knows about itself (Measured.facts) wins over what is worked out here.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from crashloop.slo.increase import growths, window_of
+from crashloop.slo.scrapes import Labels
+from crashloop.slo.types import Lifecycle, Measured, Phase
+
+SECOND_NS = 1_000_000_000
+
+
+class Precondition(NamedTuple):
+    """A number about the load, and how it is found."""
+
+    words: str
+    """As a sentence tells it, with {} for the number."""
+    find: Callable[[Measured, Phase], float | None]
+    """None if it is not known."""
+    one: str = ""
+    """The same where the number is 1, if that reads differently."""
+    share: bool = False
+    """A number from 0 to 1, told as a percentage."""
+
+
+def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
+    """Every fact that is known about a phase."""
+    found = {name: fact.find(measured, phase) for name, fact in FACTS.items() if name not in measured.facts}
+    return {**{name: value for name, value in found.items() if value is not None}, **measured.facts}
+
+
+def told(name: str, value: float) -> str:
+    """A fact in words: `9 pods/s churn`, `6 % of the host CPU taken by others`."""
+    fact, said = FACTS[name], told_value(name, value)
+    return (fact.one if said == "1" and fact.one else fact.words).format(said)
+
+
+def told_value(name: str, value: float) -> str:
+    """The number of a fact: a share as a percentage, everything else with three digits."""
+    if not FACTS[name].share:
+        return f"{value:.3g}"
+    return percentage(value)
+
+
+def percentage(share: float) -> str:
+    """`6 %`; a share below one percent with its first digit, `0.3 %`."""
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
+
+
+def _churn(measured: Measured, phase: Phase) -> float | None:
+    """The most pods created and deleted in any second. Requests of users other than the load are not among them."""
+    if not measured.lifecycles:
+        return None
+    changes = Counter((moment_ns - phase.from_ns) // SECOND_NS for moment_ns in _changes_ns(measured, phase))
+    return float(max(changes.values(), default=0))
+
+
+def _changes_ns(measured: Measured, phase: Phase) -> Iterator[int]:
+    for pod in measured.lifecycles:
+        for moment_ns in (_begin_ns(pod), pod.deleted_ns):
+            if moment_ns is not None and phase.from_ns <= moment_ns < phase.to_ns:
+                yield moment_ns
+
+
+def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
+    """The most pods of the load that were on a node at once."""
+    if not measured.lifecycles:
+        return None
+    steps: dict[str, list[tuple[int, int]]] = {}
+    for pod in measured.lifecycles:
+        begin_ns = _begin_ns(pod)
+        if begin_ns is not None:
+            end_ns = phase.to_ns if pod.deleted_ns is None else pod.deleted_ns
+            if begin_ns < phase.to_ns and end_ns > phase.from_ns:
+                steps.setdefault(pod.node, []).extend(((begin_ns, 1), (end_ns, -1)))
+    return float(max((_highest(moments) for moments in steps.values()), default=0))
+
+
+def _highest(moments: list[tuple[int, int]]) -> int:
+    highest = there = 0
+    for _, step in sorted(moments):
+        there += step
+        highest = max(highest, there)
+    return highest
+
+
+def _longest_due_s(measured: Measured, phase: Phase) -> float | None:
+    """The longest delay that was due after an exit of the phase; 0 if none was."""
+    if not measured.lifecycles:
+        return None
+    dues = (
+        restart.due_s
+        for pod in measured.lifecycles
+        for restart in pod.restarts
+        if restart.due_s is not None and phase.from_ns <= restart.exited_ns < phase.to_ns
+    )
+    return max(dues, default=0.0)
+
+
+def _nodes(measured: Measured, _phase: Phase) -> float | None:
+    names = {each.source.node for each in measured.scrapes if each.source.source == "kubelet"}
+    return float(len(names)) if names else None
+
+
+def _cores(measured: Measured, _phase: Phase) -> float | None:
+    """Of the smallest node."""
+    found = [
+        float(series.values[-1])
+        for each in measured.scrapes
+        for series in each.series
+        if series.name == "machine_cpu_cores" and len(series.values)
+    ]
+    return min(found, default=None)
+
+
+def _harness_share(measured: Measured, phase: Phase) -> float | None:
+    spent = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    node = spent.get("kubelet", 0.0) + spent.get("runtime", 0.0)
+    return spent["harness"] / node if node > 0 and "harness" in spent else None
+
+
+def _busy_share(measured: Measured, phase: Phase) -> float | None:
+    spent = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    total = sum(spent.values())
+    return 1 - spent.get("idle", 0.0) / total if total > 0 else None
+
+
+def _cluster_share(measured: Measured, phase: Phase) -> float | None:
+    spent = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    busy = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", "")).get("busy", 0.0)
+    return sum(cpu_s for component, cpu_s in spent.items() if component != "harness") / busy if busy > 0 else None
+
+
+def _foreign_share(measured: Measured, phase: Phase) -> float | None:
+    components = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    host = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    total = sum(host.values())
+    if not components or total <= 0:
+        return None
+    return max(0.0, host.get("busy", 0.0) - sum(components.values())) / total
+
+
+def _spent(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    for scrapes in measured.scrapes:
+        window = window_of(scrapes, phase.from_ns, phase.to_ns) if scrapes.source.source == "processes" else None
+        for growth in growths(scrapes, name, window) if window else ():
+            spent[key(growth.labels)] = spent.get(key(growth.labels), 0.0) + growth.total
+    return spent
+
+
+def _begin_ns(pod: Lifecycle) -> int | None:
+    return pod.created_ns if pod.asked_ns is None else pod.asked_ns
+
+
+FACTS: Mapping[str, Precondition] = {
+    "churn_per_s": Precondition("{} pods/s churn", _churn, one="{} pod/s churn"),
+    "pods_per_node": Precondition("{} pods per node", _pods_per_node, one="{} pod per node"),
+    "longest_due_s": Precondition("delays of up to {} s", _longest_due_s),
+    "nodes": Precondition("{} nodes", _nodes, one="{} node"),
+    "cores": Precondition("{} cores per node", _cores, one="{} core per node"),
+    "harness_cpu_share": Precondition("harness CPU {} of kubelet and runtime", _harness_share, share=True),
+    "cpu_busy_share": Precondition("host CPU {} busy", _busy_share, share=True),
+    "foreign_cpu_share": Precondition("{} of the host CPU taken by others", _foreign_share, share=True),
+    "cluster_cpu_share": Precondition("cluster {} of the busy host CPU", _cluster_share, share=True),
+}
+"""By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

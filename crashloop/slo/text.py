@@ -1,0 +1,202 @@
+"""SLO verdicts as sentences: value, samples, target, condition; then the error budget; then what is missing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from crashloop.slo.events import COUNTS, SAMPLES, SHARES
+from crashloop.slo.preconditions import told, told_value
+from crashloop.slo.rows import (
+    ConservationSli,
+    HistogramSli,
+    Precondition,
+    RateSli,
+    RatioSli,
+    SampleSli,
+    ShareSli,
+    SloRow,
+)
+from crashloop.slo.types import SliResult
+from crashloop.verdict import Outcome
+
+
+class Story(NamedTuple):
+    """What a verdict's sentences are about."""
+
+    row: SloRow
+    outcome: Outcome
+    shown: SliResult | None
+    """The worst window and group."""
+    facts: Mapping[str, float]
+    obstacles: Sequence[str]
+    """Sentences on what keeps windows from being judged: `broken`, and what is missing."""
+    judged: int
+    """Windows and groups with enough samples to say something."""
+    few: Sequence[SliResult]
+    """Those with too few."""
+    phase: str
+    """Of the window that is shown; empty if there is none."""
+    judged_in: Sequence[str]
+    """Phase of each window in which something was judged."""
+    windows: int
+
+
+def verdict(story: Story) -> str:
+    """The sentences of a verdict, in one line."""
+    parts = (_promise, _worst, _budget, _bucket, _proven, _too_few, _obstacles, _undecided)
+    return " ".join(sentence for part in parts for sentence in part(story))
+
+
+def _promise(story: Story) -> Iterator[str]:
+    row, target = story.row, story.row.target
+    promised = f"target {target.word} {number(target.bound)} {target.unit}"
+    yield f"{_seen(row, story.shown)}, {promised}, {_where(story)}{_load(row, story.facts)}."
+
+
+def _worst(story: Story) -> Iterator[str]:
+    if story.shown is not None and story.shown.group and story.judged > 1:
+        yield f"Shown is the worst of {story.judged}: {_group(story.shown)}."
+
+
+def _budget(story: Story) -> Iterator[str]:
+    shown, budget = story.shown, story.row.budget
+    if budget and shown is not None and shown.bad is not None and shown.samples:
+        yield f"{number(100 * shown.bad / shown.samples)} % missed the target, budget {number(100 * budget)} %."
+
+
+def _bucket(story: Story) -> Iterator[str]:
+    shown, bound = story.shown, story.row.target.bound
+    if shown is None or shown.edges is None:
+        return
+    lower, upper = shown.edges
+    if lower < bound and (upper is None or bound < upper):
+        yield f"The target lies inside the bucket {_bounds(lower, upper)}: which of its samples keep it is not known."
+
+
+def _too_few(story: Story) -> Iterator[str]:
+    if not story.few:
+        return
+    needed = f"the {story.row.min_samples} {noun(story.row)} needed"
+    if not story.judged:
+        most = max(each.samples for each in story.few)
+        yield f"{_counted(most, story.row)} {'is' if most == 1 else 'are'} fewer than {needed}."
+        return
+    few, all_parts, names = (
+        len(story.few),
+        story.judged + len(story.few),
+        tuple(dict.fromkeys(each.phase for each in story.few)),
+    )
+    them = "was" if few == 1 else "were"
+    if any(each.group for each in story.few):
+        yield f"{few} of {all_parts} groups and phases had fewer than {needed} and {them} not judged."
+    elif len(names) == few and not set(names) & set(story.judged_in):
+        phases = f"Phase {names[0]}" if few == 1 else f"Phases {', '.join(names[:-1])} and {names[-1]}"
+        yield f"{phases} had fewer than {needed} and {them} not judged."
+    else:
+        yield f"{few} of {all_parts} phases had fewer than {needed} and {them} not judged."
+
+
+def _proven(story: Story) -> Iterator[str]:
+    shown, least = story.shown, story.row.min_samples
+    if story.outcome is Outcome.FAIL and shown is not None and shown.samples < least:
+        yield f"That is more than may miss it of the {least} {noun(story.row)} needed."
+
+
+def _obstacles(story: Story) -> Iterator[str]:
+    yield from story.obstacles
+
+
+def _undecided(story: Story) -> Iterator[str]:
+    undecided = story.outcome is Outcome.INCONCLUSIVE and story.judged and not story.obstacles
+    if undecided and story.row.decided_by == "interval":
+        yield "The target lies within the interval: another run may differ."
+
+
+def _seen(row: SloRow, result: SliResult | None) -> str:
+    if result is None or result.value is None:
+        return f"no {noun(row)} seen"
+    prefix = f"p{row.percentile:g} " if row.percentile is not None else ""
+    lower, upper = result.edges or (None, None)
+    more = "more than " if lower is not None and upper is None else ""
+    value = f"{prefix}{more}{number(result.value)} {row.target.unit}"
+    if lower is not None:
+        value += f" (in the bucket {_bounds(lower, upper)})"
+    value += f" of {_counted(result.samples, row)}"
+    spread = result.interval
+    if spread is None or spread.lower is None or spread.upper is None or spread.lower == spread.upper:
+        return value
+    return f"{value} ({100 * spread.confidence:g} % interval {number(spread.lower)} to {number(spread.upper)})"
+
+
+def _where(story: Story) -> str:
+    """The stretch of the run that was judged; where others were not, the one that is shown is named."""
+    if isinstance(story.row.sli, ConservationSli):
+        return "the whole run"
+    if not story.phase or (story.shown is None and story.windows > 1):
+        return f"phase {story.row.phase}" if story.row.phase else "every phase"
+    if len(story.judged_in) < story.windows or len(set(story.judged_in)) == 1:
+        return f"phase {story.phase}"
+    return f"every phase, the worst is {story.phase}"
+
+
+def _load(row: SloRow, facts: Mapping[str, float]) -> str:
+    stated = [told(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
+    return f" at {', '.join(stated)}" if stated else ""
+
+
+def broken(row: SloRow, facts: Mapping[str, float], phase: str) -> Iterator[str]:
+    """One sentence for every precondition that is not met in a phase, or not known to be."""
+    for each in row.preconditions:
+        sentence = _unmet(each, facts)
+        if sentence is not None:
+            yield f"Precondition not met in phase {phase}: {sentence}."
+
+
+def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
+    value = facts.get(condition.fact)
+    if value is None:
+        return f"{condition.fact} is not known"
+    most = condition.most(facts.get("cores"))
+    if condition.at_most_per_core is not None and most is None:
+        return f"{condition.fact} depends on cores, which is not known"
+    if most is not None and value > most:
+        return f"{told(condition.fact, value)}, at most {told_value(condition.fact, most)} is promised"
+    if condition.at_least is not None and value < condition.at_least:
+        return f"{told(condition.fact, value)}, at least {told_value(condition.fact, condition.at_least)} is promised"
+    return None
+
+
+def noun(row: SloRow) -> str:
+    """What one sample of a row is, in plural."""
+    sli = row.sli
+    if isinstance(sli, HistogramSli):
+        return sli.of
+    if isinstance(sli, SampleSli):
+        return SAMPLES[sli.of].of
+    if isinstance(sli, ShareSli):
+        return SHARES[sli.of].of
+    if isinstance(sli, RateSli):
+        return COUNTS[sli.of].of
+    if isinstance(sli, RatioSli):
+        return COUNTS[sli.per].of
+    assert isinstance(sli, ConservationSli)
+    return "container starts"
+
+
+def _counted(number_of: int, row: SloRow) -> str:
+    """`1 request`, `1,180 restarts`; names, such as RestartAllContainers, have no singular."""
+    many = noun(row)
+    singular = number_of == 1 and many.islower()
+    return f"{number_of:,} {many.removesuffix('s') if singular else many}"
+
+
+def number(value: float) -> str:
+    """Without needless digits: 1,180, 3.4, 0.022."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _bounds(lower: float, upper: float | None) -> str:
+    return f"above {number(lower)}" if upper is None else f"from {number(lower)} to {number(upper)}"
+
+
+def _group(result: SliResult) -> str:
+    return ", ".join(f"{name} {value or '(none)'}" for name, value in result.group.items())

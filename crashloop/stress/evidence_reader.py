@@ -1,0 +1,176 @@
+"""What a stress run has recorded, read from its directory: every pod as a lifecycle, and what its history lacks."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from crashloop.history.event import Channel
+from crashloop.history.recording import Gap, Recording
+from crashloop.history.reduction import read_recording
+from crashloop.model.config import Curve, effective_curve
+from crashloop.model.gates import effective_gates, kubelet_version
+from crashloop.model.restart import Decision, decide
+from crashloop.slo.lifecycles import Promise, lifecycles
+from crashloop.slo.types import Lifecycle
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import PodScenario
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.assignment import Operation
+from crashloop.stress.folder import StressDir
+from crashloop.stress.loads import AnyLoad, Jobs, Rollout, group, has_known_delays, load_of
+from crashloop.stress.plan import StressPlan
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What else the history of a pod tells of the time in which something did not happen to it. UTC nanoseconds."""
+
+    unheard_ns: tuple[tuple[int, int], ...] = ()
+    """Stretches of which events of the runtime may be lost."""
+    damaged: bool = False
+    """Whether lines of the history cannot be read."""
+    kubelet_started_ns: tuple[int, ...] = ()
+    """When the kubelet of its node was started anew."""
+
+
+class Recorded(msgspec.Struct, kw_only=True):
+    """All pods of a run, and what the load did to them."""
+
+    lifecycles: tuple[Lifecycle, ...]
+    lacking: tuple[str, ...]
+    """What histories lack, one sentence each."""
+    events: int
+    """Lines of all histories."""
+    operations: tuple[Operation, ...] = ()
+    circumstances: dict[str, Circumstances] = {}
+    """By the pod's name."""
+
+
+def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
+    """Read every history of the run. Raises OSError if one cannot be read."""
+    operations = tuple(run.operations())
+    deletions_ns = _deletions_ns(operations)
+    found: list[Lifecycle] = []
+    lacking: list[str] = []
+    circumstances: dict[str, Circumstances] = {}
+    events = 0
+    for path in sorted(run.history_dir.glob("*.jsonl")):
+        with path.open("rb") as lines:
+            recording = read_recording(lines)
+        load = plan.profile.loads[load_of(path.stem, tuple(plan.profile.loads)) or ""]
+        asked_ns = next((deletions_ns[name] for name in owners(load, path.stem) if name in deletions_ns), None)
+        found.extend(_seen_until(each, asked_ns) for each in lifecycles_of(recording, load, plan))
+        lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
+        circumstances[path.stem] = circumstances_of(recording)
+        events += recording.events
+    return Recorded(
+        lifecycles=tuple(found),
+        lacking=tuple(lacking),
+        events=events,
+        operations=operations,
+        circumstances=circumstances,
+    )
+
+
+def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tuple[Lifecycle, ...]:
+    """The pods of a history, with what was due and what was expected by the model."""
+    kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
+    scenario = recording.begin.scenario if recording.begin else None
+    decided = _Decided(scenario, kubelet, version) if isinstance(scenario, PodScenario) else None
+    return lifecycles(
+        recording,
+        group=group(load),
+        promise=_promise(recording, load, kubelet, version),
+        expects=decided.restarts if decided else None,
+        triggers=decided.restarts_all if decided else None,
+    )
+
+
+def _deletions_ns(operations: Iterable[Operation]) -> dict[str, int]:
+    """When the deletion of each object was first asked for."""
+    found: dict[str, int] = {}
+    for each in operations:
+        if each.what == "delete":
+            found.setdefault(each.pod, each.sent_ns)
+    return found
+
+
+def _seen_until(pod: Lifecycle, asked_ns: int | None) -> Lifecycle:
+    """Nothing is due any more once the deletion of a pod, or of the object that has made it, was asked for."""
+    if asked_ns is None:
+        return pod
+    until_ns = asked_ns if pod.seen_until_ns is None else min(asked_ns, pod.seen_until_ns)
+    return msgspec.structs.replace(pod, seen_until_ns=until_ns)
+
+
+def owners(load: AnyLoad, pod: str) -> tuple[str, ...]:
+    """Names of the objects that a load may have made for a pod: the pod itself, its Job, its Deployment."""
+    if not isinstance(load, Jobs | Rollout):
+        return (pod,)
+    job = pod.rpartition("-")[0]
+    return (job, job.rpartition("-")[0])
+
+
+def circumstances_of(recording: Recording) -> Circumstances:
+    """What a history tells besides the lives of its pod."""
+    return Circumstances(
+        unheard_ns=tuple((gap.from_ns, gap.to_ns) for gap in recording.gaps if _may_hide_restarts(gap)),
+        damaged=bool(recording.broken),
+        kubelet_started_ns=_kubelet_started_ns(recording),
+    )
+
+
+def shortcomings(recording: Recording) -> Iterator[str]:
+    """Why a history may not tell of every restart."""
+    yield from (f"line {damage.line}: {damage.problem}" for damage in recording.broken)
+    for lost in filter(_may_hide_restarts, recording.gaps):
+        yield f"the runtime was not heard for {(lost.to_ns - lost.from_ns) / 1e9:.1f} s ({lost.reason})"
+    for pod in recording.pods:
+        for container, instances in pod.containers.items():
+            # One that never ran was created by a kubelet that could not start it: all of it was seen.
+            ran = (each for each in instances[:-1] if each.has_run)
+            unseen = sum(1 for each in ran if each.start is None or each.exit is None)
+            if unseen:
+                yield f"start or exit of {unseen} instances of {container!r} was not seen"
+
+
+def _may_hide_restarts(gap: Gap) -> bool:
+    return gap.lost and gap.channel == Channel.RUNTIME
+
+
+def _kubelet_started_ns(recording: Recording) -> tuple[int, ...]:
+    """When the kubelet was started anew; the first report is of the one that was there."""
+    starts = (node.data.kubelet_started_ns for node in recording.nodes[1:])
+    return tuple(started_ns for started_ns in starts if started_ns is not None)
+
+
+class _Decided:
+    """The model's decision about each exit."""
+
+    def __init__(self, scenario: PodScenario, kubelet: KubeletProfile, version: KubernetesVersion) -> None:
+        self._pod = scenario.pod
+        self._gates = effective_gates(kubelet, version)
+        self._version = kubelet_version(kubelet, version)
+
+    def restarts(self, container: str, exit_code: int | None) -> bool:
+        return exit_code is not None and self._decide(container, exit_code) is not Decision.STOP
+
+    def restarts_all(self, container: str, exit_code: int | None) -> bool:
+        return exit_code is not None and self._decide(container, exit_code) is Decision.RESTART_ALL
+
+    def _decide(self, container: str, exit_code: int) -> Decision:
+        found = self._pod.container(container)
+        return decide(self._pod, found, exit_code, gates=self._gates, version=self._version).decision
+
+
+def _promise(
+    recording: Recording, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion
+) -> Promise | None:
+    """What is due after each exit, where the model can say it."""
+    curve = effective_curve(kubelet, version)
+    if not has_known_delays(load) or not isinstance(curve, Curve):
+        return None
+    return Promise(
+        curve=curve,
+        version=kubelet_version(kubelet, version),
+        counter_lost_ns=_kubelet_started_ns(recording),
+    )

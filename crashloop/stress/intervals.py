@@ -1,0 +1,55 @@
+"""Where key figures of a stage would lie if the stage were repeated: 95 % intervals, by the names of figures. Pure.
+
+Percentiles are drawn over samples, restarts over stretches of the stage, CPU and requests over what lies between two scrapes.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from crashloop.slo.estimates import percentile_interval, rate_interval, ratio_interval
+from crashloop.slo.events import in_groups
+from crashloop.slo.increase import growths, window_of
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import Interval, Lifecycle, Phase
+from crashloop.stress.figures import CRASHING, HEALTHY, per_restart, samples_of
+from crashloop.stress.metric_series import labelled, restart_times_ns
+
+COMPONENTS = ("kubelet", "runtime", "apiserver")
+PERCENTILES = (50, 99)
+
+
+def intervals(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> dict[str, Interval]:
+    """Intervals of the figures of a stretch; without those for which too little was seen to draw any."""
+    return {
+        name: each
+        for name, each in _found(phase, scrapes, lifecycles)
+        if each is not None and each.lower is not None and each.upper is not None
+    }
+
+
+def _found(
+    phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]
+) -> Iterator[tuple[str, Interval | None]]:
+    times = restart_times_ns(lifecycles)
+    in_phase = times[(times >= phase.from_ns) & (times < phase.to_ns)]
+    yield "restarts_per_s", rate_interval(in_phase, phase.from_ns, phase.to_ns)
+    yield "requests_per_restart", per_restart(phase, scrapes, lifecycles).interval
+    for component in COMPONENTS:
+        yield f"{component}_cpu_cores", _cores(component, phase, scrapes)
+    for name, kind, groups in (("startup", "pod-startup", HEALTHY), ("lateness", "restart-lateness", CRASHING)):
+        values = samples_of(kind, in_groups(lifecycles, groups), phase)
+        for percentile in PERCENTILES if values else ():
+            yield f"{name}_p{percentile}_s", percentile_interval(values, percentile)
+
+
+def _cores(component: str, phase: Phase, scrapes: Sequence[Scrapes]) -> Interval | None:
+    """All processes of a component are read at once, so that one source tells of all nodes."""
+    for each in scrapes:
+        window = window_of(each, phase.from_ns, phase.to_ns) if each.source.source == "processes" else None
+        if window is None:
+            continue
+        found = list(growths(each, "component_cpu_seconds_total", window, labelled(component=component)))
+        seconds = np.diff(np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)) / 1e9
+        return ratio_interval(np.sum([growth.steps for growth in found], axis=0), seconds) if found else None
+    return None

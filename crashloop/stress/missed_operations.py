@@ -1,0 +1,20 @@
+"""What a load was to do to its objects and did not get done in time, as incidents of the run. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from crashloop.stress.assignment import Operation
+from crashloop.stress.incidents import Cause
+
+_MEANS = {"not created": Cause.LOAD, "not deleted": Cause.LINGERED}
+"""Steps that are the load's own business. That a pod was not started is what a run finds out, not an incident."""
+
+
+def misses(operations: Iterable[Operation]) -> Iterator[tuple[Cause, str]]:
+    """A cause and a sentence for each load and each step of its objects that did not come in time."""
+    missed: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
+    for each in operations:
+        if each.what in _MEANS:
+            missed[each.load, each.what].append(each)
+    for (load, what), found in sorted(missed.items()):
+        yield _MEANS[what], f"load {load}: objects {what} in time: {len(found)}. The first of them: {found[0].error}"

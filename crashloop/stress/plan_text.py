@@ -1,0 +1,151 @@
+"""A stress plan in words for its report: what one user of each load is, how many there are when, and the stages. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
+from crashloop.report.text import counted
+from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
+from crashloop.stress.phases import Measurement
+from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import Disturbance, Stage
+
+MAX_NAMED = 3
+"""Stages that are named with the users of a load; more are counted."""
+
+
+def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mapping[str, str]) -> PlannedRun:
+    """The plan beside what was measured of it. `hosts`: name of the Node object for each node of the profile."""
+    profile = plan.profile
+    seconds = {each.index: round(each.phase.seconds, 1) for each in measured}
+    return PlannedRun(
+        loads=tuple(
+            PlannedLoad(
+                name=name,
+                kind=str(type(load).__struct_config__.tag),
+                node=hosts.get(load.node, load.node),
+                user=user_in_words(load),
+                users=_users_in_words(name, profile.stages),
+            )
+            for name, load in profile.loads.items()
+        ),
+        stages=tuple(
+            PlannedStage(
+                label=stage.label,
+                arm=stage.arm,
+                duration_s=stage.duration_s,
+                measured_s=seconds.get(index),
+                users={name: int(count) for name, count in stage.users.items()},
+                spawn_per_s=stage.spawn_per_s,
+                settle_s=stage.settle_s,
+            )
+            for index, stage in enumerate(plan.stages)
+        ),
+        rounds=profile.rounds,
+        scrape_every_s=profile.scrape_every_s,
+        workers=profile.workers,
+        host_cores=plan.cores,
+        disturbances=tuple(_disturbance(each) for each in profile.disturbances),
+    )
+
+
+def crashing_pods(stage: Stage, loads: Mapping[str, AnyLoad]) -> int:
+    """The most pods of a stage whose containers exit and are restarted again and again, on all nodes together."""
+    return sum(
+        round(int(count) * loads[name].pods_each * restarted_share(loads[name])) for name, count in stage.users.items()
+    )
+
+
+def restarted_share(load: AnyLoad) -> float:
+    """Share of a load's pods that crash without end: not those that stay down, nor healthy ones, Jobs and servers."""
+    if isinstance(load, Crash):
+        return (1 - load.succeeding) * _is_restarted(load, load.exit_code) + load.succeeding * _is_restarted(load, 0)
+    return float(isinstance(load, Rollout))
+
+
+def _is_restarted(load: Crash, exit_code: int) -> bool:
+    if load.rule is not None and load.rule.matches(exit_code):
+        return True
+    return load.restart_policy is RestartPolicy.ALWAYS or (
+        load.restart_policy is RestartPolicy.ON_FAILURE and exit_code != 0
+    )
+
+
+def user_in_words(load: AnyLoad) -> str:
+    """What one user of a load is, with every field that decides it."""
+    if isinstance(load, Crash):
+        return _crash(load)
+    if isinstance(load, Churn):
+        return (
+            f"healthy pods, {load.rate_per_s:g} a second, held for {load.hold_s:g} s once started; at most {load.in_flight} "
+            f"at once, given up after {load.start_within_s:g} s"
+        )
+    if isinstance(load, Jobs):
+        return (
+            f"Jobs, {load.rate_per_s:g} a second, whose pod runs {load.run_s:g} s and fails {_times(load.failures)} before it "
+            f"succeeds; at most {load.in_flight} at once, given up after {load.complete_within_s:g} s"
+        )
+    if isinstance(load, Rollout):
+        return (
+            f"a Deployment of {counted(load.replicas, 'replica')} that run {load.run_s:g} s and exit with {load.exit_code}, "
+            f"rolled out anew every {load.period_s:g} s"
+        )
+    return _demand(load)
+
+
+def _crash(load: Crash) -> str:
+    lives = "runs" if load.containers == 1 else "run"
+    exits = "exits" if load.containers == 1 else "exit"
+    parts = [
+        f"a pod with {counted(load.containers, 'container')} that {lives} {load.run_s:g} s and {exits} with {load.exit_code}, "
+        f"{'again and again' if restarted_share(load) else 'once'}; restart policy {load.restart_policy.value}"
+    ]
+    if load.rule is not None:
+        parts.append(_rule(load.rule))
+    if load.succeeding:
+        parts.append(f"{100 * load.succeeding:g} % of the pods exit with 0 instead")
+    if load.companions:
+        parts.append(f"{counted(load.companions, 'healthy container')} beside")
+    return "; ".join(parts)
+
+
+def _rule(rule: RestartRule) -> str:
+    codes = ", ".join(map(str, rule.values)) or "none"
+    return f"restart rule {rule.action.value} for exit codes {rule.operator.value} {codes}"
+
+
+def _demand(load: Demand) -> str:
+    burst = (
+        f", from {load.burst.after_s:g} s on {load.burst.rate_per_s:g} a second for {load.burst.for_s:g} s"
+        if load.burst
+        else ""
+    )
+    return (
+        f"a server with a CPU limit of {load.cpu_limit}, and {load.rate_per_s:g} HTTP requests a second to it{burst}; each takes "
+        f"{load.work:,} loop iterations and waits {load.timeout_s:g} s at the most, at most {load.in_flight} at once; liveness "
+        f"probe every {load.probe_period_s} s, with a timeout of {load.probe_timeout_s} s, "
+        f"{counted(load.failure_threshold, 'failure')} allowed"
+    )
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _users_in_words(load: str, stages: Sequence[Stage]) -> str:
+    """`1 in every stage`, or how many in which."""
+    found = {stage.label: int(stage.users[load]) for stage in stages if load in stage.users}
+    if not found:
+        return "in no stage"
+    numbers = set(found.values())
+    if len(numbers) > 1:
+        return "; ".join(f"{count} in {label}" for label, count in found.items())
+    having = sum(1 for stage in stages if load in stage.users)
+    if having == len(stages):
+        return f"{numbers.pop()} in every stage"
+    return f"{numbers.pop()} in {'; '.join(found) if having <= MAX_NAMED else f'{having} of {len(stages)} stages'}"
+
+
+def _disturbance(each: Disturbance) -> str:
+    down = f", down for {each.down_s:g} s" if each.down_s else ""
+    return f"{each.action} on {each.node} after {each.after_s:g} s{down}"

@@ -1,0 +1,200 @@
+"""One stress run from its plan to its evidence. Judging it is crashloop.stress.judging's, from the run directory alone.
+
+Theory of operation. The load generator puts the load on, stage by stage, and writes down how far it is; here its stages
+are followed, everything is recorded and scraped (at the edges of what is measured once more), disturbances are made when
+they are due, and whatever goes wrong becomes an incident. A run that is interrupted, or whose load generator dies, ends
+in order with what it has.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from crashloop.errors import CrashloopError
+from crashloop.kube.errors import KubeError
+from crashloop.record.lifeline import Lifeline
+from crashloop.stress.assignment import Order
+from crashloop.stress.evidence import StressEvidence
+from crashloop.stress.folder import StressDir
+from crashloop.stress.following import Marks, Situation
+from crashloop.stress.generator import Generator
+from crashloop.stress.incidents import Cause, Incidents
+from crashloop.stress.loads import WORKER_LABEL
+from crashloop.stress.missed_operations import misses
+from crashloop.stress.objects import clear, remove_objects
+from crashloop.stress.plan import AFTER_S, StressPlan
+from crashloop.stress.profile import Disturbance
+from crashloop.stress.testbed import Site
+
+LOOK_S = 0.5
+TELL_EVERY_S = 10.0
+STOPS_WITHIN_S = 90.0
+"""How long an interrupted load may take to remove what it has made."""
+CLEAR_WITHIN_S = 120.0
+"""How long what the load has left may take to be gone once the run has asked for its removal."""
+
+
+class StressRun:
+    """Records one run on a site."""
+
+    def __init__(
+        self,
+        run: StressDir,
+        plan: StressPlan,
+        site: Site,
+        evidence: StressEvidence,
+        lifeline: Lifeline,
+        say: Callable[[str], None],
+        *,
+        web_port: int | None = None,
+        clear_within_s: float = CLEAR_WITHIN_S,
+    ) -> None:
+        self._run = run
+        self._plan = plan
+        self._site = site
+        self._evidence = evidence
+        self._lifeline = lifeline
+        self._say = say
+        self._clear_within_s = clear_within_s
+        self._note = Incidents(run.incidents_jsonl, say).note
+        self._generator = Generator(run.order_json, workers=plan.profile.workers, web_port=web_port)
+        self._tasks = ThreadPoolExecutor(4, thread_name_prefix="stress")
+        self._pending: list[Future[None]] = []
+        self._marks = Marks(run.stages_jsonl)
+        self._situation = Situation(stages=plan.stages)
+        self._due = list(plan.profile.disturbances)
+
+    def record(self) -> None:
+        """Record the whole run; returns when it has ended, one way or the other."""
+        self._run.load_dir.mkdir()
+        order = order_of(self._plan, self._site, self._run)
+        self._run.write(self._run.order_json, order)
+        most_s = self._plan.longest_s + order.drain_within_s * len(order.stages) + AFTER_S
+        with self._evidence.recording(self._lifeline):
+            try:
+                self._load(most_s)
+            finally:
+                self._tasks.shutdown()
+        for each in self._pending:
+            each.result()
+
+    def _load(self, most_s: float) -> None:
+        """Put the load on and wait until it is over."""
+        self._generator.start()
+        for pid in self._generator.pids:
+            self._evidence.add_harness(pid)
+        try:
+            self._follow(most_s)
+        except CrashloopError as error:
+            self._note(Cause.CLUSTER, str(error))
+        finally:
+            self._generator.stop(within_s=STOPS_WITHIN_S)
+            self._take_marks()
+            for cause, sentence in misses(self._run.operations()):
+                self._note(cause, sentence)
+            self._clean_up()
+
+    def _follow(self, most_s: float) -> None:
+        began_s = told_s = time.monotonic()
+        starts = 0
+        while not self._generator.has_ended():
+            if self._lifeline.broken.wait(LOOK_S):
+                self._note(Cause.INTERRUPTED, "The run was interrupted.")
+                return
+            now_s = time.monotonic()
+            if now_s - began_s > most_s:
+                self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was ended.")
+                return
+            self._take_marks()
+            if not self._is_whole() and not self._generator.has_begun():
+                self._note(Cause.LOAD, "The load had not begun when that happened, and was given up.")
+                return
+            self._disturb(now_s - began_s)
+            self._evidence.session.sweep()
+            if now_s - told_s >= TELL_EVERY_S:
+                rate = (self._evidence.session.starts - starts) / (now_s - told_s)
+                told_s, starts = now_s, self._evidence.session.starts
+                self._situation.pods = self._evidence.session.present
+                self._say(self._situation.line(starts_per_s=rate, now_ns=time.time_ns()))
+        self._is_whole()
+
+    def _take_marks(self) -> None:
+        """Scrape at the edges of what is measured."""
+        for mark in self._marks.new():
+            self._situation.mark = mark
+            if mark.what in ("measure", "drain"):
+                self._do(self._evidence.scrape)
+            if mark.what == "measure":
+                self._say(self._situation.introduction(mark))
+            if mark.what == "end" and mark.users:
+                self._note(Cause.LINGERED, self._situation.lingering(mark))
+
+    def _is_whole(self) -> bool:
+        """Whether every part of the generator is alive, or done. What a worker has left is removed."""
+        deaths = list(self._generator.deaths())
+        for death in deaths:
+            self._note(Cause.LOAD, death.sentence)
+            if death.worker is not None:
+                self._do(partial(self._remove_of_worker, death.worker))
+        return not deaths
+
+    def _remove_of_worker(self, worker: int) -> None:
+        selector = f"{self._site.selector},{WORKER_LABEL}={worker}"
+        try:
+            remove_objects(self._site.api, self._site.namespace, selector)
+        except KubeError as error:
+            self._note(Cause.LEFT_BEHIND, f"What worker {worker} has left is removed at the end: {error}")
+
+    def _disturb(self, age_s: float) -> None:
+        for each in [each for each in self._due if each.after_s <= age_s]:
+            self._due.remove(each)
+            self._do(partial(self._carry_out, each))
+
+    def _carry_out(self, disturbance: Disturbance) -> None:
+        node = self._site.nodes[disturbance.node].name
+        self._note(Cause.DISTURBANCE, f"{disturbance.action} of node {node}, {disturbance.down_s:g} s down.")
+        try:
+            if disturbance.action == "restart-runtime":
+                self._site.cluster.restart_runtime(node)
+            else:
+                kill = disturbance.action == "kill-kubelet"
+                self._site.cluster.restart_kubelet(node, kill=kill, down_s=disturbance.down_s)
+        except CrashloopError as error:
+            self._note(Cause.CLUSTER, str(error))
+
+    def _clean_up(self) -> None:
+        """Remove what the load has left, as a generator that was killed does, and wait until it is gone."""
+        within_s = self._clear_within_s
+        try:
+            cleared = clear(self._site.api, self._site.namespace, self._site.selector, within_s=within_s)
+        except KubeError as error:
+            self._note(Cause.NOT_REMOVED, f"What the load has left could not be removed: {error}")
+            return
+        if cleared.found:
+            self._note(Cause.LEFT_BEHIND, f"The load has left {cleared.found}; the run asked for the removal.")
+        if cleared.still:
+            self._note(Cause.NOT_REMOVED, f"{cleared.still}: still there {within_s:.0f} s after that was asked for.")
+
+    def _do(self, task: Callable[[], None]) -> None:
+        """Do beside the loop what takes time; a task that crashes ends the run."""
+        for each in [each for each in self._pending if each.done()]:
+            self._pending.remove(each)
+            each.result()
+        self._pending.append(self._tasks.submit(task))
+
+
+def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
+    """What the load generator is to do."""
+    return Order(
+        kubeconfig=site.info.kubeconfig,
+        context=site.info.context,
+        namespace=site.namespace,
+        run=site.run,
+        image=site.info.image,
+        hosts={name: node.name for name, node in site.nodes.items()},
+        loads=plan.profile.loads,
+        stages=plan.stages,
+        folder=str(run.load_dir.absolute()),
+        ends_after_s=plan.longest_s + AFTER_S,
+    )

@@ -1,0 +1,102 @@
+"""A stress run from beginning to end: plan, cluster, load, evidence, verdicts, report."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from crashloop import __version__
+from crashloop.cluster.provider import Progress
+from crashloop.profiles import load_profile, validate_for_node
+from crashloop.record.lifeline import Lifeline
+from crashloop.report.stress.results import StressResults
+from crashloop.rundir import RunInfo, new_run_path, point_latest_at
+from crashloop.settings import resolve_settings
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.evidence import StressEvidence
+from crashloop.stress.folder import SUITE, StressDir
+from crashloop.stress.judging import judge_run
+from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.profile import StressProfile
+from crashloop.stress.profiles import load_stress_profile, with_max_pods
+from crashloop.stress.publishing import publish_stress
+from crashloop.stress.recorder import StressRun
+from crashloop.stress.rows import fitting_rows, rows_of
+from crashloop.stress.testbed import site
+
+
+class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person chose; written to run.json."""
+
+    profile: str
+    """A name of manifests/stress, or a path."""
+    provider: str = "local"
+    kubernetes_version: str | None = None
+    run_dir: str | None = None
+    cluster: str | None = None
+    """Name of a kept cluster. Default: one is made for the run."""
+    keep: bool = False
+    workers: int | None = None
+    """Workers of Locust. Default: the profile's."""
+    web_port: int | None = None
+    """Where Locust's web UI is served. Default: nowhere."""
+
+
+def plan_stress(options: StressOptions) -> StressPlan:
+    """The plan. Raises UsageError for a profile, a kubelet profile or an SLO that is wrong."""
+    profile = load_stress_profile(options.profile)
+    if options.workers is not None:
+        profile = msgspec.structs.replace(profile, workers=options.workers)
+    fitting_rows(profile)
+    version = KubernetesVersion.parse(options.kubernetes_version or resolve_settings().versions.kubernetes)
+    return plan_of(
+        profile,
+        provider=options.provider,
+        kubernetes_version=str(version),
+        cores=len(os.sched_getaffinity(0)),
+        kubelet=lambda name: _kubelet(name, profile, version),
+    )
+
+
+def run_stress(
+    options: StressOptions, progress: Progress, say: Callable[[str], None]
+) -> tuple[StressDir, StressResults]:
+    """Make the run and its report. Raises what the provider raises where no load was put on at all."""
+    plan = plan_stress(options)
+    run = _new_run(plan, options)
+    say(f"run directory: {run.root}")
+    # Only signals end a stress run: its standard input may be anything.
+    lifeline = Lifeline(os.pipe()[0])
+    rows = rows_of(plan.profile.slos)
+    with site(run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep) as where:
+        evidence = StressEvidence(run, plan, rows, where)
+        StressRun(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
+    with progress.step("judging"):
+        results = judge_run(run)
+        publish_stress(run, results)
+    return run, results
+
+
+def _kubelet(name: str, profile: StressProfile, version: KubernetesVersion) -> KubeletProfile:
+    kubelet = load_profile(name)
+    validate_for_node(kubelet, version)
+    return with_max_pods(kubelet, profile.max_pods)
+
+
+def _new_run(plan: StressPlan, options: StressOptions) -> StressDir:
+    settings: dict[str, Any] = msgspec.to_builtins(options)
+    path = Path(options.run_dir) if options.run_dir else _default_path()
+    path = path.absolute()
+    info = RunInfo(suite=SUITE, started=datetime.now(UTC), crashloop_version=__version__, settings=settings)
+    run = StressDir.create(path, info)
+    run.write(run.stress_json, plan)
+    point_latest_at(path)
+    return run
+
+
+def _default_path() -> Path:
+    return new_run_path(resolve_settings().paths.runs_dir, SUITE, datetime.now(UTC))

@@ -1,0 +1,112 @@
+"""Restarts stay in pod and sandbox, instances follow one another, and init containers come first."""
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import runs
+from crashloop.spec.scenario import ContainerKind
+from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, good, scenario, told
+from suites.selftest.kit.histories import History
+
+OTHER_UID = "0d5f3d3e-aaaa-4bbb-8ccc-000000000002"
+
+
+def test_accepts_restarts_in_one_sandbox() -> None:
+    answer = checked("in-place", good())
+    assert told(answer) == []
+    assert answer.facts == {"restarts": 3}
+
+
+def test_a_second_sandbox_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD)
+    history.add(4.0, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-1", "phase": "created"}, pod=True).ends(
+        30
+    )
+    first, second = history.line_of(Kind.SANDBOX, 0), history.line_of(Kind.SANDBOX, 1)
+    assert told(checked("in-place", history)) == [
+        f"FAIL: a new sandbox was created (history lines {first} and {second}); a restart was to keep the sandbox."
+    ]
+
+
+def test_a_second_pod_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD).recreated(12, OTHER_UID).ends(30)
+    line = history.line_of(Kind.CREATED, 1, channel=Channel.API)
+    assert told(checked("in-place", history)) == [
+        f"FAIL: a second pod appeared, uid {OTHER_UID} (history line {line}); one pod was to be kept."
+    ]
+
+
+def test_too_few_restarts_are_inconclusive() -> None:
+    history = History(CRASHING).lives("app", *GOOD[:1], (2.0, None, 0)).ends(5, "interrupted")
+    assert told(checked("in-place", history)) == [
+        "INCONCLUSIVE: 1 restart seen, 2 needed: the recording was interrupted."
+    ]
+
+
+def test_lost_runtime_events_leave_the_sandbox_open() -> None:
+    history = History(CRASHING).lives("app", *GOOD).gap(Channel.RUNTIME, 3.1, 4.9).ends(30)
+    line = history.line_of(Kind.GAP)
+    assert told(checked("in-place", history)) == [
+        f"INCONCLUSIVE: runtime events were lost (history line {line}), and with them perhaps a sandbox."
+    ]
+
+
+def test_the_journal_alone_shows_no_sandbox() -> None:
+    history = History(CRASHING).lives("app", *GOOD, runtime=False).without(Kind.SANDBOX).ends(30)
+    assert told(checked("in-place", history)) == [
+        "INCONCLUSIVE: no runtime evidence, and nothing else shows the sandbox."
+    ]
+
+
+def test_accepts_instances_that_follow_one_another() -> None:
+    answer = checked("starts-once", good())
+    assert told(answer) == []
+    assert answer.facts == {"starts": {"app": 4}}
+
+
+def test_a_start_before_the_exit_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", (0.5, 2.5, 1), (2.0, 3.0, 1), journal=False).ends(30)
+    started = history.line_of(Kind.STARTED, 1)
+    ended = history.line_of(Kind.EXITED, 0)
+    assert told(checked("starts-once", history)) == [
+        f'FAIL: "app" was started (history lines {started} and {ended}) before the instance before it had exited.'
+    ]
+
+
+def test_a_second_instance_beside_one_that_still_runs_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", (0.5, None, 1), (2.0, None, 1), journal=False).ends(30)
+    first, second = history.line_of(Kind.CREATED, 1), history.line_of(Kind.STARTED, 1)
+    assert told(checked("starts-once", history)) == [
+        f'FAIL: "app" was started (history lines {first} and {second}) while the instance before it had not exited.'
+    ]
+
+
+HOLDING = scenario(app(name="keeper"))
+INIT = scenario(app(runs((1, 1), (1, 0)), name="setup", kind=ContainerKind.INIT), app(), policy=RestartPolicy.ALWAYS)
+
+
+def test_a_container_that_never_exits_starts_once() -> None:
+    history = History(HOLDING).lives("keeper", (0.5, 5, 137), (6, None, 0)).ends(30)
+    line = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
+    assert told(checked("starts-once", history)) == [
+        f'FAIL: "keeper" was started again (history line {line}); it was to start once.'
+    ]
+
+
+def test_a_container_that_was_never_seen_proves_nothing() -> None:
+    assert told(checked("starts-once", History(HOLDING).ends(90, "deadline"))) == [
+        'INCONCLUSIVE: "keeper" was never seen to start: the watch ended at its deadline of 90 s.'
+    ]
+
+
+def test_accepts_a_container_that_waits_for_init() -> None:
+    history = History(INIT).lives("setup", (0.5, 1.5, 1), (2, 3, 0)).lives("app", (3.5, None, 0)).ends(30)
+    assert told(checked("starts-once", history)) == []
+
+
+def test_a_container_that_starts_before_init_is_done_is_a_fail() -> None:
+    history = History(INIT).lives("setup", (0.5, 1.5, 1), (2, 3, 0)).lives("app", (1.8, None, 0)).ends(30)
+    started = history.line_of(Kind.STARTED, 0, channel=Channel.RUNTIME, container="app")
+    done = history.line_of(Kind.EXITED, 1, channel=Channel.RUNTIME, container="setup")
+    assert told(checked("starts-once", history)) == [
+        f'FAIL: "app" was started (history lines {started} and {done}) before the init containers were done.'
+    ]

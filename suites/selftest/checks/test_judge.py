@@ -1,0 +1,244 @@
+"""The judge: integrity first, then the node, then the checkers; known deviations by name, and those that are gone."""
+
+import msgspec
+import pytest
+
+from crashloop.checks import registry
+from crashloop.checks.judge import judge
+from crashloop.history.event import Channel, Kind
+from crashloop.history.reduction import read_recording
+from crashloop.model.variants import COUNTER_COLLECTED
+from crashloop.spec.deviation import Deviation
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import exits_with, runs
+from crashloop.spec.scenario import Mode, StartupScenario, Until
+from crashloop.verdict import Evidence, Outcome, Verdict
+from suites.selftest.kit.cases import CRASHING, GOOD, STOCK, app, good, question, renamed, scenario
+from suites.selftest.kit.histories import History, startup
+
+MAX_20S = KubeletProfile(name="max-20s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "20s"}})
+LONG_RUN = scenario(
+    app(runs((1, 1), (1, 1), (1, 1), (590, 1), (1, 1))),
+    profile=MAX_20S,
+    until=Until(restarts={"app": 5}, at_most_s=800),
+    mode=Mode.ANNOTATED,
+    name="runs-590s",
+)
+"""Promised: 20 s after the long life and again. Known: the counter is collected, so some 10 s, and 10 s again."""
+BEFORE = ((0.5, 1.5, 1), (2, 3, 1), (14, 15, 1), (36, 626, 1))
+COLLECTED = Deviation(
+    id="counter-collected",
+    requirement="RESET-4",
+    variant=COUNTER_COLLECTED,
+    since="1.33",
+    sentence="The counter is collected.",
+    evidence="seen",
+)
+
+
+def early(history: History) -> History:
+    return history.lives("app", (0.5, 1.5, 1), (2, 3, 1), (4.2, 5.2, 1), (7.5, None, 0))
+
+
+def long_run(*after: tuple[float, float | None, int]) -> History:
+    return History(LONG_RUN).lives("app", *BEFORE, *after).pokes(0.5, 700).ends(700)
+
+
+def on_long_run(history: History, *deviations: Deviation, version: str = "1.37.1") -> Verdict:
+    asked = question(history, "reset", profile=MAX_20S, name="RESET-4", version=version)
+    return judge(asked, deviations)
+
+
+def test_a_good_history_passes_with_its_numbers() -> None:
+    verdict = judge(question(good(), "delays", "cap", "restart-count", "restart-decision", "pod-phase"))
+    assert (verdict.outcome, verdict.findings, verdict.deviation) == (Outcome.PASS, (), None)
+    assert (verdict.requirement, verdict.scenario, verdict.profile) == ("CAP-3", "crashing", "max-2s")
+    assert [row["restart"] for row in verdict.facts["delays"]] == [1, 2, 3]
+    assert verdict.facts["restart_counts"] == {"app": 3}
+
+
+def test_a_finding_begins_with_its_requirement_and_names_its_lines() -> None:
+    history = early(History(CRASHING)).ends(30)
+    verdict = judge(question(history, "delays"))
+    lines = (
+        history.line_of(Kind.EXITED, 1, channel=Channel.RUNTIME),
+        history.line_of(Kind.STARTED, 2, channel=Channel.RUNTIME),
+    )
+    assert verdict.findings == (
+        f'CAP-3: restart 2 of "app" came 1.2 s after the exit (history lines {lines[0]} and {lines[1]}); '
+        "2 s was due: the counter says 2 s.",
+    )
+    assert verdict.evidence == (Evidence(file="history/crashing.jsonl", lines=lines),)
+    assert verdict.fails_the_run
+
+
+def test_the_same_finding_of_two_checkers_is_told_once() -> None:
+    verdict = judge(question(early(History(CRASHING)).ends(30), "delays", "never-early"))
+    assert len(verdict.findings) == 1
+
+
+def test_the_worst_outcome_counts_and_comes_first() -> None:
+    verdict = judge(question(early(History(CRASHING)).ends(30), "in-place", "delays", min_restarts=9))
+    assert verdict.outcome is Outcome.FAIL
+    assert len(verdict.findings) == 2
+    assert verdict.findings[1] == "CAP-3: 3 restarts seen, 9 needed: the scenario was complete."
+
+
+def test_damage_inside_the_file_is_an_error_whatever_else_it_says() -> None:
+    history = early(History(CRASHING)).runtime(3.5, Kind.STARTED, "app", "app-0").ends(30)
+    verdict = judge(question(history, "delays"))
+    line = history.line_of(Kind.STARTED, 2, channel=Channel.RUNTIME)
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings == (
+        f"CAP-3: the history is damaged (history line {line}): started a second time for container app-0.",
+    )
+
+
+def test_a_recording_of_another_scenario_is_an_error() -> None:
+    other = judge(question(good(renamed(CRASHING, "other")), "delays", of=CRASHING))
+    assert other.findings == (
+        "CAP-3: the history was recorded for scenario 'other' (history line 1), not for the plan's 'crashing'.",
+    )
+    changed = msgspec.structs.replace(CRASHING, until=Until(restarts={"app": 9}))
+    again = judge(question(good(), "delays", of=changed))
+    assert again.outcome is Outcome.ERROR
+    assert "another declaration of the scenario" in again.findings[0]
+
+
+def test_ground_truths_that_contradict_each_other_are_inconclusive() -> None:
+    history = History(CRASHING).lives("app", *GOOD).journal(0.9, Kind.STARTED, "app", 0).ends(30)
+    verdict = judge(question(history, "delays"))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.findings[0].startswith('CAP-3: ground truths about "app" contradict each other (history lines ')
+
+
+def test_a_node_with_another_configuration_is_an_error() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=False).lives("app", *GOOD).ends(30)
+    assert judge(question(history, "delays")).outcome is Outcome.ERROR
+
+
+def test_a_pod_that_the_api_server_refused_is_an_error() -> None:
+    history = History(CRASHING).without(Kind.CREATED).without(Kind.SANDBOX).ends(1, "refused", detail="spec: Forbidden")
+    verdict = judge(question(history, "delays"))
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings[0].endswith(": spec: Forbidden.")
+
+
+def test_an_empty_recording_is_inconclusive() -> None:
+    verdict = judge(question(History(CRASHING).without(Kind.CREATED).without(Kind.SANDBOX).ends(9), "delays"))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "nothing was recorded about the pod" in verdict.findings[0]
+
+
+@pytest.mark.parametrize("reason", ["interrupted", None])
+def test_an_unfinished_recording_never_passes(reason: str | None) -> None:
+    history = History(CRASHING).lives("app", *GOOD).ends(30, reason or "complete")
+    lines = history.lines() if reason else history.lines()[:-1]
+    asked = question(history, "delays")
+    unfinished = msgspec.structs.replace(asked, recording=read_recording(lines))
+    assert judge(unfinished).outcome is Outcome.INCONCLUSIVE
+
+
+def test_an_unfinished_recording_can_still_accuse() -> None:
+    history = early(History(CRASHING)).ends(30)
+    unfinished = msgspec.structs.replace(question(history, "delays"), recording=read_recording(history.lines()[:-1]))
+    assert judge(unfinished).outcome is Outcome.FAIL
+
+
+def test_a_checker_that_crashes_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(case: object) -> None:
+        raise KeyError("finished_at")
+
+    monkeypatch.setitem(registry.POD_CHECKERS, "delays", crash)
+    verdict = judge(question(good(), "delays", "cap"))
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings == (
+        "CAP-3: checker delays crashed: KeyError 'finished_at'. "
+        "This is a fault of the suite; the history is kept. Replay: crashloop analyze RUN.",
+    )
+
+
+def test_a_profile_that_the_model_refuses_is_an_error_and_no_traceback() -> None:
+    nonsense = KubeletProfile(name="max-2s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "301s"}})
+    verdict = judge(question(good(), "delays", profile=nonsense))
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings[0].startswith("CAP-3: the judge crashed: UsageError")
+
+
+def test_a_requirement_without_a_checker_for_the_scenario_is_an_error() -> None:
+    assert judge(question(good(), "startup")).findings == (
+        "CAP-3: no checker for scenario 'crashing' among its own (startup).",
+    )
+
+
+def test_checkers_of_the_other_kind_of_scenario_are_left_out() -> None:
+    assert judge(question(good(), "startup", "delays")).outcome is Outcome.PASS
+    tried = StartupScenario(name="start-max-2s", profile="stock", candidate="max-2s")
+    history = startup(tried).process(2, Kind.PROCESS_HEALTHY, configz={}).ends(3, heartbeat=False)
+    assert judge(question(history, "startup", "delays")).outcome is Outcome.PASS
+
+
+def test_a_deviation_explains_what_its_model_predicts() -> None:
+    verdict = on_long_run(long_run((638, 639, 1), (650, None, 0)), COLLECTED)
+    assert (verdict.outcome, verdict.deviation) == (Outcome.FAIL, "counter-collected")
+    assert verdict.findings[0].startswith('RESET-4: restart 4 of "app" came 12 s after the exit')
+    assert not verdict.fails_the_run
+
+
+def test_a_deviation_does_not_explain_what_neither_model_predicts() -> None:
+    verdict = on_long_run(long_run((627, 628, 1), (630, None, 0)), COLLECTED)
+    assert (verdict.outcome, verdict.deviation) == (Outcome.FAIL, None)
+    assert verdict.fails_the_run
+
+
+def test_where_it_is_open_whether_a_deviation_explains_a_history_nothing_is_accused() -> None:
+    late = History(LONG_RUN).lives("app", *BEFORE, (644.5, 645, 1), (656, None, 0)).pokes(0.5, 700)
+    verdict = on_long_run(late.stall(630, 13).ends(700), COLLECTED)
+    assert (verdict.outcome, verdict.deviation) == (Outcome.INCONCLUSIVE, None)
+    assert verdict.findings[0] == (
+        "RESET-4: deviation counter-collected may be why the promise was not kept; that is open."
+    )
+
+
+def test_without_an_entry_nothing_is_explained() -> None:
+    verdict = on_long_run(long_run((638, 639, 1), (650, None, 0)))
+    assert (verdict.outcome, verdict.deviation) == (Outcome.FAIL, None)
+
+
+def test_an_entry_for_other_releases_or_requirements_explains_nothing() -> None:
+    older = msgspec.structs.replace(COLLECTED, until="1.36")
+    other = msgspec.structs.replace(COLLECTED, requirement="RESET-5")
+    verdict = on_long_run(long_run((638, 639, 1), (650, None, 0)), older, other)
+    assert verdict.deviation is None
+
+
+def test_a_promise_that_is_kept_where_a_deviation_was_expected_fails() -> None:
+    verdict = on_long_run(long_run((647, 648, 1), (669, None, 0)), COLLECTED)
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.findings == (
+        "RESET-4: deviation counter-collected is gone: the promise was kept where kubelets since 1.33 are known to "
+        "break it. Its entry in deviations.yaml has to end.",
+    )
+    assert on_long_run(long_run((647, 648, 1), (669, None, 0))).outcome is Outcome.PASS
+
+
+def test_where_promise_and_deviation_predict_the_same_nothing_is_gone() -> None:
+    crashing = scenario(app(exits_with(1, times=3)), until=Until(restarts={"app": 3}), name="short")
+    history = History(crashing).lives("app", *GOOD).ends(30)
+    assert judge(question(history, "delays", name="RESET-4"), (COLLECTED,)).outcome is Outcome.PASS
+
+
+def test_a_candidate_is_judged_by_its_own_configuration() -> None:
+    tried = StartupScenario(name="start-too-long", profile="stock", candidate="too-long")
+    too_long = KubeletProfile(name="too-long", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "301s"}})
+    refused = startup(tried).process(2, Kind.PROCESS_EXITED, exit_code=1, stderr="no").ends(3, heartbeat=False)
+    verdict = judge(question(refused, "startup", profile=too_long))
+    assert (verdict.outcome, verdict.profile) == (Outcome.PASS, "stock")
+    assert judge(question(startup(tried).ends(3, heartbeat=False), "startup", profile=too_long)).outcome is (
+        Outcome.INCONCLUSIVE
+    )
+
+
+def test_the_profile_of_the_node_decides_what_is_due() -> None:
+    on_stock = msgspec.structs.replace(CRASHING, profile="stock")
+    assert judge(question(good(on_stock), "delays", profile=STOCK)).outcome is Outcome.FAIL

@@ -1,0 +1,111 @@
+"""The checker of the pod's phase: what each status says must follow from the containers, and the last is the final."""
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import runs
+from crashloop.spec.scenario import ContainerKind, Until
+from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
+from suites.selftest.kit.histories import History
+
+
+def failing(*statuses: tuple[float, str], ends_s: float = 40) -> History:
+    """One life that fails for good, with these phases said."""
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
+    for at_s, phase in statuses:
+        history.counts(at_s, "app", 0, phase=phase)
+    return history.ends(ends_s)
+
+
+def test_accepts_running_throughout_a_crash_loop() -> None:
+    answer = checked("pod-phase", good())
+    assert told(answer) == []
+    assert answer.facts == {"phases": ["Running"]}
+
+
+def test_accepts_the_way_to_failed() -> None:
+    assert told(checked("pod-phase", failing((0.1, "Pending"), (0.9, "Running"), (2.0, "Failed")))) == []
+
+
+def test_a_status_may_lag_behind() -> None:
+    assert told(checked("pod-phase", failing((0.9, "Pending"), (8.0, "Running"), (12.0, "Failed")))) == []
+
+
+def test_a_final_phase_while_a_restart_is_due_is_a_fail() -> None:
+    history = (
+        History(CRASHING).lives("app", *GOOD, status=False).counts(1, "app", 0).counts(6.8, "app", 2, phase="Failed")
+    )
+    said = history.counts(9, "app", 3).ends(30).line_of(Kind.STATUS, 1)
+    ended = history.line_of(Kind.EXITED, 2, channel=Channel.RUNTIME)
+    assert told(checked("pod-phase", history)) == [
+        f"FAIL: the pod's phase was said to be Failed (history lines {ended} and {said}); Pending or Running was due."
+    ]
+
+
+def test_the_wrong_final_phase_is_a_fail() -> None:
+    history = failing((0.9, "Running"), (2.0, "Succeeded"))
+    (finding,) = told(checked("pod-phase", history))
+    assert finding.startswith("FAIL: the pod's phase was said to be Succeeded (history lines")
+    assert finding.endswith("; Pending or Running or Failed was due.")
+
+
+def test_a_phase_that_stays_behind_is_a_fail() -> None:
+    history = failing((0.9, "Running"))
+    (line,) = (history.line_of(Kind.STATUS, 0),)
+    assert told(checked("pod-phase", history)) == [
+        f"FAIL: the pod's phase was last said to be Running (history line {line}); Failed was due."
+    ]
+
+
+def test_a_final_phase_that_had_no_time_to_arrive_is_inconclusive() -> None:
+    history = failing((0.9, "Running"), ends_s=9)
+    (finding,) = told(checked("pod-phase", history))
+    assert finding.startswith("INCONCLUSIVE: the pod's phase was last said to be Running")
+    assert finding.endswith("and it had 7.5 s to say so: the scenario was complete.")
+
+
+def test_a_pod_that_was_not_watched_to_its_end_is_inconclusive() -> None:
+    history = History(STAYS_FAILED).lives("app", (0.5, None, 1)).ends(5, "interrupted")
+    (finding,) = told(checked("pod-phase", history))
+    assert finding.endswith("Failed was due, but its containers had not come that far: the recording was interrupted.")
+    assert finding.startswith("INCONCLUSIVE: ")
+
+
+def test_a_final_phase_lost_in_a_watch_gap_is_inconclusive() -> None:
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False).counts(0.9, "app", 0)
+    (finding,) = told(checked("pod-phase", history.gap(Channel.API, 1, 39).ends(40)))
+    assert finding.startswith("INCONCLUSIVE: ")
+    assert "the watch was lost meanwhile" in finding
+
+
+def test_a_wrong_phase_is_inconclusive_where_an_instance_could_have_gone_unseen() -> None:
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
+    history.counts(20, "app", 1).gap(Channel.RUNTIME, 5, 19).gap(Channel.JOURNAL, 2, 40)
+    (finding,) = told(checked("pod-phase", history.ends(40)))
+    assert finding.startswith("INCONCLUSIVE: the pod's phase was said to be Running")
+
+
+def test_without_a_status_the_phase_is_inconclusive() -> None:
+    assert told(checked("pod-phase", failing())) == [
+        "INCONCLUSIVE: no pod status was seen, one that says Failed needed: the scenario was complete."
+    ]
+
+
+INIT = scenario(
+    app(runs((1, 0)), name="setup", kind=ContainerKind.INIT),
+    app(runs((1, 0))),
+    policy=RestartPolicy.NEVER,
+    until=Until(phase="Succeeded"),
+)
+
+
+def test_accepts_pending_until_the_init_container_is_done() -> None:
+    history = History(INIT).lives("setup", (0.5, 1.5, 0), phase="Pending")
+    history.lives("app", (2.0, 3.0, 0), status=False).counts(2.3, "app", 0).counts(3.4, "app", 0, phase="Succeeded")
+    assert told(checked("pod-phase", history.ends(20))) == []
+
+
+def test_running_before_the_init_container_is_done_is_a_fail() -> None:
+    history = History(INIT).lives("setup", (0.5, 15.5, 0), phase="Running").ends(40)
+    (finding, *_) = told(checked("pod-phase", history))
+    assert finding.startswith("FAIL: the pod's phase was said to be Running")
+    assert finding.endswith("; Pending was due.")

@@ -1,0 +1,75 @@
+"""RestartAllContainers takes every container along, and what it hides is a deviation."""
+
+from crashloop.checks.evaluate import run_checkers
+from crashloop.history.event import Channel, Kind
+from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.scenario import ContainerKind, Until
+from crashloop.verdict import Outcome
+from suites.selftest.kit.cases import app, checked, question, scenario, told
+from suites.selftest.kit.histories import History
+
+RESTART_ALL = scenario(
+    app(runs((1, 0), (1, 0)), name="setup", kind=ContainerKind.INIT),
+    app(
+        runs((3, 42)),
+        name="source",
+        restart_policy=RestartPolicy.NEVER,
+        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
+    ),
+    app(HOLDS, name="neighbour"),
+    policy=RestartPolicy.NEVER,
+    until=Until(restarts={"source": 1, "neighbour": 1}),
+)
+STEP = "all containers were to restart: restart rule RestartAllContainers In [42] matches exit code 42."
+
+
+def restarting_all(*, setup: bool = True, neighbour: bool = True, code: int = 42) -> History:
+    """The source exits at 5 s; all are ended, init runs again, all start again. Or some are left out."""
+    history = History(RESTART_ALL)
+    history.lives("setup", (0.5, 1.5, 0), *([(6.5, 7.5, 0)] if setup else []), phase="Pending")
+    history.lives("source", (2.0, 5.0, 42), status=False)
+    history.status(5.2, {"source": history.exited("source", 0, 2.0, 5.0, 42)})
+    history.lives("neighbour", (2.1, 6.0, 137), (8.1, None, 0)) if neighbour else history.lives(
+        "neighbour", (2.1, None, 0)
+    )
+    history.lives("source", (8.0, None, 0), first=1, status=False)
+    last = {"terminated": {"exitCode": code, "reason": "RestartingAllContainers"}}
+    history.status(8.3, {"source": {**history.running("source", 1, 8.0), "lastState": last}})
+    return history.ends(20)
+
+
+def test_accepts_that_all_restart() -> None:
+    assert told(checked("restart-decision", restarting_all())) == []
+
+
+def test_a_neighbour_left_running_is_a_fail() -> None:
+    history = restarting_all(neighbour=False)
+    ended = history.line_of(Kind.EXITED, 0, channel=Channel.RUNTIME, container="source")
+    again = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME, container="source")
+    assert told(checked("restart-decision", history)) == [
+        'INCONCLUSIVE: 0 exits of "neighbour" seen, 1 needed: the scenario was complete.',
+        f'FAIL: "source" exited and was restarted without "neighbour" (history lines {ended} and {again}); {STEP}',
+    ]
+
+
+def test_an_init_container_that_does_not_run_again_is_a_fail() -> None:
+    (finding,) = told(checked("restart-decision", restarting_all(setup=False)))
+    assert finding.startswith('FAIL: "source" exited and was restarted without "setup" (history lines')
+    assert finding.endswith(STEP)
+
+
+def test_a_hidden_exit_code_breaks_the_promise_and_fits_the_deviation() -> None:
+    asked = question(restarting_all(code=137), "last-exit")
+    promised = run_checkers(asked, DOCUMENTED)
+    assert promised.outcome is Outcome.FAIL
+    assert promised.findings[0].sentence.startswith('a status says exit code 137 of instance 0 of "source"')
+    assert promised.findings[0].sentence.endswith("; it exited with 42.")
+    assert run_checkers(asked, frozenset({RESTART_ALL_HIDES_EXIT_CODE})).findings == ()
+
+
+def test_a_shown_exit_code_keeps_the_promise_and_contradicts_the_deviation() -> None:
+    asked = question(restarting_all(), "last-exit")
+    assert run_checkers(asked, DOCUMENTED).findings == ()
+    assert run_checkers(asked, frozenset({RESTART_ALL_HIDES_EXIT_CODE})).findings[0].sentence.endswith("; 137 was due.")

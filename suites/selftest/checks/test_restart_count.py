@@ -1,0 +1,170 @@
+"""The checkers of restartCount and of the last exit judge what a status says by the instances that really were."""
+
+import pytest
+
+from crashloop.history.event import Channel, Kind
+from crashloop.verdict import Outcome
+from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, checked, good, told
+from suites.selftest.kit.histories import History
+
+
+def counting(*counts: tuple[float, int], ends_s: float = 30) -> History:
+    """The good lives, with these values of restartCount instead of the right ones."""
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    for at_s, count in counts:
+        history.counts(at_s, "app", count)
+    return history.ends(ends_s)
+
+
+def status_line(history: History, nth: int) -> int:
+    return history.line_of(Kind.STATUS, nth)
+
+
+def test_accepts_a_count_that_rises_with_each_restart() -> None:
+    answer = checked("restart-count", good())
+    assert told(answer) == []
+    assert answer.facts == {"restarts": {"app": 3}, "restart_counts": {"app": 3}}
+
+
+def test_accepts_statuses_that_skip_values_because_they_were_merged() -> None:
+    assert told(checked("restart-count", counting((1.0, 0), (9.0, 3)))) == []
+
+
+def test_a_count_ahead_of_the_truth_is_a_fail() -> None:
+    history = counting((1.0, 0), (2.5, 2), (9.0, 3))
+    assert told(checked("restart-count", history)) == [
+        f'FAIL: the status said restartCount 2 of "app" (history line {status_line(history, 1)}) '
+        "when 1 restart had been seen."
+    ]
+
+
+def test_a_count_ahead_of_what_was_seen_is_inconclusive_if_something_could_have_gone_unseen() -> None:
+    history = History(CRASHING).lives("app", *GOOD[:2], status=False).counts(2.5, "app", 2)
+    history.gap(Channel.RUNTIME, 1, 2).gap(Channel.JOURNAL, 1, 30)
+    (finding,) = told(checked("restart-count", history.ends(30)))
+    assert finding.startswith('INCONCLUSIVE: the status said restartCount 2 of "app"')
+
+
+def test_a_journal_that_is_stamped_after_the_create_does_not_accuse() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False, runtime=False)
+    history.counts(1.9, "app", 1).counts(9, "app", 3)
+    assert told(checked("restart-count", history.ends(30))) == []
+
+
+def test_a_count_that_falls_is_a_fail() -> None:
+    history = counting((1.0, 0), (6.0, 2), (7.0, 1), (9.0, 3))
+    first, second = status_line(history, 1), status_line(history, 2)
+    assert told(checked("restart-count", history)) == [
+        f'FAIL: restartCount of "app" fell from 2 to 1 (history lines {first} and {second}); '
+        "it counts every restart and never falls."
+    ]
+
+
+def test_a_count_that_stays_behind_is_a_fail() -> None:
+    history = counting((1.0, 0), (9.0, 2))
+    created = history.line_of(Kind.CREATED, 4)
+    assert told(checked("restart-count", history)) == [
+        f'FAIL: the last status said restartCount 2 of "app" after 3 restarts '
+        f"(history lines {created} and {status_line(history, 1)}); 3 was to be said."
+    ]
+
+
+def test_a_count_that_had_no_time_to_arrive_is_not_behind() -> None:
+    assert told(checked("restart-count", counting((1.0, 0), (6.0, 2), ends_s=12))) == []
+
+
+def test_a_count_behind_during_a_watch_gap_is_inconclusive() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False).counts(1, "app", 0).gap(Channel.API, 5, 30).ends(31)
+    (finding,) = told(checked("restart-count", history))
+    assert finding.startswith('INCONCLUSIVE: the last status said restartCount 0 of "app" after 3 restarts')
+
+
+def test_without_a_status_nothing_is_counted() -> None:
+    (finding,) = told(checked("restart-count", counting()))
+    assert finding.endswith("No pod status was seen at all.")
+    assert finding.startswith("INCONCLUSIVE: ")
+
+
+def test_too_few_restarts_are_inconclusive() -> None:
+    assert told(checked("restart-count", good(), min_restarts=4)) == [
+        "INCONCLUSIVE: 3 restarts seen and counted, 4 needed: the scenario was complete."
+    ]
+
+
+def test_accepts_statuses_that_show_the_last_exit() -> None:
+    answer = checked("last-exit", good())
+    assert told(answer) == []
+    assert answer.facts == {"last_exits_shown": 3}
+
+
+def test_a_status_without_a_last_exit_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    history.status(9.0, {"app": {**history.running("app", 3, 8.6), "lastState": {}}}).ends(30)
+    assert told(checked("last-exit", history)) == [
+        f'FAIL: a status of "app" (history line {status_line(history, 0)}) shows no last exit; restart 3 was running.'
+    ]
+    created = history.line_of(Kind.CREATED, 4)
+    assert created in checked("last-exit", history).findings[0].lines
+
+
+def running_on(*statuses_s: float) -> History:
+    """An instance that exits at 1.5 s and that these statuses still say to be running."""
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
+    for at_s in statuses_s:
+        history.status(at_s, {"app": history.running("app", 0, 0.5)})
+    return history
+
+
+@pytest.mark.parametrize("statuses_s", [(0.8,), (0.8, 5.0, 20.0)], ids=["nothing-newer", "said-again"])
+def test_an_exited_instance_that_is_said_to_run_is_a_fail(statuses_s: tuple[float, ...]) -> None:
+    history = running_on(*statuses_s).ends(30)
+    (finding,) = told(checked("last-exit", history))
+    assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
+
+
+def test_an_exit_that_had_no_time_to_arrive_is_not_missing() -> None:
+    assert checked("last-exit", running_on(0.8).ends(11)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_an_exit_lost_in_a_watch_gap_is_inconclusive() -> None:
+    (finding,) = told(checked("last-exit", running_on(0.8).gap(Channel.API, 1.0, 29).ends(30)))
+    assert finding.endswith("The watch was lost meanwhile.")
+
+
+def test_a_wrong_exit_code_in_the_status_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    history.status(1.8, {"app": history.exited("app", 0, 0.5, 1.5, 2)}).ends(30)
+    ended = history.line_of(Kind.EXITED, 1)
+    assert told(checked("last-exit", history)) == [
+        f'FAIL: a status says exit code 2 of instance 0 of "app" (history lines {ended} and '
+        f"{status_line(history, 0)}); it exited with 1."
+    ]
+
+
+def test_a_wrong_time_in_the_status_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    history.status(1.8, {"app": history.exited("app", 0, 0.5, 7.0, 1)}).ends(30)
+    (finding,) = told(checked("last-exit", history))
+    assert finding.startswith('FAIL: a status says finishedAt of instance 0 of "app" 5.5 s after the runtime\'s time')
+
+
+def test_a_wrong_time_during_a_stall_is_inconclusive() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False).stall(1.0, 6.0)
+    history.status(1.8, {"app": history.exited("app", 0, 0.5, 7.0, 1)}).ends(30)
+    (finding,) = told(checked("last-exit", history))
+    assert finding.endswith("The host was stalled meanwhile.")
+
+
+def test_an_instance_that_is_said_to_have_ended_and_still_runs_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    history.status(20, {"app": history.exited("app", 3, 8.6, 19.0, 1)}).ends(30)
+    assert told(checked("last-exit", history)) == [
+        f'FAIL: a status says that instance 3 of "app" has ended (history line {status_line(history, 0)}); '
+        "it had not exited."
+    ]
+
+
+def test_without_a_status_of_a_restarted_container_no_last_exit_is_shown() -> None:
+    assert told(checked("last-exit", counting((1.0, 0)))) == [
+        "INCONCLUSIVE: no status with a last exit was seen, 1 needed: the scenario was complete."
+    ]

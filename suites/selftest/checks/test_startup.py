@@ -1,0 +1,263 @@
+"""The checkers of a kubelet's configuration: refused or accepted at start, and effective on the node."""
+
+from typing import Any
+
+import pytest
+
+from crashloop.checks.effective_config import node_objections
+from crashloop.checks.finding import Checked
+from crashloop.checks.startup import StartupCase, check_startup
+from crashloop.history.event import Kind
+from crashloop.model.config import Curve, Refusal, RefusalKind
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import (
+    Intervention,
+    InterventionKind,
+    PodScenario,
+    StartupScenario,
+    Trigger,
+)
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.cases import CRASHING, checked, good, told
+from suites.selftest.kit.histories import History, startup
+
+TRIED = StartupScenario(name="start-max-2s", profile="stock", candidate="max-2s")
+ACCEPTED = Curve(2.0, 2.0)
+REFUSED = Refusal(kind=RefusalKind.OUT_OF_RANGE, text="invalid configuration")
+MAX_2S = KubeletProfile(
+    name="max-2s",
+    config={
+        "featureGates": {"KubeletCrashLoopBackOffMax": True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
+    },
+)
+CONFIGZ = {"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}
+
+
+def started(prediction: Curve | Refusal, kind: Kind | None = None, **data: Any) -> Checked:
+    history = startup(TRIED)
+    if kind is not None:
+        history.process(2.0, kind, **data)
+    return check_startup(
+        StartupCase(scenario=TRIED, prediction=prediction, recording=history.ends(30, heartbeat=False).recording())
+    )
+
+
+def test_accepts_a_refusal_that_is_due() -> None:
+    answer = started(REFUSED, Kind.PROCESS_EXITED, exit_code=1, stderr="no")
+    assert told(answer) == []
+    assert answer.facts == {"exit_code": 1, "stderr": "no", "maxContainerRestartPeriod": None}
+
+
+def test_accepts_a_start_with_the_maximum_due() -> None:
+    assert told(started(ACCEPTED, Kind.PROCESS_HEALTHY, configz=CONFIGZ)) == []
+    assert told(started(ACCEPTED, Kind.PROCESS_HEALTHY, configz={"kubeletconfig": CONFIGZ})) == []
+
+
+@pytest.mark.parametrize(
+    ("prediction", "kind", "data", "finding"),
+    [
+        pytest.param(
+            REFUSED,
+            Kind.PROCESS_HEALTHY,
+            {"configz": CONFIGZ},
+            "FAIL: the kubelet became healthy (history line 5); it was to refuse its configuration: "
+            "invalid configuration.",
+            id="accepts-what-it-must-refuse",
+        ),
+        pytest.param(
+            REFUSED,
+            Kind.PROCESS_EXITED,
+            {"exit_code": 0},
+            "FAIL: the kubelet exited with 0 (history line 5); it was to refuse its configuration: "
+            "invalid configuration, with a status other than 0.",
+            id="refuses-with-status-0",
+        ),
+        pytest.param(
+            REFUSED,
+            Kind.PROCESS_EXITED,
+            {"exit_code": -9},
+            "INCONCLUSIVE: signal 9 ended the kubelet (history line 5); it was to refuse its configuration: "
+            "invalid configuration.",
+            id="somebody-killed-it",
+        ),
+        pytest.param(
+            REFUSED,
+            Kind.PROCESS_EXITED,
+            {},
+            "INCONCLUSIVE: the kubelet's exit status is unknown (history line 5); it was to refuse its configuration: "
+            "invalid configuration.",
+            id="unknown-status",
+        ),
+        pytest.param(
+            REFUSED,
+            None,
+            {},
+            "INCONCLUSIVE: the kubelet neither exited nor became healthy within 30 s; it was to refuse its "
+            "configuration: invalid configuration.",
+            id="neither-though-due-to-refuse",
+        ),
+        pytest.param(
+            ACCEPTED,
+            Kind.PROCESS_EXITED,
+            {"exit_code": 1, "stderr": "first\nlast words\n"},
+            "FAIL: the kubelet exited with 1 (history line 5); it was to accept its configuration. It said: last words",
+            id="refuses-what-it-must-accept",
+        ),
+        pytest.param(
+            ACCEPTED,
+            Kind.PROCESS_EXITED,
+            {"exit_code": -15},
+            "INCONCLUSIVE: the kubelet exited with -15 (history line 5); it was to accept its configuration.",
+            id="killed-though-due-to-accept",
+        ),
+        pytest.param(
+            ACCEPTED,
+            None,
+            {},
+            "INCONCLUSIVE: the kubelet neither exited nor became healthy within 30 s; it was to accept its "
+            "configuration.",
+            id="neither-though-due-to-accept",
+        ),
+        pytest.param(
+            ACCEPTED,
+            Kind.PROCESS_HEALTHY,
+            {"configz": {"crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"}}},
+            "FAIL: the kubelet says it runs with maxContainerRestartPeriod 5m0s (history line 5); 2 s was due.",
+            id="another-maximum",
+        ),
+        pytest.param(
+            ACCEPTED,
+            Kind.PROCESS_HEALTHY,
+            {},
+            "INCONCLUSIVE: the kubelet's effective configuration is unknown (history line 5).",
+            id="no-configz",
+        ),
+    ],
+)
+def test_every_other_end_is_told(
+    prediction: Curve | Refusal, kind: Kind | None, data: dict[str, Any], finding: str
+) -> None:
+    assert told(started(prediction, kind, **data)) == [finding]
+
+
+def test_a_process_that_was_never_started_proves_nothing() -> None:
+    recording = History(TRIED).ends(30, heartbeat=False).recording()
+    answer = check_startup(StartupCase(scenario=TRIED, prediction=REFUSED, recording=recording))
+    assert told(answer) == ["INCONCLUSIVE: the kubelet was not seen to start, so nothing was tried."]
+
+
+def test_accepts_the_effective_maximum_of_the_profile() -> None:
+    assert told(checked("effective-config", good())) == []
+
+
+def test_another_effective_maximum_is_a_fail() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, maximum="5m0s").ends(30)
+    line = history.line_of(Kind.NODE)
+    assert told(checked("effective-config", history)) == [
+        f"FAIL: the kubelet says it runs with maxContainerRestartPeriod 5m0s (history line {line}); "
+        "2s is configured, so 2 s was due."
+    ]
+
+
+def test_an_effective_maximum_that_was_not_read_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).ends(30)
+    assert told(checked("effective-config", history)) == [
+        "INCONCLUSIVE: the node's effective configuration was not recorded, 1 reading needed."
+    ]
+
+
+def objections(history: History) -> list[str]:
+    assert isinstance(history.scenario, PodScenario)
+    found = node_objections(history.scenario, history.profile, KubernetesVersion(1, 37, 1), history.recording())
+    return [f"{each.outcome}: {each.sentence}" for each in found]
+
+
+def test_a_node_with_its_profile_is_evidence() -> None:
+    assert objections(good()) == []
+
+
+def test_a_node_with_another_configuration_is_an_error_of_ours() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=False).ends(30)
+    line = history.line_of(Kind.NODE)
+    assert objections(history) == [
+        f"ERROR: the node did not run with the profile's configuration (history line {line})."
+    ]
+
+
+def test_a_configuration_that_could_not_be_read_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=None, maximum=None).ends(30)
+    line = history.line_of(Kind.NODE)
+    assert objections(history) == [
+        f"INCONCLUSIVE: the node's effective configuration was not readable (history line {line})."
+    ]
+    assert objections(History(CRASHING).without(Kind.NODE).ends(30)) == [
+        "INCONCLUSIVE: the node's effective configuration was not recorded, so it is open what was tested."
+    ]
+
+
+def test_a_configuration_that_is_silent_about_a_gate_is_read_with_the_default_of_the_release() -> None:
+    silent = History(CRASHING, profile=MAX_2S).without(Kind.NODE).node(-0.9, matches=None, maximum="2s").ends(30)
+    assert objections(silent) == []
+    other = History(CRASHING, profile=MAX_2S).without(Kind.NODE).node(-0.9, matches=None, maximum="3s").ends(30)
+    line = other.line_of(Kind.NODE)
+    assert objections(other) == [f"ERROR: the node did not run with the profile's configuration (history line {line})."]
+
+
+def test_a_profile_that_a_node_is_declared_to_have_needs_no_reading() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=None, maximum=None, declared=True).ends(30)
+    assert objections(history) == []
+
+
+def test_a_node_that_was_not_ready_meanwhile_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, ready_since="2026-11-21T10:00:00Z").ends(30)
+    history.node(20, ready_since="2026-11-21T10:30:00Z")
+    first, second = history.line_of(Kind.NODE, 0), history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: the node was not Ready for a while (history lines {first} and {second}); "
+        "if its kubelet was restarted, its counters were lost."
+    ]
+
+
+def test_a_node_that_has_booted_meanwhile_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, boot_id="first").node(20, boot_id="second").ends(30)
+    first, second = history.line_of(Kind.NODE, 0), history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: the kubelet was restarted meanwhile (history lines {first} and {second}), "
+        "and with that its counters were lost."
+    ]
+
+
+def test_a_node_of_which_a_restart_could_not_be_seen_is_inconclusive() -> None:
+    history = History(CRASHING).without(Kind.NODE).node(-0.9, boot_id="first")
+    history.node(20, boot_id="first", unread="list the starts of a kubelet: 403.").ends(30)
+    line = history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: whether the kubelet was restarted meanwhile could not be seen (history line {line}): "
+        "list the starts of a kubelet: 403."
+    ]
+    blind = History(CRASHING).without(Kind.NODE).node(-0.9, unread="403.").node(20, boot_id="first").ends(30)
+    assert objections(blind) == [
+        "INCONCLUSIVE: whether the kubelet was restarted meanwhile could not be seen "
+        f"(history line {blind.line_of(Kind.NODE, 0)}): 403."
+    ]
+
+
+def test_a_kubelet_restarted_behind_our_back_is_inconclusive() -> None:
+    history = History(CRASHING).node(10, started_s=9.0).ends(30)
+    first, second = history.line_of(Kind.NODE, 0), history.line_of(Kind.NODE, 1)
+    assert objections(history) == [
+        f"INCONCLUSIVE: the kubelet was restarted meanwhile (history lines {first} and {second}), "
+        "and with that its counters were lost."
+    ]
+
+
+def test_a_kubelet_restart_that_the_scenario_asks_for_is_no_objection() -> None:
+    asked = PodScenario(
+        name="asked",
+        profile="max-2s",
+        pod=CRASHING.pod,
+        until=CRASHING.until,
+        interventions=(Intervention(trigger=Trigger(after_s=9), action=InterventionKind.RESTART_KUBELET),),
+    )
+    assert objections(History(asked).node(10, started_s=9.0).ends(30)) == []

@@ -1,0 +1,78 @@
+"""Kubelets of a cluster that exists are asked for their configuration, and one that does not tell it stops nobody else."""
+
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.existing.survey import AT_ONCE, survey
+from crashloop.cluster.provider import ExistingOptions, Survey
+from crashloop.errors import UsageError
+from suites.selftest.kit.existing_peer import NAMESPACE, ExistingPeer, node, serving
+
+CONFIG = {"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}
+
+
+class _Deaf(socketserver.TCPServer):
+    """Counts who comes, and hangs up: a kubelet that cannot be asked directly."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), socketserver.BaseRequestHandler)
+        self.asked = 0
+
+    def verify_request(self, *_: object) -> bool:
+        self.asked += 1
+        return False
+
+
+@contextmanager
+def deaf() -> Iterator[_Deaf]:
+    with _Deaf() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def surveyed(peer: ExistingPeer, folder: Path) -> Survey:
+    with serving(peer, folder) as kubeconfig:
+        options = ExistingOptions(kubeconfig=kubeconfig, image="image", namespace=NAMESPACE, read_configz=True)
+        return survey(options)
+
+
+def test_a_node_whose_kubelet_is_silent_is_not_used_and_the_others_are(tmp_path: Path) -> None:
+    peer = ExistingPeer(*(node(name) for name in ("one", "silent", "two")), node("down", ready=False))
+    peer.configz = dict.fromkeys(("one", "two"), CONFIG)
+    found = {each.name: (each.configz, each.unusable) for each in surveyed(peer, tmp_path).nodes}
+    assert found == {
+        "down": (None, "not Ready (KubeletNotReady)"),
+        "one": (CONFIG, None),
+        "silent": (None, "its kubelet does not tell its configuration"),
+        "two": (CONFIG, None),
+    }
+
+
+def test_where_no_kubelet_tells_anything_both_ways_are_named_for_one_of_them(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        surveyed(ExistingPeer(node("one"), node("two")), tmp_path)
+    said = str(caught.value).splitlines()
+    assert said[:2] == [
+        "--read-configz: node one: its kubelet does not tell its configuration.",
+        "directly (permission nodes/configz): the Node object has no InternalIP.",
+    ]
+    assert said[2].startswith("through the API server (permission nodes/proxy): read the configuration of node one: ")
+    assert said[2].endswith("503 ServiceUnavailable.")
+
+
+def test_the_way_that_has_led_to_one_configuration_is_the_first_to_be_tried_for_the_next(tmp_path: Path) -> None:
+    names = [f"node-{number:02}" for number in range(4 * AT_ONCE)]
+    with deaf() as kubelet:
+        peer = ExistingPeer(*(node(name, port=kubelet.server_address[1]) for name in names))
+        peer.configz = dict.fromkeys(names, CONFIG)
+        found = surveyed(peer, tmp_path)
+    assert [each.configz for each in found.nodes] == [CONFIG] * len(names)
+    assert 1 <= kubelet.asked <= AT_ONCE

@@ -1,0 +1,123 @@
+"""A node elsewhere tells of its clock and its stalls by a heartbeat, from which boot time becomes our time."""
+
+import subprocess
+
+import msgspec
+import pytest
+
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.history.jsonl import to_line
+from crashloop.history.recording import Recording
+from crashloop.history.reduction import read_recording
+from crashloop.pods.program import beat_command
+from crashloop.record.channels.heartbeat_clock import WARM, Beat, NodeClock, read_beat
+
+S = 1_000_000_000
+BOOTED_NS = 1_799_000_000 * S
+"""Our time at which the node booted."""
+
+
+def test_a_beat_is_read() -> None:
+    assert read_beat(b"crashloop/1 beat 5528.95 7 2360959000\n") == Beat(
+        boot_ns=5_528_950_000_000, late_ns=70_000_000, stalled_us=2_360_959_000
+    )
+
+
+def test_a_node_without_pressure_figures_beats_all_the_same() -> None:
+    assert read_beat(b"crashloop/1 beat 0.35 0 -") == Beat(boot_ns=350_000_000, late_ns=0, stalled_us=None)
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"crashloop/1 beat 1 0 -", b"crashloop/1 start 0 1.00", b"crashloop/2 beat 1.00 0 -"]
+)
+def test_anything_else_is_no_beat(line: bytes) -> None:
+    assert read_beat(line) is None
+
+
+def beats(clock: NodeClock, *, count: int, latency_s: float = 0.1, from_s: float = 100.0) -> list[Event]:
+    """Beats once a second, each in hand after that latency."""
+    found = []
+    for number in range(count):
+        boot_ns = round((from_s + number) * S)
+        received_ns = BOOTED_NS + boot_ns + round(latency_s * S)
+        found += clock.take(Beat(boot_ns=boot_ns, late_ns=0, stalled_us=number * 1000), received_ns)
+    return found
+
+
+def test_nothing_is_told_before_the_clock_is_known() -> None:
+    clock = NodeClock("node")
+    assert beats(clock, count=WARM - 1) == []
+    assert clock.reading() == []
+    assert not clock.is_warm
+
+
+def test_the_shortest_way_decides_about_the_clock() -> None:
+    clock = NodeClock("node")
+    beats(clock, count=WARM, latency_s=0.3)
+    beats(clock, count=1, latency_s=0.004, from_s=200.0)
+    beats(clock, count=1, latency_s=2.0, from_s=201.0)
+    (reading,) = clock.reading()
+    assert reading.kind is Kind.CLOCK
+    assert reading.node == "node"
+    assert reading.t_ns - reading.data["boot_ns"] == BOOTED_NS + 4_000_000
+
+
+def test_a_late_beat_is_a_stall_and_pressure_is_what_was_counted_since() -> None:
+    clock = NodeClock("node")
+    beats(clock, count=WARM)
+    late = Beat(boot_ns=112 * S, late_ns=2 * S, stalled_us=500_000)
+    events = clock.take(late, BOOTED_NS + 112 * S + S // 10)
+    assert [event.kind for event in events] == [Kind.STALL, Kind.PRESSURE]
+    assert events[0].t_ns == BOOTED_NS + 110 * S + S // 10
+    assert events[0].data == {"stalled_ns": 2 * S}
+    assert events[1].data == {"some_us": 500_000 - (WARM - 1) * 1000, "interval_ns": 112 * S - (100 + WARM - 1) * S}
+
+
+def test_a_beat_that_was_told_before_is_not_told_again() -> None:
+    clock = NodeClock("node")
+    beats(clock, count=WARM + 2)
+    assert beats(clock, count=WARM + 2) == []
+
+
+def test_the_clock_is_told_again_every_ten_seconds() -> None:
+    told = [event for event in beats(NodeClock("node"), count=WARM + 25) if event.kind is Kind.CLOCK]
+    assert len(told) == 3
+
+
+def test_the_script_beats_ten_times_at_once_and_ends_on_sigterm() -> None:
+    process = subprocess.Popen(beat_command(), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = [read_beat(process.stdout.readline().encode()) for _ in range(WARM + 1)]
+    process.terminate()
+    process.communicate(timeout=5)
+    assert process.returncode == 0
+    stamps = [beat.boot_ns for beat in told if beat is not None]
+    assert len(stamps) == WARM + 1
+    assert stamps == sorted(stamps)
+    assert stamps[-1] - stamps[-2] > stamps[1] - stamps[0]
+
+
+def recorded(*events: Event) -> Recording:
+    return read_recording(to_line(msgspec.structs.replace(each, seq=seq)) for seq, each in enumerate(events))
+
+
+def recorder_line(kind: Kind, t_ns: int, node: str | None = None, **data: int) -> Event:
+    return Event(seq=0, t_ns=t_ns, received_ns=t_ns, channel=Channel.RECORDER, kind=kind, node=node, data=data)
+
+
+def test_clock_and_stalls_of_the_node_count_where_they_are_told_and_those_of_our_host_do_not() -> None:
+    ours = (
+        recorder_line(Kind.CLOCK, BOOTED_NS + 50 * S, boot_ns=9_000 * S),
+        recorder_line(Kind.PRESSURE, BOOTED_NS + 100 * S, some_us=900_000, interval_ns=S),
+        recorder_line(Kind.STALL, BOOTED_NS + 100 * S, stalled_ns=5 * S),
+    )
+    theirs = (
+        recorder_line(Kind.CLOCK, BOOTED_NS + 60 * S, node="node", boot_ns=60 * S),
+        recorder_line(Kind.PRESSURE, BOOTED_NS + 101 * S, node="node", some_us=1_000, interval_ns=S),
+    )
+    window = (BOOTED_NS + 100 * S, BOOTED_NS + 101 * S)
+    alone, both = recorded(*ours), recorded(*ours, *theirs)
+    assert alone.clocks.utc_ns(9_010 * S) == BOOTED_NS + 60 * S
+    assert both.clocks.utc_ns(70 * S) == BOOTED_NS + 70 * S
+    assert alone.host.stalled_s(*window) >= 0.9
+    assert both.host.stalled_s(*window) == pytest.approx(0.001)

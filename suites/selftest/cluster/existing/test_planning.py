@@ -1,0 +1,94 @@
+"""The plan for a cluster that exists: on the nodes it has, within its pods, and with a reason for all that is skipped."""
+
+from typing import Any
+
+import pytest
+
+from crashloop.cluster.provider import Capability, Survey, SurveyedNode
+from crashloop.run.matching import Offer
+from crashloop.run.planning import Declared, build_plan
+from crashloop.spec.plan import Budgets, Plan
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Container, Pod, PodScenario, StartupScenario, Until
+
+SETTINGS = {"provider": "existing", "scope": "quick", "kubernetes_version": "9.99"}
+NODES = (
+    SurveyedNode(name="a", kubelet_version="1.37.1", declared="stock"),
+    SurveyedNode(name="b", kubelet_version="1.36.3", declared="max-2s"),
+)
+
+
+def crashing(name: str, profile: str) -> PodScenario:
+    pod = Pod(containers=(Container(program=exits_with(1, times=3)),))
+    return PodScenario(name=name, profile=profile, pod=pod, until=Until(restarts={"app": 3}))
+
+
+def on(requirement: str, scenario: PodScenario | StartupScenario) -> Declared:
+    return Declared(requirement, scenario, "quick")
+
+
+def planned(*declared: Declared, budgets: Budgets | None = None, **of: Any) -> Plan:
+    survey = Survey(kubernetes_version="1.37.1", nodes=NODES, max_pods=40, capabilities=frozenset())
+    capabilities = of.get("capabilities", frozenset())
+    plan = build_plan(declared, SETTINGS, capabilities, budgets or Budgets(), Offer(survey))
+    assert plan is not None
+    return plan
+
+
+def reasons(plan: Plan) -> dict[str, str]:
+    return {f"{each.requirement} {each.scenario}": each.reason for each in plan.skipped}
+
+
+def test_scenarios_run_on_the_nodes_that_stand_for_their_profiles() -> None:
+    plan = planned(on("BACKOFF-2", crashing("one", "stock")), on("CAP-3", crashing("two", "max-2s")))
+    assert plan.kubernetes_version == "1.37.1"
+    (wave,) = plan.waves
+    assert wave.placements == {"one": "a", "two": "b"}
+    assert {node.name: node.profile for node in wave.nodes} == {"a": "stock", "b": "max-2s"}
+    assert plan.profile("stock").kubernetes_version is None
+    assert plan.profile("max-2s").kubernetes_version == "1.36.3"
+
+
+def test_a_profile_that_no_node_has_is_skipped_with_what_the_nodes_have() -> None:
+    plan = planned(on("BACKOFF-2", crashing("one", "stock")), on("CAP-6", crashing("eleven", "max-11s")))
+    assert reasons(plan) == {
+        "CAP-6 eleven": 'no node of the cluster has the kubelet profile "max-11s"; its nodes: a (stock), b (max-2s)'
+    }
+
+
+def test_what_the_provider_cannot_do_is_skipped_with_the_missing_capability() -> None:
+    plan = planned(
+        on("RULES-17", crashing("in-place", "max-2s")),
+        on("CONFIG-1", crashing("configured", "max-2s")),
+        on("CONFIG-2", StartupScenario(name="start", profile="stock", candidate="max-0s")),
+    )
+    assert reasons(plan) == {
+        "RULES-17 in-place": "the provider lacks the capability runtime-events",
+        "CONFIG-1 configured": "the provider lacks the capability configz",
+        "CONFIG-2 start": "the provider lacks the capability kubelet-candidate",
+    }
+    assert plan.waves == ()
+
+
+def test_with_the_configuration_read_requirements_on_it_are_judged() -> None:
+    plan = planned(on("CONFIG-1", crashing("configured", "max-2s")), capabilities=frozenset({Capability.CONFIGZ}))
+    assert plan.skipped == ()
+
+
+@pytest.mark.parametrize(("live_pods", "waves"), [(None, [5]), (6, [5]), (3, [2, 2, 1]), (2, [1] * 5)])
+def test_pods_beyond_the_budget_go_into_further_waves_with_room_for_a_heartbeat_on_each_node(
+    live_pods: int | None, waves: list[int]
+) -> None:
+    scenarios = [on("BACKOFF-2", crashing(f"s-{number}", "stock")) for number in range(5)]
+    plan = planned(*scenarios, budgets=Budgets(live_pods=live_pods))
+    assert [len(wave.placements) for wave in plan.waves] == waves
+    assert plan.budgets.live_pods == live_pods
+
+
+def test_a_second_node_takes_the_room_of_a_heartbeat() -> None:
+    plan = planned(
+        on("BACKOFF-2", crashing("one", "stock")),
+        on("CAP-3", crashing("two", "max-2s")),
+        budgets=Budgets(live_pods=3),
+    )
+    assert [len(wave.placements) for wave in plan.waves] == [1, 1]

@@ -1,0 +1,107 @@
+"""Which node image a cluster is made from, with a `docker` that has what the test says."""
+
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.kind.docker import Docker
+from crashloop.cluster.kind.image_choice import Choice
+from crashloop.cluster.kind.image_names import version_in_tag
+from crashloop.cluster.kind.plan import Init, NodeImage
+from crashloop.cluster.provider import ClusterRequest
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.progress import SilentProgress
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.binaries_kit import settings_for
+from suites.selftest.kit.kind_kit import fake_docker
+
+OWN = '[{"Config": {"Labels": {"dev.crashloop.node-image": "1.36.3"}}}]'
+FOREIGN = '[{"Config": {"Labels": null}}]'
+
+
+def choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: str, **options: str) -> NodeImage:
+    """The choice for Kubernetes 1.37.1 unless `options` say otherwise; `cases` says how `docker ARGUMENTS` answers."""
+    fake_docker(tmp_path, monkeypatch, cases)
+    fields = {"kubernetes_version": "1.37.1", **options}
+    request = ClusterRequest(name="demo", nodes=(), **fields)  # type: ignore[arg-type]
+    return Choice(Docker(), settings_for(tmp_path / "cache"), SilentProgress()).image(request)
+
+
+def test_an_official_image_that_is_there_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = choose(tmp_path, monkeypatch, f"'image inspect kindest/node:v1.37.1') echo '{FOREIGN}' ;;")
+    assert image == NodeImage(
+        name="kindest/node:v1.37.1", kubernetes_version="1.37.1", init=Init.SYSTEMD, has_program_image=False
+    )
+
+
+def test_an_official_image_is_pulled_even_where_there_is_one_of_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulled = tmp_path / "pulled"
+    cases = f"""
+'image inspect kindest/node:v1.37.1') [ -e {pulled} ] || {{ echo 'No such image' >&2; exit 1; }}; echo '{FOREIGN}' ;;
+'images --quiet'*) echo 0123456789ab ;;
+'pull --quiet kindest/node:v1.37.1') touch {pulled} ;;"""
+    assert choose(tmp_path, monkeypatch, cases).name == "kindest/node:v1.37.1"
+
+
+def test_an_image_that_was_named_and_is_of_another_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        choose(tmp_path, monkeypatch, f"'image inspect mine:1') echo '{OWN}' ;;", node_image="mine:1")
+    assert str(caught.value) == (
+        "node image mine:1: holds Kubernetes 1.36.3, 1.37.1 was asked for.\n"
+        "Add --kubernetes-version 1.36.3, or choose another --node-image."
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "tag"), [("1.37", "v1.37.0"), ("v1.37.1", "v1.37.1"), ("1.38.0", "v1.38.0-alpha.1")]
+)
+def test_versions_are_compared_as_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, tag: str
+) -> None:
+    cases = f"'image inspect kindest/node:{tag}') echo '{FOREIGN}' ;;\n'run --rm '*) echo {tag} ;;"
+    image = choose(tmp_path, monkeypatch, cases, node_image=f"kindest/node:{tag}", kubernetes_version=version)
+    assert image.kubernetes_version == str(KubernetesVersion.parse(version))
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("kindest/node:v1.36.3", "1.36.3"),
+        ("kindest/node:v1.36.3@sha256:0123", "1.36.3"),
+        ("localhost:5000/crashloop/node:v1.37.1-0123456789ab", "1.37.1"),
+        ("my/node:1.35.4", "1.35.4"),
+        ("kindest/node:v1.38.0-alpha.1", "1.38.0"),
+        ("my/node:latest", None),
+        ("localhost:1.36.3/node", None),
+        ("node@sha256:0123", None),
+        (None, None),
+    ],
+)
+def test_a_version_is_read_in_a_tag_that_begins_with_one(image: str | None, version: str | None) -> None:
+    assert version_in_tag(image) == version
+
+
+def test_the_version_of_any_other_image_is_read_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = f"'image inspect mine:1') echo '{FOREIGN}' ;;\n'run --rm '*' mine:1 /kind/version') echo v1.37.1 ;;"
+    image = choose(tmp_path, monkeypatch, cases, node_image="mine:1")
+    assert (image.kubernetes_version, image.init) == ("1.37.1", Init.SYSTEMD)
+
+
+def test_an_image_that_is_none_for_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = f"'image inspect mine:1') echo '{FOREIGN}' ;;\n'run '*) echo \"cat: no such file.\" >&2; exit 1 ;;"
+    with pytest.raises(UsageError, match=r"node image mine:1: has no /kind/version \(cat: no such file\)"):
+        choose(tmp_path, monkeypatch, cases, node_image="mine:1")
+
+
+def test_an_image_that_is_nowhere_is_named_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = "'pull --quiet mine:1') echo 'lookup registry: no such host' >&2; exit 1 ;;"
+    with pytest.raises(PrerequisiteError) as caught:
+        choose(tmp_path, monkeypatch, cases, node_image="mine:1")
+    assert str(caught.value) == (
+        "--node-image mine:1: Docker does not have it and cannot pull it (lookup registry: no such host).\n"
+        "Pull or load it yourself, or leave the option away."
+    )

@@ -1,0 +1,155 @@
+"""What the provider `kind` asks of Docker and of a request."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from crashloop.cluster.kind.prerequisites import (
+    DockerFacts,
+    check_docker,
+    check_request,
+    docker_facts,
+    docker_release,
+    problems,
+)
+from crashloop.cluster.provider import ClusterRequest, NodeRequest
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.spec.profile import KubeletProfile
+from suites.selftest.kit.kind_kit import ADDRESS, calls, fake_docker
+
+GIB = 1 << 30
+GOOD = DockerFacts(
+    system="linux",
+    client="Docker version 26.1.5+dfsg1, build a72d7cd",
+    address="unix:///var/run/docker.sock",
+    server="26.1.5+dfsg1",
+    components="Engine;containerd;runc;",
+    memory_available=8 * GIB,
+)
+
+
+def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
+    assert list(problems(GOOD, nodes=9)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "remedy"),
+    [
+        ({"system": "darwin"}, "system", "virtual machine"),
+        ({"client": ""}, "docker", 'no "docker" on PATH: install Docker 23.0 or newer'),
+        (
+            {"server": "", "complaint": "Cannot connect to the Docker daemon"},
+            "docker",
+            "its daemon does not answer at unix:///var/run/docker.sock (Cannot connect to the Docker daemon): start it",
+        ),
+        (
+            {"server": "", "complaint": "permission denied while trying to connect"},
+            "docker",
+            "this user may not use unix:///var/run/docker.sock: run as root, or add the user to the group docker",
+        ),
+        ({"server": "20.10.24"}, "docker", "its daemon is 20.10.24: install Docker 23.0 or newer"),
+        (
+            {"client": "podman version 4.9.3"},
+            "docker",
+            "this `docker` is another program (podman version 4.9.3); Podman is not supported: install Docker 23.0",
+        ),
+        (
+            {"server": "4.9.3", "components": "Podman Engine;Conmon;"},
+            "docker",
+            "what answers at unix:///var/run/docker.sock is Podman, which is not supported",
+        ),
+        (
+            {"address": "tcp://far:2376"},
+            "docker",
+            "its daemon is reached over a network (tcp://far:2376), and nodes mount files of this host",
+        ),
+        ({"address": "ssh://me@far", "server": ""}, "docker", "reached over a network (ssh://me@far)"),
+        ({"memory_available": GIB}, "memory", "1024 MiB are available, 2500 MiB are needed"),
+        ({"experimental_provider": "podman"}, "KIND_EXPERIMENTAL_PROVIDER", "'podman' is not supported yet"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else ",".join(value),
+)
+def test_everything_that_stands_in_the_way_is_named_with_a_remedy(
+    change: dict[str, Any], subject: str, remedy: str
+) -> None:
+    (problem,) = problems(msgspec.structs.replace(GOOD, **change), nodes=9)
+    assert problem.subject == subject
+    assert remedy in problem.text
+
+
+def test_all_of_it_is_said_at_once() -> None:
+    facts = msgspec.structs.replace(GOOD, client="", memory_available=GIB)
+    with pytest.raises(PrerequisiteError) as caught:
+        check_docker(facts, nodes=9)
+    assert str(caught.value).splitlines() == [
+        "provider kind: this host cannot run nodes in Docker.",
+        '- docker: no "docker" on PATH: install Docker 23.0 or newer.',
+        "- memory: 1024 MiB are available, 2500 MiB are needed: end other programs.",
+        "On Linux, as root, --provider local does without Docker.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [("26.1.5+dfsg1", (26, 1)), ("28.2.2", (28, 2)), ("20.10.24", (20, 10)), ("dev", (0, 0))],
+    ids=["debian", "plain", "old", "none"],
+)
+def test_a_version_is_read_as_docker_writes_it(version: str, release: tuple[int, int]) -> None:
+    assert docker_release(version) == release
+
+
+def test_the_daemon_is_asked_where_the_clients_context_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = fake_docker(tmp_path, monkeypatch)
+    facts = docker_facts({})
+    assert (facts.client[:14], facts.server, facts.address) == ("Docker version", "26.1.5+dfsg1", ADDRESS)
+    assert facts.components == "Engine;containerd;runc;"
+    assert [call.split()[:2] for call in calls(log)][-1] == [ADDRESS, "version"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert docker_facts({}).client == ""
+
+
+def test_what_the_client_says_instead_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_docker(tmp_path, monkeypatch, "version*) echo first >&2; echo 'Cannot connect' >&2; exit 1 ;;")
+    facts = docker_facts({})
+    assert (facts.server, facts.complaint) == ("", "Cannot connect")
+    fake_docker(tmp_path, monkeypatch, """'context inspect'*) echo 'context "x": not found' >&2; exit 1 ;;""")
+    assert docker_facts({}).complaint == 'context "x": not found'
+
+
+def test_podman_is_asked_for_nothing_but_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = fake_docker(tmp_path, monkeypatch, "--version) echo 'podman version 4.9.3' ;;")
+    assert docker_facts({}).client == "podman version 4.9.3"
+    assert calls(log) == [" --version"]
+
+
+def request(name: str = "demo", *nodes: str, **options: str) -> ClusterRequest:
+    return ClusterRequest(
+        name=name,
+        kubernetes_version="1.37.1",
+        nodes=tuple(NodeRequest(name=node, profile=KubeletProfile(name="stock")) for node in nodes),
+        **options,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (request("Demo"), "a name has lower-case letters"),
+        (request("demo", "a", "a"), "node 'a' is asked for twice"),
+        (request("x" * 50), "would have 74 characters, at most 63 fit.\nChoose a name of at most 39"),
+        (request("demo", "crashloop-demo-control-plane"), "would bear the name of the control plane's"),
+        (request(node_image="a/b:1", bin_dir="/opt/k8s"), "--node-image and --bin-dir"),
+        (request(kind_binary="/nowhere/kind"), "--kind-binary /nowhere/kind: no such executable file"),
+    ],
+    ids=["letters", "twice", "long", "taken", "both", "kind"],
+)
+def test_a_request_that_makes_no_cluster_is_refused(asked: ClusterRequest, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_request(asked)
+    assert message in str(caught.value)
+
+
+def test_a_usual_request_is_accepted() -> None:
+    check_request(request("demo", "stock", "max-2s", node_image="kindest/node:v1.37.1", kind_binary="/bin/sh"))

@@ -1,0 +1,68 @@
+"""A kubelet's configuration: what the provider needs, with the profile on top."""
+
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from crashloop.cluster.local.kubelet_config import merged
+from crashloop.cluster.local.node import KubeletProgram, candidate_place, node_plan
+from crashloop.cluster.local.plan import NodePlan
+from crashloop.spec.profile import KubeletProfile
+from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
+
+STOCK = KubeletProfile(name="stock")
+
+
+def config_of(plan: NodePlan) -> dict[str, Any]:
+    (text,) = [file.text for file in plan.files if file.path.endswith("/kubelet.yaml")]
+    config: dict[str, Any] = yaml.safe_load(text)
+    return config
+
+
+def test_the_profile_wins_over_what_the_provider_sets() -> None:
+    profile = KubeletProfile(
+        name="own", config={"evictionHard": {"memory.available": "1Gi"}, "failSwapOn": True, "port": 12345}
+    )
+    config = config_of(plan_of(profile))
+    assert config["evictionHard"]["memory.available"] == "1Gi"
+    assert config["evictionHard"]["nodefs.available"] == "1%"
+    assert config["failSwapOn"] is True
+    assert plan_of(profile).kubelet_port == 12345
+
+
+def test_null_in_a_profile_takes_a_setting_back() -> None:
+    profile = KubeletProfile(name="own", config={"crashLoopBackOff": {"maxContainerRestartPeriod": None}})
+    assert config_of(plan_of(profile))["crashLoopBackOff"] == {"maxContainerRestartPeriod": None}
+
+
+def test_mappings_are_merged_and_lists_replaced() -> None:
+    below = {"a": {"x": 1, "y": [1]}, "b": [1, 2], "c": 3}
+    above = {"a": {"y": [2], "z": 0}, "b": [3], "c": {"d": 4}}
+    assert merged(below, above) == {"a": {"x": 1, "y": [2], "z": 0}, "b": [3], "c": {"d": 4}}
+    assert below == {"a": {"x": 1, "y": [1]}, "b": [1, 2], "c": 3}
+
+
+@pytest.mark.parametrize(
+    ("cgroup_version", "kubelet", "expected"),
+    [(1, "1.37.1", False), (1, "1.35.0", False), (1, "1.34.4", None), (1, "1.33.13", None), (2, "1.37.1", None)],
+    ids=["v1-newest", "v1-first-that-refuses", "v1-last-that-starts", "v1-oldest", "v2"],
+)
+def test_cgroup_v1_is_allowed_where_it_would_be_refused(
+    cgroup_version: int, kubelet: str, expected: bool | None
+) -> None:
+    blueprint = msgspec.structs.replace(BLUEPRINT, cgroup_version=cgroup_version, kubelet_version=kubelet)
+    assert config_of(plan_of(STOCK, blueprint=blueprint)).get("failCgroupV1") is expected
+
+
+def test_a_candidate_shares_nothing_with_its_node_but_the_namespace() -> None:
+    node = plan_of(STOCK, index=3)
+    program = KubeletProgram(path="<BIN>/kubelet", version="1.37.1")
+    candidate = node_plan(BLUEPRINT, candidate_place(node, 7), profile=STOCK, kubelet=program)
+    assert candidate.kubelet.namespace == candidate.runtime.namespace == node.name
+    assert candidate.name == "candidate-7"
+    assert (candidate.kubelet_port, config_of(candidate)["healthzPort"]) == (20007, 21007)
+    assert config_of(candidate)["registerNode"] is False
+    own = {candidate.cgroup, candidate.runtime_socket, candidate.kubelet.log, *candidate.folders}
+    assert own.isdisjoint({node.cgroup, node.runtime_socket, node.kubelet.log, *node.folders})

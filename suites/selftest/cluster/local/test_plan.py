@@ -1,0 +1,32 @@
+"""The plan of a local cluster, word for word: `pytest --snapshot-update` writes the golden files anew."""
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from crashloop.cluster.local.control_plane import control_plane_plan
+from crashloop.cluster.local.describe import describe_control_plane, describe_node
+from crashloop.profiles import load_profile
+from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """One .txt file a plan."""
+
+    file_extension = "txt"
+    _write_mode = WriteMode.TEXT
+
+
+@pytest.fixture
+def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(TextFile)
+
+
+def test_the_plan_of_a_control_plane(golden: SnapshotAssertion) -> None:
+    plan = control_plane_plan(BLUEPRINT, feature_gates={"ContainerRestartRules": False})
+    assert describe_control_plane(plan) == golden
+
+
+@pytest.mark.parametrize("profile", ["stock", "max-2s"])
+def test_the_plan_of_a_node(profile: str, golden: SnapshotAssertion) -> None:
+    assert describe_node(plan_of(load_profile(profile), index=3)) == golden

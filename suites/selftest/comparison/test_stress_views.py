@@ -1,0 +1,199 @@
+"""A comparison of stress runs as text, page and JSON, and `crashloop diff` on directories of stress runs."""
+
+import io
+import json
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+from typer.testing import CliRunner, Result
+
+from crashloop.cli import app
+from crashloop.cli.compare import judged_stress_run
+from crashloop.comparison.page import stress_comparison_to_html
+from crashloop.comparison.stress.comparison import StressComparison, compare_stress
+from crashloop.comparison.stress.markdown import stress_comparison_to_markdown
+from crashloop.comparison.stress.terminal import render_stress_comparison
+from crashloop.errors import UsageError
+from crashloop.run.publish import publish
+from crashloop.rundir import RunDir
+from crashloop.slo.rows import Better
+from crashloop.stress.judging import judge_run
+from crashloop.stress.publishing import publish_stress
+from crashloop.verdict import Outcome
+from suites.selftest.kit.comparison_example import NEWER
+from suites.selftest.kit.report_example import INFO
+from suites.selftest.kit.stress_comparison_example import (
+    AT_REST,
+    EXTRA,
+    FIGURES,
+    LATENESS,
+    PLANNED,
+    RATE,
+    STARTUP,
+    edited,
+    stage,
+    stress_run,
+)
+from suites.selftest.kit.stress_kit import example_run
+from suites.selftest.report.test_html import HOSTILE, Page
+from suites.selftest.report.test_texts import MarkdownFile, TextFile
+from tools.schemas import schemas
+
+BEFORE = stress_run(run="20261120T160003Z-stress", kubernetes_version="1.36.3")
+AFTER = stress_run(
+    edited(STARTUP, outcome=Outcome.FAIL, value=5.2, sentence="pod-startup-latency: p99 5.2 s."),
+    edited(RATE, outcome=Outcome.FAIL, value=3.0, sentence="restarts-per-second: 3 restarts/s."),
+    edited(LATENESS, value=0.7),
+    edited(PLANNED, outcome=Outcome.INCONCLUSIVE, sentence="load-as-planned: stage 3 (recovery) was not measured."),
+    EXTRA,
+    stages=(
+        stage("baseline", AT_REST | {"foreign_cpu_share": 0.4}, users={"healthy": 1}),
+        stage(figures=FIGURES | {"runtime_cpu_cores": 0.9, "lateness_p50_s": 0.5}),
+    ),
+)
+COMPARISON = compare_stress(BEFORE, AFTER)
+SAME = compare_stress(AFTER, AFTER)
+HOSTILE_COMPARISON = compare_stress(BEFORE, stress_run(edited(STARTUP, outcome=Outcome.FAIL, sentence=HOSTILE)))
+
+
+def on_console(comparison: StressComparison, *, terminal: bool) -> str:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal, width=160, color_system=None, highlight=False)
+    render_stress_comparison(comparison, console)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "log"])
+def test_the_console_shows_a_comparison_of_stress_runs_as_agreed(terminal: bool, snapshot: SnapshotAssertion) -> None:
+    assert on_console(COMPARISON, terminal=terminal).encode() == snapshot.use_extension(TextFile)
+
+
+def test_the_job_summary_of_two_stress_runs_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+    assert stress_comparison_to_markdown(COMPARISON).encode() == snapshot.use_extension(MarkdownFile)
+
+
+def test_a_comparison_without_differences_says_so() -> None:
+    text = on_console(SAME, terminal=False)
+    assert "\n= 0 differences.\n5 verdicts are the same.\nEvery promise that gates came out the same," in text
+    assert text.endswith("What to do: Nothing.\nExit code: 0\n")
+
+
+def test_what_got_worse_and_does_not_count_is_told_in_the_headline() -> None:
+    reported = stress_run(edited(LATENESS, outcome=Outcome.FAIL, value=4.0))
+    text = on_console(compare_stress(stress_run(), reported), terminal=False)
+    assert "\n= 1 difference: 1 verdict of 4 (1 worse).\n" in text
+    assert "1 outcome got worse where a target is only reported." in text
+    assert "1 value got worse on which nothing gates; with --values-count they count." in text
+    counted = on_console(compare_stress(stress_run(), reported, values_count=True), terminal=False)
+    assert "\n✗ 1 difference: 1 verdict of 4 (1 worse).\n" in counted
+    assert "--values-count" not in counted
+
+
+@pytest.mark.parametrize(
+    ("comparison", "said"),
+    [
+        (COMPARISON, "5 differences: 3 verdicts of 5 (2 worse, 1 undecided); 2 figures of stages (1 worse, 1 better)."),
+        (SAME, "0 differences."),
+    ],
+    ids=["differences", "none"],
+)
+def test_a_page_of_two_stress_runs_is_whole_and_loads_nothing(comparison: StressComparison, said: str) -> None:
+    page = Page(stress_comparison_to_html(comparison))
+    assert said in page.text
+    assert "baseline: start-up of healthy pods p50 (s)" in page.text
+    assert page.attributes("src") == []
+    assert page.attributes("href") == ["data:,"]
+    ids = page.attributes("id")
+    assert len(set(ids)) == len(ids)
+    assert set(page.attributes("aria-labelledby")) <= set(ids)
+
+
+def test_no_sentence_of_a_run_acts_on_a_reader() -> None:
+    page = Page(stress_comparison_to_html(HOSTILE_COMPARISON))
+    assert {"script", "img"} & {tag for tag, _ in page.elements} == set()
+    assert "<script>alert(1)</script>" in page.text
+    summary = stress_comparison_to_markdown(HOSTILE_COMPARISON)
+    assert "&lt;script&gt;" in summary
+    assert "<script>" not in summary
+    for text in (summary, *(on_console(HOSTILE_COMPARISON, terminal=terminal) for terminal in (True, False))):
+        assert not set("\x1b\x00\u202e") & set(text)
+
+
+@pytest.mark.parametrize("comparison", [COMPARISON, SAME], ids=["differences", "none"])
+def test_json_of_two_stress_runs_keeps_to_its_schema_and_can_be_read_back(comparison: StressComparison) -> None:
+    text = msgspec.json.encode(comparison)
+    jsonschema.Draft202012Validator(schemas()["stress-comparison"]).validate(msgspec.json.decode(text))
+    assert msgspec.json.decode(text, type=StressComparison) == comparison
+
+
+def crashloop(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def stress_dir(tmp_path: Path) -> Path:
+    """A stress run that was not judged yet."""
+    return example_run(tmp_path / "stress").run.root
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_stress_run_that_was_not_judged_is_judged_and_left_as_it_is(stress_dir: Path) -> None:
+    before = files(stress_dir)
+    result = crashloop("diff", stress_dir, stress_dir)
+    assert result.exit_code == 0
+    assert "\n= 0 differences.\n" in result.stdout
+    assert files(stress_dir) == before
+
+
+def test_the_key_figures_of_a_judged_run_are_compared_with_their_intervals(stress_dir: Path) -> None:
+    folder = example_run(stress_dir.parent / "judged")
+    publish_stress(folder.run, judge_run(folder.run))
+    run = judged_stress_run(folder.run.root)
+    cpu = run.results.row("kubelet-cpu-per-restart")
+    assert cpu is not None
+    assert (cpu.better, cpu.phase) == (Better.LOWER, "storm")
+    (_, storm) = compare_stress(run, run).stages
+    assert {each.measure.name for each in storm.figures if each.change} == {
+        "restarts_per_s",
+        "requests_per_restart",
+        "kubelet_cpu_cores",
+        "runtime_cpu_cores",
+        "lateness_p50_s",
+    }
+
+
+def test_every_view_of_two_stress_runs_comes_from_one_command(stress_dir: Path, tmp_path: Path) -> None:
+    page = tmp_path / "diff.html"
+    result = crashloop("diff", "--values-count", "--json", "--html", page, stress_dir, stress_dir)
+    shown = json.loads(result.stdout)
+    assert (shown["format"], shown["values_count"]) == ("crashloop.stress-comparison/1", True)
+    assert "<h1>" in page.read_text(encoding="utf-8")
+    assert crashloop("diff", "--markdown", stress_dir, stress_dir).stdout.startswith("## = 0 differences.")
+
+
+def test_a_stress_run_is_not_compared_with_a_conformance_run(stress_dir: Path, tmp_path: Path) -> None:
+    conformance = tmp_path / "conformance"
+    publish(RunDir.create(conformance, INFO), NEWER)
+    for pair in ((stress_dir, conformance), (conformance, stress_dir)):
+        refused = crashloop("diff", *pair)
+        assert isinstance(refused.exception, UsageError)
+        assert str(refused.exception) == (
+            f"run directory {stress_dir}: it holds a stress run, and {conformance} does not; expected two runs of one suite.\n"
+            "`crashloop report RUN` shows each of them."
+        )
+
+
+def test_a_matrix_takes_no_stress_run(stress_dir: Path) -> None:
+    refused = crashloop("matrix", stress_dir)
+    assert isinstance(refused.exception, UsageError)
+    assert str(refused.exception) == (
+        f"run directory {stress_dir}: it holds a stress run; expected a conformance run, which judges requirements.\n"
+        "Leave it out, or compare two stress runs with `crashloop diff`."
+    )

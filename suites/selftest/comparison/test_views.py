@@ -1,0 +1,136 @@
+"""Comparisons and matrices as text, page and JSON say the same, and no finding can act on a reader's screen."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from crashloop.comparison.comparison import Comparison, compare
+from crashloop.comparison.markdown import comparison_to_markdown, matrix_to_markdown
+from crashloop.comparison.matrix import Matrix, matrix_of
+from crashloop.comparison.page import comparison_to_html, matrix_to_html
+from crashloop.comparison.terminal import render_comparison, render_matrix
+from crashloop.report.markdown import MAX_TABLE_BYTES
+from crashloop.verdict import Outcome
+from suites.selftest.kit.comparison_example import NEWER, OLDER, ON_KIND, RUNS, edited, judged, to
+from suites.selftest.report.test_html import HOSTILE, Page
+from suites.selftest.report.test_texts import MarkdownFile, TextFile
+from tools.schemas import schemas
+
+COMPARISON = compare(judged(OLDER), judged(NEWER))
+ALLOWED = compare(judged(NEWER), judged(ON_KIND))
+MATRIX = matrix_of(RUNS)
+
+BROKEN = judged(edited({("CAP-6", "crash-annotated-max-11s"): to(Outcome.FAIL, HOSTILE)}))
+HOSTILE_COMPARISON = compare(judged(NEWER), BROKEN)
+HOSTILE_MATRIX = matrix_of([BROKEN])
+
+
+def on_console(print_to: Callable[[Console], None], *, terminal: bool) -> str:
+    file = io.StringIO()
+    print_to(Console(file=file, force_terminal=terminal, width=140, color_system=None, highlight=False))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "log"])
+def test_the_console_shows_a_comparison_as_agreed(terminal: bool, snapshot: SnapshotAssertion) -> None:
+    text = on_console(lambda console: render_comparison(COMPARISON, console), terminal=terminal)
+    assert text.encode() == snapshot.use_extension(TextFile)
+
+
+def test_what_is_allowed_stands_apart_and_by_its_reason() -> None:
+    text = on_console(lambda console: render_comparison(ALLOWED, console), terminal=False)
+    assert "allowed FAULT-1\n  SKIPPED in the second run: needs capability restart-kubelet;" in text
+    assert "\n= 0 differences.\n51 verdicts are the same; 2 stand in one run only, for a reason that is stated," in text
+    assert text.endswith("What to do: Nothing.\nExit code: 0\n")
+
+
+def test_restarts_that_come_later_are_the_headline_when_they_count() -> None:
+    sooner = judged(edited({}, sooner_s={"crash-natural-max-1s": 0.6}))
+    comparison = compare(sooner, judged(NEWER), delays_count=True)
+    text = on_console(lambda console: render_comparison(comparison, console), terminal=False)
+    assert "\n✗ 0 differences; restarts come later in 2 distributions.\n" in text
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "log"])
+def test_the_console_shows_a_matrix_as_agreed(terminal: bool, snapshot: SnapshotAssertion) -> None:
+    text = on_console(lambda console: render_matrix(MATRIX, console), terminal=terminal)
+    assert text.encode() == snapshot.use_extension(TextFile)
+
+
+def test_the_job_summary_of_a_comparison_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+    assert comparison_to_markdown(COMPARISON).encode() == snapshot.use_extension(MarkdownFile)
+
+
+def test_the_job_summary_of_a_matrix_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+    assert matrix_to_markdown(MATRIX).encode() == snapshot.use_extension(MarkdownFile)
+
+
+def test_a_job_summary_of_many_findings_stays_below_what_github_takes() -> None:
+    long = edited({(each.requirement, each.scenario): to(Outcome.FAIL, *["x" * 1000] * 50) for each in NEWER.verdicts})
+    text = comparison_to_markdown(compare(judged(NEWER), judged(long)))
+    assert len(text.encode()) < MAX_TABLE_BYTES + 10_000
+    assert "more are in the output of --json." in text
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (comparison_to_html(COMPARISON), "5 differences: 3 worse, 1 undecided, 1 better."),
+        (comparison_to_html(ALLOWED), "0 differences."),
+        (matrix_to_html(MATRIX), "CAP-4 in crash-natural-max-1s: 1 FAIL, 1 PASS (local, Kubernetes 1.37.1)"),
+    ],
+    ids=["comparison", "no-differences", "matrix"],
+)
+def test_a_page_is_whole_and_loads_nothing(source: str, said: str) -> None:
+    page = Page(source)
+    assert said in page.text
+    assert page.attributes("src") == []
+    assert page.attributes("href") == ["data:,"]
+    ids = page.attributes("id")
+    assert len(set(ids)) == len(ids)
+    assert set(page.attributes("aria-labelledby")) <= set(ids)
+
+
+@pytest.mark.parametrize(
+    "source", [comparison_to_html(HOSTILE_COMPARISON), matrix_to_html(HOSTILE_MATRIX)], ids=["comparison", "matrix"]
+)
+def test_no_finding_acts_on_a_page(source: str) -> None:
+    page = Page(source)
+    assert {"script", "img"} & {tag for tag, _ in page.elements} == set()
+    assert "<script>alert(1)</script>" in page.text
+    assert "{{ 7*7 }} \\x1b[2J\\x00\\u202e" in page.text
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "log"])
+def test_no_finding_acts_on_a_terminal(terminal: bool) -> None:
+    text = on_console(lambda console: render_comparison(HOSTILE_COMPARISON, console), terminal=terminal)
+    assert not set("\x1b\x00\u202e") & set(text)
+    assert "<script>alert(1)</script>" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [comparison_to_markdown(HOSTILE_COMPARISON), matrix_to_markdown(HOSTILE_MATRIX)],
+    ids=["comparison", "matrix"],
+)
+def test_no_finding_acts_on_a_job_summary(text: str) -> None:
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert not set("\x1b\x00\u202e") & set(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [("comparison", COMPARISON, Comparison), ("comparison", ALLOWED, Comparison), ("matrix", MATRIX, Matrix)],
+    ids=["comparison", "no-differences", "matrix"],
+)
+def test_json_keeps_to_its_schema_and_can_be_read_back(name: str, value: Any, kind: type) -> None:
+    text = msgspec.json.encode(value)
+    jsonschema.Draft202012Validator(schemas()[name]).validate(msgspec.json.decode(text))
+    assert msgspec.json.decode(text, type=kind) == value

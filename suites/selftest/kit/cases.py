@@ -1,0 +1,121 @@
+"""Scenarios and the way from a hand-written history to a checker's answer, for the tests of checkers."""
+
+from typing import Any
+
+import msgspec
+
+from crashloop.checks.case import Case
+from crashloop.checks.evaluate import JudgementInput
+from crashloop.checks.finding import Checked
+from crashloop.checks.registry import POD_CHECKERS
+from crashloop.model.gates import effective_gates
+from crashloop.model.prediction import predict
+from crashloop.model.variants import DOCUMENTED
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.requirement import Requirement, RequirementKind, Scope
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.histories import VERSION, History
+
+MAX_2S = KubeletProfile(name="max-2s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}})
+STOCK = KubeletProfile(name="stock")
+
+
+def scenario(
+    *containers: Container,
+    policy: RestartPolicy = RestartPolicy.ALWAYS,
+    profile: KubeletProfile = MAX_2S,
+    until: Until | None = None,
+    mode: Mode = Mode.NATURAL,
+    name: str = "made-up",
+) -> PodScenario:
+    return PodScenario(
+        name=name,
+        profile=profile.name,
+        pod=Pod(containers=containers, restart_policy=policy),
+        until=until or Until(),
+        mode=mode,
+    )
+
+
+def app(program: Program = HOLDS, **options: Any) -> Container:
+    return Container(program=program, **options)
+
+
+CRASHING = scenario(app(exits_with(1, times=3)), until=Until(restarts={"app": 3}), name="crashing")
+"""Restarts due after 0, 2 and 2 s; created within 2, 4 and 4 s of the exit."""
+
+STAYS_FAILED = scenario(
+    app(runs((1, 1))), policy=RestartPolicy.NEVER, until=Until(exits={"app": 1}, phase="Failed"), name="stays-failed"
+)
+
+GOOD = ((0.5, 1.5, 1), (2.0, 3.0, 1), (5.3, 6.3, 1), (8.6, None, 0))
+"""Lives of CRASHING as they should be."""
+
+
+def good(of: PodScenario = CRASHING) -> History:
+    return History(of).lives("app", *GOOD).ends(30)
+
+
+def case(
+    history: History,
+    profile: KubeletProfile = MAX_2S,
+    deviations: frozenset[str] = DOCUMENTED,
+    **parameters: Any,
+) -> Case:
+    assert isinstance(history.scenario, PodScenario)
+    return Case(
+        scenario=history.scenario,
+        profile=profile,
+        prediction=predict(history.scenario, profile, KubernetesVersion.parse(VERSION), deviations),
+        recording=history.recording(),
+        gates=effective_gates(profile, KubernetesVersion.parse(VERSION)),
+        parameters=parameters,
+    )
+
+
+def checked(checker: str, history: History, profile: KubeletProfile = MAX_2S, **parameters: Any) -> Checked:
+    """The answer of one checker."""
+    return POD_CHECKERS[checker](case(history, profile, **parameters))
+
+
+def told(checked: Checked) -> list[str]:
+    """Outcomes and sentences of the findings."""
+    return [f"{each.outcome}: {each.sentence}" for each in checked.findings]
+
+
+def requirement(*checkers: str, name: str = "CAP-3", **parameters: Any) -> Requirement:
+    return Requirement(
+        id=name,
+        sentence="A maximum MUST be made up.",
+        source="nowhere",
+        kind=RequirementKind.CONFORMANCE,
+        scope=Scope.QUICK,
+        checkers=checkers,
+        parameters=parameters,
+        evidence="enough",
+    )
+
+
+def question(
+    history: History,
+    *checkers: str,
+    profile: KubeletProfile = MAX_2S,
+    of: Scenario | None = None,
+    version: str = VERSION,
+    name: str = "CAP-3",
+    **parameters: Any,
+) -> JudgementInput:
+    return JudgementInput(
+        requirement=requirement(*checkers, name=name, **parameters),
+        scenario=of or history.scenario,
+        profile=profile,
+        version=KubernetesVersion.parse(version),
+        recording=history.recording(),
+    )
+
+
+def renamed(of: PodScenario, name: str) -> PodScenario:
+    return msgspec.structs.replace(of, name=name)

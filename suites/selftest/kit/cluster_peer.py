@@ -1,0 +1,121 @@
+"""An HTTP server that answers what `crashloop observe` asks, from data: version, access reviews, nodes, pods, changes."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from suites.selftest.kit.kube_peer import Json, answering
+
+
+def node(name: str, *, version: str = "v1.37.1", boot_id: str = "boot-1") -> Json:
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:00Z"}
+    info = {"kubeletVersion": version, "bootID": boot_id}
+    return {"metadata": {"name": name}, "spec": {}, "status": {"conditions": [ready], "nodeInfo": info}}
+
+
+class ClusterPeer:
+    """`nodes` are answered list by list, the last one again; `append` adds a change that every watch delivers."""
+
+    def __init__(self, nodes: list[list[Json]], pods: list[Json], *, forbidden: frozenset[str] = frozenset()) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self._forbidden = forbidden
+        self._changes: list[bytes] = []
+        self._more = threading.Condition()
+        self._closed = False
+        self.refusal: Callable[[str], Json | None] = lambda _: None
+        """The Status to answer a request with, which is written as in `requests`; None to answer it."""
+        self.requests: list[str] = []
+        """Method and path of each request."""
+
+    def append(self, pod: Json) -> None:
+        """A pod has changed."""
+        with self._more:
+            pod["metadata"]["resourceVersion"] = str(len(self._changes) + 1)
+            self._changes.append(json.dumps({"type": "MODIFIED", "object": pod}).encode() + b"\n")
+            self._more.notify_all()
+
+    def close(self) -> None:
+        with self._more:
+            self._closed = True
+            self._more.notify_all()
+
+    def answer(self, path: str, query: dict[str, list[str]]) -> Json:
+        if path == "/version":
+            return {"gitVersion": "v1.37.1"}
+        if path == "/api/v1/nodes":
+            return {"items": self._nodes.pop(0) if len(self._nodes) > 1 else self._nodes[0]}
+        begin, limit = int(query.get("continue", ["0"])[0] or 0), int(query["limit"][0])
+        rest = str(begin + limit) if begin + limit < len(self._pods) else ""
+        return {"metadata": {"resourceVersion": "0", "continue": rest}, "items": self._pods[begin : begin + limit]}
+
+    def review(self, body: Json) -> Json:
+        asked = body["spec"]["resourceAttributes"]
+        return {"status": {"allowed": f"{asked['verb']} {asked['resource']}" not in self._forbidden}}
+
+    def changes_since(self, version: int) -> list[bytes]:
+        """Changes after that version, waiting for one a little while; nothing once all is over."""
+        with self._more:
+            self._more.wait_for(lambda: self._closed or len(self._changes) > version, timeout=0.5)
+            return self._changes[version:]
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+
+def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            address = urlsplit(self.path)
+            query = parse_qs(address.query, keep_blank_values=True)
+            request = f"GET {address.path}{' watch' if 'watch' in query else ''}"
+            peer.requests.append(request)
+            if (refusal := peer.refusal(request)) is not None:
+                self._answer(refusal, refusal["code"])
+            elif "watch" in query:
+                self._stream(request, int(query["resourceVersion"][0]), float(query["timeoutSeconds"][0]))
+            else:
+                self._answer(peer.answer(address.path, query))
+
+        def do_POST(self) -> None:
+            peer.requests.append(f"POST {urlsplit(self.path).path}")
+            self._answer(peer.review(json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+
+        def _answer(self, body: Json, code: int = 200) -> None:
+            raw = json.dumps(body).encode()
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def _stream(self, request: str, version: int, at_most_s: float) -> None:
+            ends_s = time.monotonic() + at_most_s
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            while not peer.is_closed and peer.refusal(request) is None and time.monotonic() < ends_s:
+                for line in peer.changes_since(version):
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+                    version += 1
+                self.wfile.flush()
+            self.wfile.write(b"0\r\n\r\n")
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    return Handler
+
+
+@contextmanager
+def serving(peer: ClusterPeer, folder: Path) -> Iterator[str]:
+    """The path of a kubeconfig for the peer, while it serves."""
+    with answering(_handler(peer), folder, peer.close) as kubeconfig:
+        yield kubeconfig

@@ -1,0 +1,129 @@
+"""A gRPC server that speaks containerd's events and containers services, from a script. It runs no container."""
+
+import queue
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from crashloop.record.channels.containerd import api_pb2
+from crashloop.record.channels.containerd.wire import Topic
+
+
+def stamp(t_ns: int) -> Timestamp:
+    return Timestamp(seconds=t_ns // 1_000_000_000, nanos=t_ns % 1_000_000_000)
+
+
+def labels(pod: str, container: str | None, *, namespace: str = "ns") -> dict[str, str]:
+    of_pod = {
+        "io.kubernetes.pod.uid": f"uid-{pod}",
+        "io.kubernetes.pod.name": pod,
+        "io.kubernetes.pod.namespace": namespace,
+    }
+    if container is None:
+        return of_pod | {"io.cri-containerd.kind": "sandbox"}
+    return of_pod | {"io.cri-containerd.kind": "container", "io.kubernetes.container.name": container}
+
+
+class Peer:
+    """Serves on a socket between `start` and `stop`. Every subscriber gets every event, and all of them end on `stop`."""
+
+    def __init__(self, socket: Path) -> None:
+        self.socket = str(socket)
+        self.containers: dict[str, api_pb2.Container] = {}
+        self.filters: list[str] = []
+        self._subscribers: list[queue.Queue[api_pb2.Envelope | None]] = []
+        self._server: Any = None
+
+    def start(self) -> None:
+        self._server = grpc.server(ThreadPoolExecutor(4))
+        self._server.add_generic_rpc_handlers(
+            (
+                _service(
+                    "containerd.services.events.v1.Events",
+                    Subscribe=grpc.unary_stream_rpc_method_handler(
+                        self._subscribe,
+                        request_deserializer=api_pb2.SubscribeRequest.FromString,
+                        response_serializer=api_pb2.Envelope.SerializeToString,
+                    ),
+                ),
+                _service(
+                    "containerd.services.containers.v1.Containers",
+                    Get=grpc.unary_unary_rpc_method_handler(
+                        self._get,
+                        request_deserializer=api_pb2.GetContainerRequest.FromString,
+                        response_serializer=api_pb2.GetContainerResponse.SerializeToString,
+                    ),
+                    List=grpc.unary_unary_rpc_method_handler(
+                        lambda *_: api_pb2.ListContainersResponse(containers=self.containers.values()),
+                        request_deserializer=api_pb2.ListContainersRequest.FromString,
+                        response_serializer=api_pb2.ListContainersResponse.SerializeToString,
+                    ),
+                ),
+            )
+        )
+        self._server.add_insecure_port(f"unix:{self.socket}")
+        self._server.start()
+
+    def stop(self) -> None:
+        for subscriber in self._subscribers:
+            subscriber.put(None)
+        self._subscribers.clear()
+        self._server.stop(grace=0).wait()
+        Path(self.socket).unlink(missing_ok=True)
+
+    def add(self, container_id: str, created_ns: int, of: dict[str, str]) -> None:
+        """A container that exists from now on, without an event."""
+        self.containers[container_id] = api_pb2.Container(
+            id=container_id, image="image", labels=of, created_at=stamp(created_ns)
+        )
+
+    def publish(self, topic: Topic, event: Message, at_ns: int) -> None:
+        envelope = api_pb2.Envelope(timestamp=stamp(at_ns), topic=topic)
+        envelope.event.Pack(event)
+        for subscriber in self._subscribers:
+            subscriber.put(envelope)
+
+    def created(self, container_id: str, at_ns: int, of: dict[str, str]) -> None:
+        self.add(container_id, at_ns, of)
+        self.publish(Topic.CREATE, api_pb2.ContainerCreate(id=container_id, image="image"), at_ns)
+
+    def started(self, container_id: str, at_ns: int) -> None:
+        self.publish(Topic.START, api_pb2.TaskStart(container_id=container_id, pid=7), at_ns)
+
+    def exited(self, container_id: str, at_ns: int, code: int, *, exec_id: str | None = None) -> None:
+        event = api_pb2.TaskExit(
+            container_id=container_id,
+            id=exec_id or container_id,
+            exit_status=code,
+            exited_at=stamp(at_ns),
+        )
+        self.publish(Topic.EXIT, event, at_ns + 5)
+
+    def removed(self, container_id: str, at_ns: int) -> None:
+        del self.containers[container_id]
+        self.publish(Topic.DELETE, api_pb2.ContainerDelete(id=container_id), at_ns)
+
+    def _subscribe(self, request: api_pb2.SubscribeRequest, _: object) -> Iterator[api_pb2.Envelope]:
+        self.filters = list(request.filters)
+        subscriber: queue.Queue[api_pb2.Envelope | None] = queue.Queue()
+        self._subscribers.append(subscriber)
+        while (envelope := subscriber.get()) is not None:
+            yield envelope
+
+    def _get(self, request: api_pb2.GetContainerRequest, context: Any) -> api_pb2.GetContainerResponse:
+        if request.id not in self.containers:
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such container")
+        return api_pb2.GetContainerResponse(container=self.containers[request.id])
+
+    @property
+    def is_subscribed(self) -> bool:
+        return bool(self._subscribers)
+
+
+def _service(name: str, **methods: Any) -> Any:
+    return grpc.method_handlers_generic_handler(name, methods)

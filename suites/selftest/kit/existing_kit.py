@@ -1,0 +1,17 @@
+"""The command line as a process of its own, away from the home and the runs of whoever runs the self-tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def crashloop_run(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of `crashloop run`."""
+    command = [sys.executable, "-c", "from crashloop.cli import main; main()", "run", *arguments]
+    environment = os.environ | {"CRASHLOOP_RUNS_DIR": str(folder / "runs"), "HOME": str(folder)}
+    environment.pop("KUBECONFIG", None)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout + done.stderr

@@ -1,0 +1,188 @@
+"""The load generator as a process: Locust itself, against a server that accepts everything."""
+
+import signal
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from crashloop.stress.assignment import Operation, StageMark
+from crashloop.stress.folder import read_jsonl
+from crashloop.stress.generator import LOOPBACK, Generator, free_port
+from crashloop.stress.loads import AnyLoad, Rollout
+from crashloop.waiting import wait_until
+from suites.selftest.kit.load_peer import PODS, Accepting, accepting, missed, write_order
+
+WHOLE = [("begin", 0), ("measure", 3), ("drain", 3), ("end", 0)]
+
+
+@pytest.fixture
+def peer(tmp_path: Path) -> Iterator[Accepting]:
+    """A peer whose kubeconfig is in the folder."""
+    with accepting(tmp_path) as peer:
+        yield peer
+
+
+def created(peer: Accepting) -> None:
+    wait_until("three pods to be created", lambda: len(peer.paths("POST")) >= 3, timeout_s=60)
+
+
+def carried_out(generator: Generator) -> None:
+    """Start it and wait until it has ended by itself."""
+    generator.start()
+    wait_until("the load to be over", generator.has_ended, timeout_s=60)
+    generator.stop(within_s=5)
+
+
+def marks(folder: Path) -> list[tuple[str, int]]:
+    return [(mark.what, mark.users) for mark in read_jsonl(folder / "load/stages.jsonl", StageMark)]
+
+
+def operations(folder: Path) -> list[Operation]:
+    return list(read_jsonl(folder / "load/operations-0.jsonl", Operation))
+
+
+def test_a_stage_comes_is_measured_and_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path), workers=0)
+    carried_out(generator)
+    assert marks(tmp_path) == WHOLE
+    assert sorted(each.pod for each in operations(tmp_path) if each.what == "create") == PODS
+    assert sorted(peer.paths("DELETE")) == PODS
+    assert list(generator.deaths()) == []
+
+
+def test_a_load_that_is_told_to_end_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
+    generator.start()
+    created(peer)
+    generator.stop(within_s=30)
+    assert sorted(peer.paths("DELETE")) == PODS
+    assert list(generator.deaths()) == []
+
+
+def test_a_load_whose_runner_is_gone_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
+    generator.start()
+    created(peer)
+    generator.let_go()
+    wait_until("the load to be over", generator.has_ended, timeout_s=60)
+    generator.stop(within_s=5)
+    assert sorted(peer.paths("DELETE")) == PODS
+
+
+def test_a_generator_that_was_killed_is_told_once(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
+    generator.start()
+    created(peer)
+    psutil.Process(generator.pids[0]).send_signal(signal.SIGKILL)
+    wait_until("the generator to be gone", generator.has_ended, timeout_s=20)
+    (death,) = generator.deaths()
+    generator.stop(within_s=5)
+    assert death.sentence == "The generator of the load ended with signal 9 (Killed); see load/generator.log."
+    assert list(generator.deaths()) == []
+    assert peer.paths("DELETE") == []
+
+
+def test_a_worker_that_is_killed_before_it_connects_keeps_nobody_waiting(peer: Accepting, tmp_path: Path) -> None:
+    """The one that leads gives the missing worker up and ends by itself."""
+    generator = Generator(write_order(tmp_path), workers=2, workers_within_s=2)
+    generator.start()
+    psutil.Process(generator.pids[0]).kill()
+    wait_until("the generator to give up", generator.has_ended, timeout_s=60)
+    assert not generator.has_begun()
+    generator.stop(within_s=30)
+    assert {death.sentence for death in generator.deaths()} == {
+        "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log.",
+        "The generator of the load ended with exit code 1; see load/generator.log.",
+    }
+    assert peer.paths("POST") == []
+
+
+def test_a_generator_that_waits_for_its_workers_ends_with_all_of_them_when_told(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    generator = Generator(write_order(tmp_path), workers=2, workers_within_s=600)
+    generator.start()
+    psutil.Process(generator.pids[0]).kill()
+    log = tmp_path / "load/generator.log"
+    wait_until("it to wait for a worker", lambda: "workers to be ready" in log.read_text(), timeout_s=60)
+    processes = [psutil.Process(pid) for pid in generator.pids[1:]]
+    generator.stop(within_s=20)
+    assert [death.worker for death in generator.deaths()] == [1]
+    assert not any(process.is_running() for process in processes)
+
+
+def test_two_workers_share_the_users_of_a_stage(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path), workers=2)
+    carried_out(generator)
+    assert marks(tmp_path) == WHOLE
+    assert {name.split("-")[1] for name in peer.paths("DELETE")} == {"1", "2"}
+    assert len(peer.paths("POST")) == len(peer.paths("DELETE")) == 3
+    assert list(generator.deaths()) == []
+
+
+def test_with_a_web_port_locust_s_page_is_served_and_the_load_ends_by_itself(peer: Accepting, tmp_path: Path) -> None:
+    port = free_port()
+    generator = Generator(write_order(tmp_path, duration_s=5), workers=0, web_port=port)
+    generator.start()
+    created(peer)
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/", timeout=10) as page:
+        assert page.status == 200
+        assert "<title>Locust</title>" in page.read().decode()
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/stats/requests", timeout=10) as figures:
+        assert b'"crashers: create"' in figures.read()
+    wait_until("the load to be over", generator.has_ended, timeout_s=60)
+    generator.stop(within_s=5)
+    assert marks(tmp_path) == WHOLE
+    assert sorted(peer.paths("DELETE")) == PODS
+    assert list(generator.deaths()) == []
+    assert (tmp_path / "load/locust.html").exists()
+
+
+def test_with_a_web_port_too_a_load_that_is_told_to_end_takes_away_what_it_has_made(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0, web_port=free_port())
+    generator.start()
+    created(peer)
+    generator.stop(within_s=30)
+    assert sorted(peer.paths("DELETE")) == PODS
+    assert list(generator.deaths()) == []
+
+
+def test_pods_that_are_not_seen_to_go_are_counted_and_told(peer: Accepting, tmp_path: Path) -> None:
+    peer.delete_code = 200
+    carried_out(Generator(write_order(tmp_path, gone_within_s=2), workers=0))
+    assert missed(operations(tmp_path), "not deleted") == [(pod, f"{pod} was not deleted within 2 s.") for pod in PODS]
+    assert "POD,crashers: deleted,TimeoutError('not deleted within 2 s'),3," in failures(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("loads", "names"),
+    [({}, PODS), ({"work": Rollout(node="storm")}, ["work-0-0", "work-0-1", "work-0-2"])],
+    ids=["pods of a storm", "a Deployment"],
+)
+def test_what_the_api_server_does_not_take_is_counted_and_told(
+    peer: Accepting, tmp_path: Path, loads: dict[str, AnyLoad], names: list[str]
+) -> None:
+    peer.create_code = 500
+    carried_out(Generator(write_order(tmp_path, loads=loads, taken_within_s=1), workers=0))
+    assert missed(operations(tmp_path), "not created") == [
+        (name, f"{name} was not created within 1 s.") for name in names
+    ]
+    assert ": created,TimeoutError('not created within 1 s'),3," in failures(tmp_path)
+
+
+def test_what_was_made_by_a_request_without_an_answer_is_there(peer: Accepting, tmp_path: Path) -> None:
+    """The API server then says that it exists, since nobody else uses its name."""
+    peer.create_code = 409
+    carried_out(Generator(write_order(tmp_path), workers=0))
+    assert len(peer.paths("POST")) == 3
+    assert missed(operations(tmp_path), "not created") == []
+
+
+def failures(folder: Path) -> str:
+    """What Locust has counted as failed."""
+    return (folder / "load/locust_failures.csv").read_text()

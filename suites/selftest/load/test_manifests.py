@@ -1,0 +1,167 @@
+"""What loads make: pods of the conformance suite, bounded in time, labelled, and asked for at a stated time."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.stress.assignment import Order
+from crashloop.stress.loads import (
+    ASKED_ANNOTATION,
+    AnyLoad,
+    Burst,
+    Churn,
+    Crash,
+    Demand,
+    Jobs,
+    Rollout,
+    load_of,
+    succeeds,
+)
+from crashloop.stress.pods import serial_of
+from load.manifests import Maker, asked
+from load.pace import arrivals_ns
+
+CRASH = Crash(node="n", run_s=0.5, containers=2, companions=1, exit_code=7)
+
+
+def maker(load: AnyLoad) -> Maker:
+    order = Order(
+        kubeconfig="k",
+        namespace="ns",
+        run="r",
+        image="localhost/image",
+        hosts={"n": "node-1"},
+        loads={"crashers": load},
+        stages=(),
+        folder=str(Path()),
+        ends_after_s=300,
+    )
+    return Maker(order=order, load="crashers", worker=2)
+
+
+def arguments(pod: dict[str, Any], container: int = 0) -> list[str]:
+    """What follows the script in a container's command: journal, exit code on SIGTERM, lives."""
+    command: list[str] = pod["spec"]["containers"][container]["command"]
+    return command[4:]
+
+
+def test_a_crashing_pod_is_bound_to_its_node_labelled_and_ends_by_itself() -> None:
+    pod = maker(CRASH).crashing(CRASH, 5)
+    assert pod["metadata"]["name"] == "crashers-2-5"
+    assert pod["metadata"]["labels"]["crashloop.dev/run"] == "r"
+    assert pod["metadata"]["labels"]["crashloop.dev/load"] == "crashers"
+    assert pod["metadata"]["labels"]["crashloop.dev/worker"] == "2"
+    assert pod["spec"]["nodeName"] == "node-1"
+    assert pod["spec"]["activeDeadlineSeconds"] == 300
+
+
+def test_all_its_containers_crash_and_companions_hold() -> None:
+    pod = maker(CRASH).crashing(CRASH, 0)
+    assert [each["name"] for each in pod["spec"]["containers"]] == ["app", "app-2", "beside-1"]
+    assert arguments(pod, 0)[-1] == "0.5:7:100000"
+    assert arguments(pod, 1)[-1] == "0.5:7:100000"
+    assert len(arguments(pod, 2)) == 2
+
+
+def test_a_share_of_the_pods_exits_with_zero() -> None:
+    load = Crash(node="n", succeeding=0.25)
+    codes = [arguments(maker(load).crashing(load, serial))[-1].split(":")[1] for serial in range(8)]
+    assert codes == ["1", "1", "1", "0", "1", "1", "1", "0"]
+
+
+def test_a_rule_comes_with_the_container_s_own_policy() -> None:
+    rule = restart_in(42, action=Action.RESTART_ALL_CONTAINERS)
+    load = Crash(node="n", exit_code=42, restart_policy=RestartPolicy.NEVER, rule=rule, companions=1)
+    app, beside = maker(load).crashing(load, 0)["spec"]["containers"]
+    assert app["restartPolicy"] == "Never"
+    assert app["restartPolicyRules"][0]["action"] == "RestartAllContainers"
+    assert "restartPolicyRules" not in beside
+
+
+def test_a_healthy_pod_goes_through_the_scheduler() -> None:
+    load = Churn(node="n", rate_per_s=1)
+    spec = maker(load).healthy(load, 0)["spec"]
+    assert "nodeName" not in spec
+    required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = required["nodeSelectorTerms"]
+    assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]
+
+
+def test_a_job_fails_some_times_and_then_succeeds() -> None:
+    load = Jobs(node="n", rate_per_s=1, failures=2, run_s=0.1)
+    job = maker(load).job(load, 0)
+    assert job["spec"]["backoffLimit"] == 5
+    assert job["spec"]["activeDeadlineSeconds"] == 300
+    assert job["spec"]["template"]["spec"]["restartPolicy"] == "OnFailure"
+    assert arguments(job["spec"]["template"])[2:] == ["0.1:1:2", "0.1:0:1"]
+
+
+def test_a_deployment_selects_its_own_pods_only_and_may_have_no_deadline() -> None:
+    load = Rollout(node="n", replicas=3)
+    deployment = maker(load).deployment(load, 1)
+    template = deployment["spec"]["template"]
+    assert deployment["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    assert deployment["spec"]["selector"]["matchLabels"] == {"crashloop.dev/rollout": "crashers-2-1"}
+    assert "activeDeadlineSeconds" not in template["spec"]
+
+
+def test_a_server_has_a_limit_and_a_probe_that_asks_for_the_same_work() -> None:
+    load = Demand(node="n", rate_per_s=5, cpu_limit="60m", work=123)
+    (server,) = maker(load).server(load, 0)["spec"]["containers"]
+    assert server["resources"]["limits"] == {"cpu": "60m"}
+    assert server["livenessProbe"]["httpGet"] == {"path": "/cgi-bin/work", "port": 8080}
+    assert "while [ $i -lt 123 ]" in server["command"][2]
+
+
+def test_what_is_asked_for_says_when_it_was_asked_for() -> None:
+    manifest = {"metadata": {"name": "x"}}
+    assert asked(manifest, 17) == {"metadata": {"name": "x", "annotations": {ASKED_ANNOTATION: "17"}}}
+    assert manifest == {"metadata": {"name": "x"}}
+
+
+@given(st.integers(0, 500), st.floats(0, 1))
+def test_of_any_first_pods_the_share_succeeds_rounded_down(number: int, share: float) -> None:
+    load = Crash(node="n", succeeding=share)
+    assert sum(succeeds(load, serial) for serial in range(number)) == int(number * share + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("pod", "load"),
+    [
+        ("crashers-0-1", "crashers"),
+        ("crashers-many-0-1", "crashers-many"),
+        ("crashers-0-3-abc9x", "crashers"),
+        ("other-0-1", None),
+        ("crashers", None),
+    ],
+    ids=["plain", "longest", "made by a controller", "stranger", "no serial"],
+)
+def test_a_pod_tells_its_load_by_its_name(pod: str, load: str | None) -> None:
+    assert load_of(pod, ("crashers", "crashers-many")) == load
+
+
+def test_a_pod_tells_its_serial_number_by_its_name() -> None:
+    assert [serial_of(name) for name in ("a-0-12", "a-0-1-abcde")] == [12, 0]
+
+
+@given(st.floats(0.01, 50))
+def test_arrivals_are_due_by_the_rate_alone(rate: float) -> None:
+    times = arrivals_ns(rate, 1000)
+    due = [next(times) for _ in range(5)]
+    assert due == pytest.approx([1000 + number * 1e9 / rate for number in range(1, 6)], abs=2)
+
+
+def test_a_burst_is_a_stretch_of_another_rate() -> None:
+    times = arrivals_ns(1, 0, Burst(after_s=2, for_s=1, rate_per_s=4))
+    due = [next(times) / 1e9 for _ in range(8)]
+    assert due == pytest.approx([1, 2, 2.25, 2.5, 2.75, 3, 4, 5])
+
+
+def test_an_order_comes_back_as_it_was_written() -> None:
+    order = maker(CRASH).order
+    assert msgspec.json.decode(msgspec.json.encode(order), type=Order) == order

@@ -1,0 +1,137 @@
+"""Every source is scraped into its file; what does not answer is a gap, and what measuring took is stated."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.provider import ClusterInfo, Node
+from crashloop.errors import ClusterError
+from crashloop.kube.client import KubeApi
+from crashloop.measure.endpoints import endpoints
+from crashloop.measure.files import load_scrapes
+from crashloop.measure.measuring import Measuring
+from crashloop.measure.scraper import Scraper
+from crashloop.slo.exposition import Series
+from crashloop.slo.scrapes import Source
+from suites.selftest.kit.kube_peer import write_kubeconfig
+
+SOURCE = Source(source="kubelet", node="node-1", interval_s=5)
+ANSWERS = {
+    "/metrics": "apiserver_request_total 5\nown_total 7\nunwanted_total 1\n",
+    "/api/v1/nodes/node-1/proxy/metrics": "kubelet_started_containers_total 3\nprocess_start_time_seconds 1.5e9\n",
+    "/api/v1/nodes/node-1/proxy/metrics/cadvisor": "machine_cpu_cores 2\n",
+    "/api/v1/nodes/node-1/proxy/metrics/resource": "resource_scrape_error 0\n",
+}
+"""The peer has no answer for the probes."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        raw = ANSWERS.get(self.path, "").encode()
+        self.send_response(200 if raw else 404)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@contextmanager
+def peer(folder: Path) -> Iterator[KubeApi]:
+    """A connection to a server that has metrics, while it serves."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        with closing(KubeApi(str(write_kubeconfig(folder, server.server_port)))) as api:
+            yield api
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def info(folder: Path) -> ClusterInfo:
+    return ClusterInfo(
+        name="made-up",
+        provider="existing",
+        kubernetes_version="1.37.1",
+        kubeconfig=str(folder / "kubeconfig"),
+        nodes=(Node(name="node-1", profile="stock"),),
+        capabilities=frozenset(),
+        image="x",
+    )
+
+
+def test_all_endpoints_go_through_the_api_server(tmp_path: Path) -> None:
+    assert {(each.source, each.file_name): each.path for each in endpoints(info(tmp_path))} == {
+        ("apiserver", "apiserver.jsonl"): "/metrics",
+        ("kubelet", "kubelet-node-1.jsonl"): "/api/v1/nodes/node-1/proxy/metrics",
+        ("cadvisor", "cadvisor-node-1.jsonl"): "/api/v1/nodes/node-1/proxy/metrics/cadvisor",
+        ("resource", "resource-node-1.jsonl"): "/api/v1/nodes/node-1/proxy/metrics/resource",
+        ("probes", "probes-node-1.jsonl"): "/api/v1/nodes/node-1/proxy/metrics/probes",
+    }
+
+
+def test_every_source_is_scraped_into_a_file_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "metrics"
+    with (
+        peer(tmp_path) as api,
+        Measuring(api, info(tmp_path), folder, interval_s=600, families={"apiserver": ["own_total"]}) as measuring,
+    ):
+        edge_ns = measuring.scrape_now()
+    found = {each.source.source: each for each in load_scrapes(folder)}
+    said = {source: {series.name: series.values[-1] for series in each.series} for source, each in found.items()}
+    assert said["apiserver"] == {"apiserver_request_total": 5.0, "own_total": 7.0}
+    assert said["kubelet"] == {"kubelet_started_containers_total": 3.0, "process_start_time_seconds": 1.5e9}
+    assert said["cadvisor"] == {"machine_cpu_cores": 2.0}
+    assert "component_cpu_seconds_total" in said["processes"]
+    assert any(t_ns <= edge_ns for t_ns in found["kubelet"].t_ns)
+    assert any(t_ns > edge_ns for t_ns in found["kubelet"].t_ns)  # one more at the end
+
+
+def test_what_measuring_took_is_stated_and_missed_scrapes_are_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "metrics"
+    with peer(tmp_path) as api, Measuring(api, info(tmp_path), folder, interval_s=600) as measuring:
+        measuring.scrape_now()
+    costs = {cost.source: cost for cost in measuring.costs}
+    assert costs["kubelet"].scrapes >= 2
+    assert costs["kubelet"].missed == 0
+    assert costs["probes"].scrapes == 0
+    assert costs["probes"].missed >= 2
+    assert costs["apiserver"].bytes_written == (folder / "apiserver.jsonl").stat().st_size
+    (probes,) = (each for each in load_scrapes(folder) if each.source.source == "probes")
+    assert probes.gaps[0].reason == (
+        "read /api/v1/nodes/node-1/proxy/metrics/probes: the API server answered 404 Not Found."
+    )
+
+
+def test_a_source_that_fails_now_and_then_has_gaps(tmp_path: Path) -> None:
+    answers: list[float | Exception] = [1.0, ClusterError("read /metrics: timed out.\nmore"), KeyError(), 4.0]
+
+    def read() -> list[tuple[bytes, Series, float]]:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return [(b"a", Series("a", {}), answer)]
+
+    scraper = Scraper(read, tmp_path / "kubelet.jsonl", SOURCE)
+    for _ in range(4):
+        scraper.scrape()
+    cost = scraper.close()
+    scraper.scrape()
+    assert (cost.scrapes, cost.missed) == (2, 2)
+    (scrapes,) = load_scrapes(tmp_path)
+    assert [gap.reason for gap in scrapes.gaps] == ["read /metrics: timed out.", "KeyError"]
+    assert [series.values.tolist() for series in scrapes.series] == [[1.0, 4.0]]
+
+
+def test_a_file_of_another_run_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "kubelet.jsonl").write_text("evidence")
+    with pytest.raises(FileExistsError):
+        Scraper(list, tmp_path / "kubelet.jsonl", SOURCE)

@@ -1,0 +1,111 @@
+"""What else than exits and restarts changes a counter."""
+
+import pytest
+
+from crashloop.model.backoff import (
+    ChangedPart,
+    CounterLost,
+    DeadContainerRemoved,
+    KeyChanged,
+    Lived,
+    Observed,
+    StartAttemptFailed,
+    dues,
+)
+from crashloop.model.variants import (
+    CHANGED_CONTAINER_FORGETS,
+    FAILED_STARTS_COUNT,
+    RESTART_ALL_STALLS,
+    RESTART_ALL_WITHOUT_BACKOFF,
+)
+from crashloop.spec.scenario import Mode
+from suites.selftest.kit.model_inputs import DEFAULT, V1_35, crashing, delays, judged
+
+
+def test_a_kubelet_that_starts_again_in_a_wait_starts_the_container_and_the_curve_anew() -> None:
+    lives: list[Observed] = [*crashing(DEFAULT, [1, 1, 1, 1]), CounterLost(40), Lived(45, 46), Lived(57, 58)]
+    found = judged(lives)
+    assert [due.delay_s for due in found] == [0, 10, 20, 6, 10, 20]
+    assert found[3].latest_s == 26
+
+
+def test_a_kubelet_that_starts_again_while_the_container_runs_makes_the_next_restart_free() -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 40), CounterLost(20), Lived(40.5, 41)]
+    assert delays(lives) == [0, 10, 0, 10]
+
+
+@pytest.mark.parametrize("part", ChangedPart)
+def test_a_changed_container_keeps_its_counter_as_documented(part: ChangedPart) -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 13), KeyChanged(18, part), Lived(33, 34)]
+    assert delays(lives) == [0, 10, 20, 40]
+
+
+@pytest.mark.parametrize("part", ChangedPart)
+def test_a_changed_container_has_a_new_counter_in_the_kubelet(part: ChangedPart) -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 13), KeyChanged(18, part), Lived(19, 20)]
+    found = judged(lives, deviations=frozenset({CHANGED_CONTAINER_FORGETS}))
+    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 2), (10, 12), (5, 7), (10, 12)]
+
+
+def test_a_kill_for_a_new_image_is_no_crash() -> None:
+    lives: list[Observed] = [
+        Lived(0, 1),
+        Lived(1, 2),
+        Lived(12, 20, True),
+        KeyChanged(19, ChangedPart.IMAGE),
+        Lived(20.5, 21),
+    ]
+    assert delays(lives) == [0, 10, 0, 20]
+    assert delays(lives, deviations=frozenset({CHANGED_CONTAINER_FORGETS})) == [0, 10, 0, 10]
+
+
+def test_the_first_crash_of_a_new_image_is_free_if_no_older_exit_is_known() -> None:
+    lives: list[Observed] = [Lived(0, 20, True), KeyChanged(19, ChangedPart.IMAGE), Lived(20.5, 21)]
+    assert delays(lives, deviations=frozenset({CHANGED_CONTAINER_FORGETS})) == [0, 0]
+
+
+def test_without_a_known_exit_no_delay_is_due_and_none_is_counted() -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 13), DeadContainerRemoved(16), Lived(17, 18)]
+    assert delays(lives) == [0, 10, 3, 20]
+
+
+def test_failed_start_attempts_do_not_count_as_documented() -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), StartAttemptFailed(13), Lived(25, 26)]
+    found = judged(lives)
+    assert [due.delay_s for due in found] == [0, 10, 20]
+    assert found[1].latest_s == 27
+
+
+def test_each_failed_start_attempt_doubles_the_delay_in_the_kubelet() -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), StartAttemptFailed(13), StartAttemptFailed(23), Lived(43, 44)]
+    found = judged(lives, deviations=frozenset({FAILED_STARTS_COUNT}))
+    assert [due.delay_s for due in found] == [0, 40, 80]
+
+
+def test_restart_all_is_delayed_like_any_restart_as_documented() -> None:
+    lives: list[Observed] = [
+        Lived(0, 1, restart_all=True),
+        Lived(3, 4, restart_all=True),
+        Lived(15, 16, restart_all=True),
+    ]
+    found = judged(lives)
+    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 62), (10, 72), (20, 82)]
+
+
+def test_restart_all_is_never_delayed_by_the_kubelet() -> None:
+    lives: list[Observed] = [Lived(0, 1, restart_all=True), Lived(3, 4, restart_all=True), Lived(5, 6)]
+    found = judged(lives, deviations=frozenset({RESTART_ALL_WITHOUT_BACKOFF}))
+    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 60), (0, 60), (0, 2)]
+
+
+def test_restart_all_of_1_35_may_wait_for_the_next_resync() -> None:
+    variant = frozenset({RESTART_ALL_WITHOUT_BACKOFF, RESTART_ALL_STALLS})
+    (due,) = dues(DEFAULT, [Lived(0, 1, restart_all=True)], version=V1_35, mode=Mode.NATURAL, deviations=variant)
+    assert due.latest_s == 151
+
+
+def test_a_container_that_was_killed_with_the_others_owes_no_delay_and_keeps_its_counter() -> None:
+    lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 15, True, restart_all=True), Lived(40, 41)]
+    found = judged(lives)
+    assert [due.delay_s for due in found] == [0, 10, 0, 20]
+    assert found[2].latest_s == float("inf")

@@ -1,0 +1,101 @@
+"""Which configurations a kubelet refuses, and what it prints."""
+
+from typing import Any
+
+import pytest
+
+from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve, validate_period
+from crashloop.model.variants import (
+    as_shipped,
+)
+from crashloop.spec.profile import (
+    MAX_PERIOD_GATE,
+    RESTART_ALL_GATE,
+    RESTART_RULES_GATE,
+    UNSET,
+    KubeletProfile,
+)
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.model_inputs import V1_33, V1_34, V1_35, V1_36, V1_37, profile
+
+
+def outcome(curve: Curve | Refusal) -> Any:
+    return curve.kind if isinstance(curve, Refusal) else (curve.initial_s, curve.maximum_s)
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "refusal"),
+    [
+        (V1_37, {"SidecarContainers": True}, RefusalKind.UNKNOWN_GATE),
+        (V1_36, {"SidecarContainers": True}, None),
+        (V1_36, {"SidecarContainers": False}, RefusalKind.LOCKED_GATE),
+        (V1_33, {RESTART_RULES_GATE: True}, RefusalKind.UNKNOWN_GATE),
+        (V1_34, {RESTART_ALL_GATE: True}, RefusalKind.UNKNOWN_GATE),
+        (V1_37, {"ReduceDefaultCrashLoopBackoffDecay": True}, RefusalKind.UNKNOWN_GATE),
+        (V1_37, {"NodeDeclaredFeatures": False}, RefusalKind.LOCKED_GATE),
+        (V1_35, {RESTART_ALL_GATE: True}, RefusalKind.GATE_DEPENDENCY),
+        (V1_35, {RESTART_ALL_GATE: True, "NodeDeclaredFeatures": True}, None),
+        (V1_37, {"SomeOtherGate": True}, None),
+    ],
+    ids=str,
+)
+def test_a_gate_must_exist_be_free_and_have_what_it_needs(
+    version: KubernetesVersion, gates: dict[str, bool], refusal: RefusalKind | None
+) -> None:
+    curve = effective_curve(profile(**gates), version)
+    assert (curve.kind if isinstance(curve, Refusal) else None) is refusal
+
+
+@pytest.mark.parametrize(
+    ("tried", "text"),
+    [
+        (
+            profile("2s", **{MAX_PERIOD_GATE: False}),
+            "invalid configuration: FeatureGate KubeletCrashLoopBackOffMax not enabled, "
+            "CrashLoopBackOff.MaxContainerRestartPeriod must not be set",
+        ),
+        (
+            profile("300.9s"),
+            "invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: 300.9 seconds) "
+            "must be set between 1s and 300s",
+        ),
+        (
+            profile("500ms"),
+            "invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: 0.5 seconds) "
+            "must be set between 1s and 300s",
+        ),
+        (
+            profile("-5m1s"),
+            "invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: -301 seconds) "
+            "must be set between 1s and 300s",
+        ),
+        (profile(4), "json: cannot unmarshal number into Go value of type string"),
+        (profile(True), "json: cannot unmarshal bool into Go value of type string"),
+        (profile("4"), 'time: missing unit in duration "4"'),
+        (profile(""), 'time: invalid duration ""'),
+        (profile("5 s"), 'time: unknown unit " s" in duration "5 s"'),
+        (profile("fast"), 'time: invalid duration "fast"'),
+        (
+            profile(**{RESTART_RULES_GATE: False}),
+            "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
+            "RestartAllContainersOnContainerExits is enabled, but depends on features that are disabled: "
+            "[ContainerRestartRules]",
+        ),
+    ],
+    ids=lambda each: str(each.config) if isinstance(each, KubeletProfile) else "",
+)
+def test_a_refusal_carries_what_upstream_prints(tried: KubeletProfile, text: str) -> None:
+    refusal = effective_curve(tried, V1_37, deviations=as_shipped(V1_37))
+    assert isinstance(refusal, Refusal)
+    assert refusal.text == text
+
+
+def test_a_gate_switched_on_after_defaulting_leaves_the_period_unset() -> None:
+    refusal = validate_period(UNSET, {MAX_PERIOD_GATE: True})
+    assert refusal is not None
+    assert refusal.kind is RefusalKind.UNSET
+
+
+def test_unknown_keys_are_ignored() -> None:
+    config = {"crashloopbackoff": {"maxContainerRestartPeriod": "2s"}, "crashLoopBackOff": {"maxSeconds": 2}}
+    assert effective_curve(KubeletProfile(name="keys", config=config), V1_37) == Curve(10, 300)

@@ -1,0 +1,129 @@
+"""The registry of deviation variants: each one means something, in the releases it names."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from crashloop.model.admission import kubelet_rejects
+from crashloop.model.backoff import ChangedPart, KeyChanged, Lived, Observed, StartAttemptFailed, dues
+from crashloop.model.config import Curve, effective_curve
+from crashloop.model.phase import KnownState, StateKind, phase, terminated
+from crashloop.model.prediction import predict
+from crashloop.model.restart import decide
+from crashloop.model.restart_all import reset
+from crashloop.model.variants import (
+    RESTART_ALL_STALLS,
+    RESTART_ALL_WITHOUT_BACKOFF,
+    TWO_FREE_AFTER_KILLS,
+    VARIANTS,
+    as_shipped,
+    require_known,
+    variant,
+)
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.profile import (
+    MAX_PERIOD_GATE,
+    REDUCED_DECAY_GATE,
+    RESTART_ALL_GATE,
+    RESTART_RULES_GATE,
+    KubeletProfile,
+)
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Probe, Until
+from crashloop.spec.version import KubernetesVersion
+
+V1_37 = KubernetesVersion(1, 37, 1)
+NEVER = RestartPolicy.NEVER
+RESET_88 = restart_in(88, action=Action.RESTART_ALL_CONTAINERS)
+SOURCE = Container(restart_policy=NEVER, rules=(RESET_88, restart_in(88)))
+RESETTING = Pod(containers=(SOURCE,), restart_policy=NEVER)
+OFF = {RESTART_ALL_GATE: False}
+
+
+def curve_of(period: str | None, **gates: bool) -> Callable[[frozenset[str]], Any]:
+    crash_loop = {} if period is None else {"maxContainerRestartPeriod": period}
+    profile = KubeletProfile(name="node", config={"featureGates": gates, "crashLoopBackOff": crash_loop})
+    return lambda deviations: effective_curve(profile, V1_37, deviations=deviations)
+
+
+def delays_of(*lives: Observed) -> Callable[[frozenset[str]], Any]:
+    return lambda deviations: dues(Curve(10, 20), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=deviations)
+
+
+def clean_exit_after_kill(deviations: frozenset[str]) -> Any:
+    app = Container(probe=Probe(fails_after_s=1), exit_code_on_term=0)
+    pod = Pod(containers=(app,), restart_policy=RestartPolicy.ON_FAILURE)
+    scenario = PodScenario(name="s", profile="node", pod=pod, until=Until())
+    return predict(scenario, KubeletProfile(name="node"), V1_37, deviations).phase
+
+
+def kill_that_a_rule_matches(deviations: frozenset[str]) -> Any:
+    app = Container(restart_policy=NEVER, rules=(restart_in(143),))
+    pod = Pod(containers=(app,), restart_policy=NEVER)
+    return decide(pod, app, 143, gates={}, version=V1_37, killed=True, deviations=deviations)
+
+
+def phase_during_reset(deviations: frozenset[str]) -> Any:
+    state = KnownState(kind=StateKind.WAITING, last_exit_code=137, being_reset=True)
+    return phase(RESETTING, {"app": state}, gates={}, version=V1_37, deviations=deviations)
+
+
+WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
+    "gate-off-refuses-start": curve_of("2s", **{MAX_PERIOD_GATE: False}),
+    "reduced-decay-keeps-300s": curve_of(None, **{REDUCED_DECAY_GATE: True}),
+    "restart-rules-off-alone-refuses-start": curve_of(None, **{RESTART_RULES_GATE: False}),
+    "counter-collected-while-waiting": delays_of(Lived(0, 1), Lived(1, 591)),
+    "changed-container-forgets-counter": delays_of(Lived(0, 1), Lived(1, 2), KeyChanged(5, ChangedPart.RESOURCES)),
+    "failed-start-attempts-double-the-delay": delays_of(Lived(0, 1), Lived(1, 2), StartAttemptFailed(13)),
+    "two-free-restarts-after-kills": delays_of(Lived(0, 1, True), Lived(1, 2, True)),
+    "clean-exit-after-probe-kill-stops": clean_exit_after_kill,
+    "rules-match-probe-kills": kill_that_a_rule_matches,
+    "ignored-restart-all-rule-hides-later-rules": lambda deviations: decide(
+        RESETTING, SOURCE, 88, gates=OFF, version=V1_37, deviations=deviations
+    ),
+    "restart-all-without-backoff": delays_of(Lived(0, 1), Lived(1, 2, restart_all=True)),
+    "restart-all-stays-running": phase_during_reset,
+    "restart-all-hides-exit-code": lambda deviations: reset(
+        RESETTING, {"app": terminated(88)}, gates={}, version=V1_37, deviations=deviations
+    ),
+    "restart-all-stalls-when-nothing-runs": delays_of(Lived(0, 1, restart_all=True)),
+    "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
+}
+SHOWS_ON_TOP_OF = {RESTART_ALL_STALLS: RESTART_ALL_WITHOUT_BACKOFF}
+
+
+@pytest.mark.parametrize("name", [each.name for each in VARIANTS])
+def test_every_variant_changes_what_the_model_says(name: str) -> None:
+    base = frozenset({SHOWS_ON_TOP_OF[name]} if name in SHOWS_ON_TOP_OF else set())
+    shows = WHERE_EACH_SHOWS[name]
+    assert shows(base | {name}) != shows(base)
+
+
+@pytest.mark.parametrize("name", [each.name for each in VARIANTS])
+def test_every_variant_says_what_was_promised_and_where(name: str) -> None:
+    known = variant(name)
+    assert known.sentence.endswith(".")
+    assert known.source
+    assert known.fixed_in is None or known.since < known.fixed_in
+
+
+def test_names_are_unique() -> None:
+    assert len({each.name for each in VARIANTS}) == len(VARIANTS)
+
+
+def test_a_release_ships_with_the_variants_of_its_time() -> None:
+    def shipped(minor: int) -> frozenset[str]:
+        return as_shipped(KubernetesVersion(1, minor))
+
+    assert shipped(34) - shipped(33) == {"rules-match-probe-kills", "ignored-restart-all-rule-hides-later-rules"}
+    assert RESTART_ALL_STALLS in shipped(35)
+    assert shipped(35) - shipped(36) == {RESTART_ALL_STALLS}
+    assert shipped(36) - shipped(35) == {"restart-rules-off-alone-refuses-start", "restart-all-off-rejects-pod"}
+    assert shipped(36) == shipped(37)
+    assert TWO_FREE_AFTER_KILLS in shipped(33)
+
+
+def test_unknown_names_are_refused() -> None:
+    require_known(frozenset({TWO_FREE_AFTER_KILLS}))
+    with pytest.raises(ValueError, match=r"unknown deviation variants \['typo'\]"):
+        require_known(frozenset({"typo"}))

@@ -1,0 +1,293 @@
+"""`crashloop observe` from the first list to its two files, against a server that answers from data."""
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from crashloop.cli import app
+from crashloop.errors import UsageError
+from crashloop.inference.judging import Agreement
+from crashloop.inference.observation import Observation
+from crashloop.observe.run import Request, look
+from crashloop.progress import SilentProgress
+from crashloop.verdict import ExitCode
+from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
+from suites.selftest.kit.existing_peer import ExistingPeer
+from suites.selftest.kit.existing_peer import node as ready_node
+from suites.selftest.kit.existing_peer import serving as serving_existing
+from suites.selftest.kit.kube_peer import status
+from tools.schemas import schemas
+
+Json = dict[str, Any]
+
+
+def stamp(at_s: float) -> str:
+    return datetime.fromtimestamp(int(at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def pod(name: str, restart: int, exited_s: float, wait_s: int, *, on: str = "worker", probe: bool = False) -> Json:
+    """A pod whose container has restarted `wait_s` after it had exited at `exited_s`."""
+    last = {"terminated": {"startedAt": stamp(exited_s - 1), "finishedAt": stamp(exited_s), "exitCode": 1}}
+    running = {"running": {"startedAt": stamp(exited_s + wait_s)}}
+    container: Json = {"name": "app"} | ({"livenessProbe": {"exec": {}}} if probe else {})
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": "0"},
+        "spec": {"nodeName": on, "containers": [container]},
+        "status": {
+            "containerStatuses": [{"name": "app", "restartCount": restart, "state": running, "lastState": last}]
+        },
+    }
+
+
+def looping(peer: ClusterPeer, *waits_s: int, name: str = "cart", on: str = "worker") -> None:
+    """A crash loop whose waits all lie ahead of now, so that they count as seen from their beginning."""
+    exited_s = time.time() + 1000
+    for restart, wait_s in enumerate(waits_s, start=12):
+        peer.append(pod(name, restart, exited_s, wait_s, on=on))
+        exited_s += wait_s + 1
+
+
+def observed(peer: ClusterPeer, folder: Path, *arguments: str) -> tuple[int, str, Observation]:
+    """Exit code, output and observe.json of a look that lasts a second."""
+    with serving(peer, folder) as kubeconfig:
+        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(folder / "out"), *arguments]
+        done = CliRunner().invoke(app, given)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    seen = msgspec.json.decode((folder / "out" / "observe.json").read_bytes(), type=Observation)
+    return done.exit_code, done.output, seen
+
+
+def test_a_node_that_follows_its_curve_agrees(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker"), node("idle")]], [pod("old", 40, 1_700_000_000, 14)])
+    looping(peer, 11, 13, 15, 12)
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s")
+    assert code == ExitCode.OK
+    assert seen.agreement is Agreement.AGREES
+    (finding,) = seen.nodes
+    assert (finding.node, finding.loops, finding.waits, finding.used) == ("worker", 2, 5, 5)
+    assert "agrees: 1 node followed the curve configured for them." in output
+    assert [(loop.name, len(loop.waits)) for loop in seen.loops] == [("shop/cart app", 4), ("shop/old app", 1)]
+
+
+def test_a_node_that_does_not_is_told_with_the_waits_that_contradict(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, *[2, 3] * 6)
+    code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s")
+    assert code == ExitCode.FAIL
+    assert seen.nodes[0].objections[0] == "shop/cart app: restart 12 came 2 s after the exit; 10 s was due at least."
+    assert "worker: shop/cart app: restart 12 came 2 s after the exit" in output
+    page = (tmp_path / "out" / "observe.html").read_text()
+    assert "contradicts" in page
+    assert "<svg" in page
+
+
+def test_without_an_expectation_the_curve_is_inferred_and_nothing_is_compared(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, *[3, 4, 3, 2] * 3)
+    code, output, seen = observed(peer, tmp_path)
+    assert code == ExitCode.INCONCLUSIVE
+    assert seen.nodes[0].agreement is Agreement.NOT_COMPARED
+    assert seen.nodes[0].likely is not None
+    assert seen.nodes[0].likely.maximum_s == 2
+    assert "neither read (--read-configz) nor told (--expect)" in output
+
+
+def test_a_node_that_was_booted_meanwhile_is_not_judged(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")], [node("worker", boot_id="boot-2")]], [])
+    looping(peer, *[2, 3] * 6)
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s")
+    assert code == ExitCode.INCONCLUSIVE
+    assert seen.nodes[0].note == "the node was booted meanwhile, and with that its counters were lost"
+    assert "worker: the node was booted meanwhile" in output
+
+
+def test_a_release_that_the_model_does_not_know_is_told(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker", version="v1.31.4")]], [])
+    looping(peer, 11, 12, 13)
+    code, output, _ = observed(peer, tmp_path, "--expect", "worker=max-10s")
+    assert code == ExitCode.INCONCLUSIVE
+    assert "worker: its release is older than what the model knows." in output
+
+
+def test_an_expected_node_without_a_crash_loop_is_told(tmp_path: Path) -> None:
+    code, _, seen = observed(ClusterPeer([[node("worker")]], []), tmp_path, "--expect", "worker=max-10s")
+    assert code == ExitCode.INCONCLUSIVE
+    assert [(each.node, each.agreement) for each in seen.nodes] == [("worker", Agreement.TOO_LITTLE)]
+
+
+def test_containers_that_probes_restart_are_counted_and_not_used(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [pod("probed", 9, time.time() + 1000, 0, probe=True)])
+    _, output, seen = observed(peer, tmp_path)
+    assert (seen.left_out, seen.nodes) == (1, ())
+    assert "1 restarted container left out (probes, RestartAllContainers)" in output
+
+
+def test_more_pods_than_fit_into_one_answer_are_all_listed(tmp_path: Path) -> None:
+    pods = [pod(f"pod-{number}", 40, 1_700_000_000, 14) for number in range(1100)]
+    peer = ClusterPeer([[node("worker")]], pods)
+    _, _, seen = observed(peer, tmp_path)
+    assert len(seen.loops) == 1100
+    assert peer.requests.count("GET /api/v1/pods") == 3
+
+
+def test_nothing_is_asked_for_but_lists_watches_and_permissions(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 13)
+    observed(peer, tmp_path, "--expect", "worker=max-10s")
+    assert set(peer.requests) == {
+        "GET /version",
+        "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        "GET /api/v1/nodes",
+        "GET /api/v1/pods",
+        "GET /api/v1/pods watch",
+    }
+
+
+def test_the_document_is_as_its_schema_says(tmp_path: Path) -> None:
+    import jsonschema
+
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 13)
+    observed(peer, tmp_path, "--expect", "worker=max-10s")
+    document = msgspec.json.decode((tmp_path / "out" / "observe.json").read_bytes())
+    jsonschema.validate(document, schemas()["observation"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--for", "soon"), "--for 'soon'"),
+        (("--for", "0s"), "expected a time above zero"),
+        (("--expect", "worker"), "--expect 'worker': expected NODE=PROFILE"),
+        (("--expect", "worker=max-10"), 'kubelet profile "max-10": there is none of that name'),
+        (("--expect", "other=max-10s"), "--expect other=...: the cluster has no node 'other'; its nodes: worker."),
+        (("--expect", "*=max-301s"), "--expect worker=max-301s: kubelet v1.37.1 does not start with that profile."),
+        (("--context", "y"), "it has no context 'y'; its contexts: x."),
+    ],
+    ids=["duration", "no-time", "expectation", "profile", "node", "refused-profile", "context"],
+)
+def test_wrong_usage_is_said_before_the_time_is_spent(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    with serving(ClusterPeer([[node("worker")]], []), tmp_path) as kubeconfig:
+        done = CliRunner().invoke(
+            app, ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(tmp_path / "out"), *arguments]
+        )
+    assert isinstance(done.exception, UsageError)
+    assert said in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_permission_that_is_missing_is_named_with_the_manifest_that_grants_it(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [], forbidden=frozenset({"watch pods", "list nodes"}))
+    with serving(peer, tmp_path) as kubeconfig:
+        done = CliRunner().invoke(app, ["observe", "--kubeconfig", kubeconfig, "--for", "1s"])
+    assert str(done.exception) == (
+        f"kubeconfig {kubeconfig}: its user may not do what `crashloop observe` needs.\n"
+        "Forbidden: watch pods, list nodes.\nApply manifests/rbac/observe.yaml as somebody who may."
+    )
+
+
+def test_an_observation_is_never_overwritten(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    observed(peer, tmp_path)
+    done = CliRunner().invoke(app, ["observe", "--kubeconfig", "unused", "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, UsageError)
+    assert "it holds an observation already" in str(done.exception)
+
+
+def test_changes_that_come_during_the_look_count(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    feeder = threading.Timer(0.3, looping, (peer, 11, 12, 13))
+    feeder.start()
+    _, _, seen = observed(peer, tmp_path)
+    feeder.join()
+    assert sum(len(loop.waits) for loop in seen.loops) == 3
+
+
+def failing(peer: ClusterPeer, code: int, reason: str, *requests: str) -> None:
+    """From when the pods were listed and watched for a while, these requests are refused."""
+
+    def refusal(request: str) -> Json | None:
+        began = peer.requests.count("GET /api/v1/pods watch") > 0
+        return status(code, reason) if began and request in requests else None
+
+    threading.Timer(0.5, setattr, (peer, "refusal", refusal)).start()
+
+
+WATCH, NODES = "GET /api/v1/pods watch", "GET /api/v1/nodes"
+NOT_ASKED = "whether it was booted or not Ready meanwhile could not be asked at the end"
+
+
+def test_credentials_that_expire_end_the_look_early_with_what_was_seen(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 13, 14, 11)
+    failing(peer, 401, "Unauthorized", WATCH, NODES, "GET /api/v1/pods")
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "1h")
+    assert code == ExitCode.INCONCLUSIVE
+    assert seen.finished - seen.started < timedelta(minutes=10)
+    assert (seen.nodes[0].waits, seen.nodes[0].agreement, seen.nodes[0].note) == (5, Agreement.TOO_LITTLE, NOT_ASKED)
+    assert seen.unheard is not None
+    assert seen.unheard.since < seen.finished
+    why = "the API server does not accept the credentials (401 Unauthorized); they may have expired."
+    assert why in seen.unheard.why
+    assert f"Nothing was heard after {seen.unheard.since:%H:%M:%S} UTC: kubeconfig " in output.replace("\n", " ")
+
+
+def test_nodes_that_cannot_be_read_at_the_end_are_judged_by_nothing_that_a_reboot_explains(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, *[2, 3] * 6)
+    failing(peer, 503, "ServiceUnavailable", NODES)
+    code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s")
+    assert code == ExitCode.INCONCLUSIVE
+    assert (seen.nodes[0].waits, seen.nodes[0].note) == (12, NOT_ASKED)
+    assert seen.unheard is None
+    assert f"worker: {NOT_ASKED}." in output
+
+
+def test_a_watch_that_is_broken_at_the_end_is_told(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 13)
+    failing(peer, 503, "ServiceUnavailable", WATCH)
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "2s")
+    assert code == ExitCode.OK
+    assert seen.gaps == 0
+    assert seen.unheard is not None
+    assert seen.unheard.why == "watch pods: the API server answered 503 ServiceUnavailable."
+    assert "Nothing was heard after" in output
+    assert "Nothing was heard after" in (tmp_path / "out" / "observe.html").read_text()
+
+
+def test_an_outage_is_met_with_few_requests(tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    failing(peer, 503, "ServiceUnavailable", WATCH)
+    observed(peer, tmp_path, "--for", "3s")
+    assert peer.requests.count(WATCH) <= 4
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    peer = ClusterPeer([[node("worker")]], [])
+    with serving(peer, tmp_path) as kubeconfig:
+        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(tmp_path / "file" / "out")]
+        done = CliRunner().invoke(app, given)
+    assert str(done.exception) == (
+        f"--out {tmp_path / 'file' / 'out'}: it cannot be made (Not a directory).\nName another folder."
+    )
+    assert isinstance(done.exception, UsageError)
+    assert peer.requests == []
+
+
+def test_a_kubelet_that_tells_nothing_does_not_keep_from_looking_at_the_others(tmp_path: Path) -> None:
+    peer = ExistingPeer(ready_node("down", ready=False), ready_node("silent"), ready_node("telling"))
+    peer.configz = {"telling": {}}
+    with serving_existing(peer, tmp_path) as kubeconfig:
+        seen = look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
+        assert seen.agreement is Agreement.TOO_LITTLE
+        peer.configz = {}
+        with pytest.raises(UsageError, match="--read-configz: node silent: its kubelet does not tell"):
+            look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())

@@ -1,0 +1,223 @@
+"""From waits to curves: the true one always fits, wrong ones are contradicted given enough waits, and nothing by accident."""
+
+from functools import cache
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crashloop.inference.fitting import Fitter, grid
+from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, judge_node, ranges, worst
+from crashloop.inference.loops import CrashLoop
+from crashloop.inference.windows import Window, chances, window
+from crashloop.model.config import Curve
+from crashloop.profiles import all_profiles, load_profile
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.observed_loops import V1_34, V1_37, loop_of, simulated_curve, simulated_loops
+
+VERSIONS = tuple(KubernetesVersion(1, minor, 1) for minor in (33, 34, 35, 36, 37))
+TEN, TWO, STOCK = Curve(10.0, 10.0), Curve(2.0, 2.0), Curve(10.0, 300.0)
+
+
+@cache
+def starting(version: KubernetesVersion) -> tuple[KubeletProfile, ...]:
+    """The profiles of the catalogue that a kubelet starts with."""
+    return tuple(profile for profile in all_profiles() if simulated_curve(profile, version) is not None)
+
+
+def judged(*loops: CrashLoop, configured: Curve | None = None, version: KubernetesVersion = V1_37) -> NodeFinding:
+    return judge_node("worker", loops, version, configured=configured)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_the_curve_that_a_kubelet_follows_always_fits(data: st.DataObject) -> None:
+    version = data.draw(st.sampled_from(VERSIONS))
+    profile = data.draw(st.sampled_from(starting(version)))
+    curve = simulated_curve(profile, version)
+    assert curve is not None
+    loops = simulated_loops(
+        profile,
+        version,
+        pods=data.draw(st.integers(1, 3)),
+        restarts=data.draw(st.integers(1, 8)),
+        seed=data.draw(st.integers(0, 10_000)),
+        run_s=data.draw(st.sampled_from([0.0, 0.7, 3.0, 40.0, 400.0])),
+        missed=data.draw(st.integers(0, 3)),
+    )
+    finding = judge_node("node", loops, version, configured=curve)
+    assert finding.agreement in (Agreement.AGREES, Agreement.TOO_LITTLE)
+    if loops:
+        assert any(
+            each.initial_s == curve.initial_s and each.lowest_maximum_s <= curve.maximum_s <= each.highest_maximum_s
+            for each in finding.fitting
+        )
+
+
+CURVES = ("stock", "max-1s", "max-4s", "max-20s", "max-60s", "reduced-decay", "reduced-decay-max-60s")
+
+
+def far_apart(one: Curve, other: Curve) -> bool:
+    """Whether waits can tell two curves apart whatever the runtime takes to start a container."""
+    return other.maximum_s > 3 * one.maximum_s + 10 or one.maximum_s > 3 * other.maximum_s + 10
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from(CURVES), st.sampled_from(CURVES), st.integers(0, 10_000))
+def test_a_wrong_configuration_is_contradicted_given_enough_waits(true: str, wrong: str, seed: int) -> None:
+    curve, other = simulated_curve(load_profile(true), V1_37), simulated_curve(load_profile(wrong), V1_37)
+    assert curve is not None
+    assert other is not None
+    loops = simulated_loops(load_profile(true), V1_37, pods=3, restarts=30, seed=seed)
+    if far_apart(curve, other):
+        finding = judge_node("node", loops, V1_37, configured=other)
+        assert finding.agreement is Agreement.CONTRADICTS
+        assert finding.objections
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.sampled_from(["max-1s", "max-2s", "max-4s", "max-10s", "max-11s"]), st.integers(0, 10_000))
+def test_small_maxima_are_the_most_likely_ones_after_a_few_dozen_waits(name: str, seed: int) -> None:
+    loops = simulated_loops(load_profile(name), V1_37, pods=5, restarts=12, seed=seed)
+    curve = simulated_curve(load_profile(name), V1_37)
+    assert judge_node("node", loops, V1_37).likely == curve
+
+
+def test_every_curve_that_a_node_can_be_configured_for_is_a_candidate_once() -> None:
+    candidates = grid()
+    assert len(candidates) == len(set(candidates)) == 600 - 1
+    for profile in starting(V1_37):
+        assert simulated_curve(profile, V1_37) in candidates
+
+
+@pytest.mark.parametrize(
+    ("due_s", "expected"),
+    [(0, Window(0, 8)), (1, Window(1, 8)), (10, Window(10, 22)), (300, Window(300, 337)), (1.5, Window(1, 9))],
+)
+def test_a_window_reaches_from_the_delay_to_the_latest_start(due_s: float, expected: Window) -> None:
+    assert window(due_s, V1_37) == expected
+
+
+def test_a_kubelet_that_polls_has_later_windows() -> None:
+    assert window(10.0, V1_34) == Window(10, 32)
+
+
+@pytest.mark.parametrize("version", [V1_37, V1_34], ids=str)
+@pytest.mark.parametrize("due_s", [0.0, 1.0, 10.0, 80.0, 300.0])
+def test_chances_add_up_and_stay_inside_the_window(due_s: float, version: KubernetesVersion) -> None:
+    found, allowed = chances(due_s, version), window(due_s, version)
+    assert found.sum() == pytest.approx(1.0)
+    assert found[: allowed.earliest].sum() == 0
+    assert found[allowed.latest + 1 :].sum() == 0
+    assert (found[allowed.earliest : allowed.latest + 1] > 0).all()
+
+
+def test_waits_within_the_windows_agree() -> None:
+    finding = judged(loop_of(10, 13, 16, 11), configured=TEN)
+    assert finding.agreement is Agreement.AGREES
+    assert finding.likely == TEN
+    assert (finding.loops, finding.waits, finding.used) == (1, 4, 4)
+
+
+def test_waits_that_are_too_short_contradict_and_are_told() -> None:
+    finding = judged(loop_of(2, 3, 2, 3, 2, 3, 2, 3), configured=TEN)
+    assert finding.agreement is Agreement.CONTRADICTS
+    assert finding.objections[0] == "ns/web app: restart 2 came 2 s after the exit; 10 s was due at least."
+    assert len(finding.objections) == 5
+
+
+def test_waits_that_are_too_long_contradict_and_are_told() -> None:
+    finding = judged(loop_of(40, 45, 52), configured=TWO)
+    assert finding.agreement is Agreement.CONTRADICTS
+    assert (
+        finding.objections[0] == "ns/web app: restart 2 came 40 s after the exit; 2 s was due, and 10 s at the latest."
+    )
+
+
+def test_a_single_late_start_is_no_contradiction() -> None:
+    assert judged(loop_of(10, 13, 45, 11), configured=TEN).agreement is Agreement.AGREES
+
+
+def test_waits_that_one_restart_of_the_kubelet_cuts_short_are_no_contradiction() -> None:
+    loops = [loop_of(12, 3, 11, 12, name=f"web-{number}", from_s=100 + number) for number in range(5)]
+    finding = judged(*loops, configured=TEN)
+    assert finding.agreement is Agreement.TOO_LITTLE
+    assert (
+        finding.note == "waits shorter than due: 5, all within 15 s as after a restart of the kubelet; look for longer"
+    )
+
+
+def test_waits_that_are_cut_short_again_and_again_are() -> None:
+    loops = [loop_of(12, 3, 11, 12, name=f"web-{number}", from_s=100 + 60 * number) for number in range(5)]
+    assert judged(*loops, configured=TEN).agreement is Agreement.CONTRADICTS
+
+
+def test_free_first_restarts_say_nothing() -> None:
+    finding = judged(loop_of(0, first_restart=1), configured=TEN)
+    assert (finding.agreement, finding.used, finding.likely) == (Agreement.TOO_LITTLE, 0, None)
+
+
+def test_two_waits_are_too_little() -> None:
+    assert judged(loop_of(2, 2), configured=TEN).agreement is Agreement.TOO_LITTLE
+
+
+def test_long_runs_say_nothing() -> None:
+    finding = judged(loop_of(3, 3, 3, 3, run_s=700), configured=STOCK)
+    assert (finding.agreement, finding.used) == (Agreement.TOO_LITTLE, 0)
+
+
+def test_the_second_restart_cannot_have_come_further_than_the_initial_delay() -> None:
+    assert (
+        judged(*(loop_of(85, name=f"web-{n}") for n in range(4)), configured=STOCK).agreement is Agreement.CONTRADICTS
+    )
+    late = (loop_of(85, first_restart=9, name=f"web-{n}") for n in range(4))
+    assert judged(*late, configured=STOCK).agreement is Agreement.AGREES
+
+
+def test_a_node_whose_counters_were_lost_is_not_judged() -> None:
+    finding = judge_node("worker", [loop_of(2, 2, 2, 2, 2, 2)], V1_37, configured=TEN, disturbed="it was booted")
+    assert (finding.agreement, finding.note) == (Agreement.TOO_LITTLE, "it was booted")
+
+
+def test_without_a_configuration_nothing_is_compared() -> None:
+    finding = judged(loop_of(10, 13, 15, 11))
+    assert (finding.agreement, finding.configured) == (Agreement.NOT_COMPARED, None)
+
+
+def test_probabilities_of_the_curves_that_fit_add_up() -> None:
+    fitter = Fitter(grid(), V1_37)
+    fitter.take(next(iter(loop_of(10, 22, 41).chains)))
+    fits = fitter.fits()
+    assert sum(fit.probability for fit in fits) == pytest.approx(1.0)
+    assert all(fit.probability == 0 for fit in fits if not fit.fits)
+    assert fits[0].curve == STOCK
+
+
+def test_neighbouring_maxima_are_told_as_a_range() -> None:
+    curves = [Curve(10.0, 11.0), Curve(10.0, 10.0), Curve(10.0, 20.0), Curve(1.0, 4.0)]
+    assert [(each.initial_s, each.lowest_maximum_s, each.highest_maximum_s) for each in ranges(curves)] == [
+        (1.0, 4.0, 4.0),
+        (10.0, 10.0, 11.0),
+        (10.0, 20.0, 20.0),
+    ]
+    assert ranges([]) == ()
+    assert isinstance(ranges(curves)[0], CurveRange)
+
+
+@pytest.mark.parametrize(
+    ("agreements", "stands"),
+    [
+        ([], Agreement.TOO_LITTLE),
+        ([Agreement.NOT_COMPARED], Agreement.TOO_LITTLE),
+        ([Agreement.AGREES, Agreement.NOT_COMPARED], Agreement.AGREES),
+        ([Agreement.AGREES, Agreement.TOO_LITTLE], Agreement.TOO_LITTLE),
+        ([Agreement.AGREES, Agreement.TOO_LITTLE, Agreement.CONTRADICTS], Agreement.CONTRADICTS),
+    ],
+)
+def test_the_worst_of_the_nodes_that_were_compared_stands_for_all(
+    agreements: list[Agreement], stands: Agreement
+) -> None:
+    finding = judged(loop_of(10, 13))
+    assert worst(msgspec.structs.replace(finding, agreement=each) for each in agreements) is stands

@@ -1,0 +1,82 @@
+"""The pod of a scenario says what the scenario says, in core/v1's words, and fits into any namespace."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from crashloop.pods.manifest import ephemeral_containers, pod_manifest, pull_policy
+from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
+from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Probe, ProbeKind, Until
+
+RICH = PodScenario(
+    name="rich",
+    profile="stock",
+    pod=Pod(
+        restart_policy=RestartPolicy.NEVER,
+        containers=(
+            Container(name="first", kind=ContainerKind.INIT, program=runs((0.5, 1), (0, 0))),
+            Container(
+                name="sidecar",
+                kind=ContainerKind.INIT,
+                restart_policy=RestartPolicy.ALWAYS,
+                probe=Probe(kind=ProbeKind.STARTUP, period_s=2, failure_threshold=5, timeout_s=3, fails_after_s=1.25),
+            ),
+            Container(
+                name="app",
+                program=exits_with(42, after_s=2, times=3),
+                restart_policy=RestartPolicy.ON_FAILURE,
+                rules=(restart_in(42, 43), restart_not_in(0, action=Action.RESTART_ALL_CONTAINERS)),
+                exit_code_on_term=0,
+            ),
+            Container(name="shell", kind=ContainerKind.EPHEMERAL, program=HOLDS),
+        ),
+    ),
+    until=Until(),
+)
+
+
+def manifest(scenario: PodScenario = RICH) -> dict[str, Any]:
+    return pod_manifest(scenario, node="worker", image="localhost/program:1", run="run-1")
+
+
+def without_scripts(value: Any) -> Any:
+    """The scripts are tested by running them."""
+    if isinstance(value, dict):
+        return {key: without_scripts(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [without_scripts(each) for each in value]
+    return "<script>" if isinstance(value, str) and "\n" in value else value
+
+
+def test_the_manifest_of_a_rich_scenario_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+    assert without_scripts(manifest()) == snapshot.use_extension(JSONSnapshotExtension)
+
+
+def test_a_manifest_is_json() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(manifest())) == manifest()
+
+
+def test_a_container_without_policy_and_rules_has_neither_field() -> None:
+    plain = msgspec.structs.replace(RICH, pod=Pod(containers=(Container(),)))
+    (container,) = manifest(plain)["spec"]["containers"]
+    assert not {"restartPolicy", "restartPolicyRules", "livenessProbe"} & container.keys()
+
+
+def test_ephemeral_containers_are_added_later_and_ask_for_nothing() -> None:
+    assert {"shell"}.isdisjoint(each["name"] for each in manifest()["spec"]["containers"])
+    (shell,) = ephemeral_containers(RICH, image="localhost/program:1")
+    assert shell["name"] == "shell"
+    assert not {"resources", "restartPolicy", "livenessProbe"} & shell.keys()
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [("localhost/program:1", "Never"), ("docker.io/library/busybox:1.36", "IfNotPresent")],
+    ids=["of-the-nodes", "of-a-registry"],
+)
+def test_only_an_image_that_a_registry_has_is_pulled(image: str, policy: str) -> None:
+    assert pull_policy(image) == policy

@@ -1,0 +1,171 @@
+"""Predictions follow from curve, cost and limits: nothing is invented, more load costs more, and the knee is where it bends."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crashloop.errors import UsageError
+from crashloop.model.config import DEFAULT_CURVE, Curve
+from crashloop.predict.costs import Costs, read_costs
+from crashloop.predict.load import Limit, Load, LoadPrediction, predict
+from crashloop.predict.measured import MEASURED
+from crashloop.predict.steps import predictions
+from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
+
+
+def of(pods: int, *, nodes: int = 1, curve: Curve = ONE_SECOND, costs: Costs = COSTS, **more: float) -> LoadPrediction:
+    return predict(Load(nodes=nodes, pods=pods, curve=curve, **{"cores": 4.0, **more}), costs)  # type: ignore[arg-type]
+
+
+def test_below_the_knee_the_curve_is_the_limit() -> None:
+    found = of(4, nodes=10)
+    assert (found.limit, found.restarts_per_s, found.at_most_per_s) == (Limit.CURVE, 20, 40)  # each pod once in 2 s
+    assert found.at_least_per_s == pytest.approx(40 / 4.5)
+    assert (found.api_requests_per_s, found.etcd_writes_per_s) == (100, 60)
+    assert (found.kubelet_cores, found.runtime_cores) == pytest.approx((0.1, 0.3))
+    assert (found.apiserver_cores, found.etcd_cores) == pytest.approx((0.4, 0.2))
+
+
+def test_the_client_rate_limits_bound_requests_and_slow_no_restart() -> None:
+    found = of(39, nodes=2, kube_api_qps=20, event_record_qps=10)
+    assert (found.limit, found.restarts_per_s, found.merges_statuses) == (Limit.CURVE, 39, True)
+    assert found.api_requests_per_s == pytest.approx(2 * 30)
+    assert found.etcd_writes_per_s == pytest.approx(2 * 30 * 3 / 5)
+    assert found.first[0].api_requests_per_s <= 2 * 30
+    assert not of(4).merges_statuses
+
+
+def test_the_nodes_cpu_is_the_knee() -> None:
+    found = of(110)
+    assert (found.limit, found.restarts_per_s, found.knee_pods) == (Limit.NODE_CPU, 20, 40)
+    assert of(40).restarts_per_s == of(41).restarts_per_s == 20
+    assert found.kubelet_cores + found.runtime_cores == pytest.approx(4)
+
+
+def test_what_a_node_sustained_wins_over_what_costs_add_up_to() -> None:
+    driven = msgspec.structs.replace(COSTS, sustained_per_s=3.0)
+    assert of(110, costs=driven).restarts_per_s == 6  # measured on 2 cores, asked for 4
+
+
+def test_a_lone_node_shares_its_cores_with_the_control_plane_if_that_was_measured_so() -> None:
+    shared = msgspec.structs.replace(COSTS, shared_host=True)
+    assert of(110, costs=shared).restarts_per_s == pytest.approx(4 / 0.23)
+    assert of(110, nodes=2, costs=shared).restarts_per_s == pytest.approx(2 * 20)
+
+
+def test_after_the_start_of_all_the_curve_is_gone_through() -> None:
+    first = {(window.from_s, window.to_s): window for window in of(10, curve=DEFAULT_CURVE).first}
+    # Restarts at 0.75 (free), 14, 39.75, 90.5, 191.25 (late by 15 s at most from 60 s on) s and so on.
+    for (from_s, to_s), restarts in (((0.0, 10.0), 1), ((10.0, 30.0), 1), ((30.0, 70.0), 1)):
+        window = first[(from_s, to_s)]
+        assert window.closed_form_per_s == pytest.approx(10 * restarts / (to_s - from_s))
+        assert window.restarts_per_s == pytest.approx(10 * restarts / (to_s - from_s))
+
+
+def test_costs_measured_at_the_limit_do_not_count_the_waiting_twice() -> None:
+    waited = msgspec.structs.replace(COSTS, overhead_s=10.6, sustained_per_s=9.0, cores=2.0)
+    assert of(110, cores=2.0, costs=waited).knee_pods > 100  # 11.85 s a cycle: the waiting was taken for overhead
+    told = of(110, cores=2.0, costs=msgspec.structs.replace(waited, saturated=True))
+    assert (told.limit, told.restarts_per_s) == (Limit.NODE_CPU, 9.0)
+    assert told.knee_pods == pytest.approx(9 * (1.25 + 0.5 + 2 / 9))
+
+
+def test_a_load_too_large_to_simulate_tells_how_far_it_was() -> None:
+    found = of(1000, cores=1000.0, containers=10)
+    assert found.first[-1].to_s < 1800
+    assert found.notes[-1].startswith("So many restarts that only the first ")
+    assert of(40).notes[-1:] != found.notes[-1:]
+
+
+def test_beyond_official_thresholds_is_told() -> None:
+    assert of(20).notes == ()
+    assert of(110, nodes=5000, cores=8).notes == (
+        "110 pods per node are more than the 80 that official SLOs hold for (min(110, 10 x cores)).",
+        "550,000 pods are more than the 150,000 that official SLOs hold for.",
+    )
+    assert of(1, nodes=6000).notes == ("6,000 nodes are more than the 5,000 that official SLOs hold for.",)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("nodes", 0, "nodes is 0; expected 1 or more."),
+        ("pods", -1, "pods is -1; expected 1 or more."),
+        ("containers", 0, "containers is 0; expected 1 or more."),
+        ("run_s", -0.5, "run_s is -0.5; expected 0 or more."),
+        ("run_s", float("nan"), "run_s is nan; expected 0 or more."),
+        ("cores", 0.0, "cores is 0; expected a number above zero."),
+        ("kube_api_qps", float("inf"), "kube_api_qps is inf; expected a number above zero."),
+    ],
+)
+def test_a_load_that_makes_no_sense_is_refused(field: str, value: float, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Load(**{"nodes": 1, "pods": 1, "curve": ONE_SECOND, field: value})  # type: ignore[arg-type]
+    assert str(raised.value) == message
+
+
+def test_costs_come_from_a_file() -> None:
+    assert read_costs(msgspec.json.encode(COSTS), name="costs.json") == COSTS
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"api_requests": 0}, "costs c.json: api_requests is 0; expected a number above zero."),
+        ({"etcd_cpu_s": -1}, "costs c.json: etcd_cpu_s is -1; expected a number that is not negative."),
+        ({"restarts": 0}, "costs c.json: restarts is 0; nothing was measured."),
+        ({"sustained_per_s": 0}, "costs c.json: sustained_per_s is 0; expected a number above zero, or null."),
+        ({"cores": "two"}, "costs c.json: Expected `float`, got `str` - at `$.cores`."),
+        ({"format": "crashloop.costs/9"}, "costs c.json: format 'crashloop.costs/9'; this version reads"),
+    ],
+)
+def test_costs_that_make_no_sense_are_refused(changes: dict[str, object], message: str) -> None:
+    raw = msgspec.to_builtins(COSTS) | changes
+    with pytest.raises(UsageError) as raised:
+        read_costs(msgspec.json.encode(raw), name="c.json")
+    assert str(raised.value).startswith(message)
+
+
+def test_the_default_costs_are_good_and_say_where_they_are_from() -> None:
+    assert read_costs(msgspec.json.encode(MEASURED), name="default") == MEASURED
+    assert "Kubernetes 1.37.1" in MEASURED.source
+
+
+def test_a_load_is_shown_at_rising_numbers_of_pods_and_beside_the_default_curve() -> None:
+    found = predictions(Load(nodes=3, pods=30, curve=ONE_SECOND), COSTS)
+    assert [each.load.pods for each in found.predictions] == [1, 5, 10, 20, 30]
+    assert (found.today.load.curve, found.today.load.pods) == (DEFAULT_CURVE, 30)
+    assert found.claims
+
+
+NODES, PODS = st.integers(1, 5000), st.integers(1, 110)
+CURVES = st.sampled_from([ONE_SECOND, Curve(2, 2), Curve(10, 10), Curve(1, 60), DEFAULT_CURVE])
+
+
+@given(NODES, PODS, CURVES)
+def test_rates_keep_their_bounds(nodes: int, pods: int, curve: Curve) -> None:
+    found = of(pods, nodes=nodes, curve=curve)
+    assert found.restarts_per_s <= found.curve_per_s <= found.at_most_per_s
+    assert found.at_least_per_s <= found.at_most_per_s
+    assert found.etcd_writes_per_s <= found.api_requests_per_s
+
+
+@given(NODES, st.integers(1, 109), CURVES)
+def test_more_pods_never_cost_less(nodes: int, pods: int, curve: Curve) -> None:
+    less, more = of(pods, nodes=nodes, curve=curve), of(pods + 1, nodes=nodes, curve=curve)
+    assert less.api_requests_per_s <= more.api_requests_per_s
+    assert less.knee_pods == more.knee_pods
+
+
+@given(st.integers(1, 1000), PODS, CURVES)
+def test_the_cluster_scales_with_its_nodes_and_a_node_does_not(nodes: int, pods: int, curve: Curve) -> None:
+    one, many = of(pods, curve=curve), of(pods, nodes=nodes, curve=curve)
+    assert many.restarts_per_s == pytest.approx(nodes * one.restarts_per_s)
+    assert many.kubelet_cores == one.kubelet_cores
+
+
+@given(PODS, CURVES)
+def test_dearer_restarts_never_come_more_often(pods: int, curve: Curve) -> None:
+    dear = msgspec.structs.replace(COSTS, runtime_cpu_s=1.0, api_requests=50.0)
+    assert of(pods, curve=curve, costs=dear).restarts_per_s <= of(pods, curve=curve).restarts_per_s

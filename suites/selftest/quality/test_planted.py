@@ -1,0 +1,99 @@
+"""The table of planted faults makes sense: it can be run, judged and told."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from crashloop.model.gates import effective_gates
+from crashloop.profiles import load_profile, validate_for_node
+from crashloop.requirements import applies, load_requirements
+from crashloop.settings import Versions
+from crashloop.spec.plan import Budgets
+from crashloop.spec.requirement import State
+from crashloop.spec.scenario import PodScenario
+from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import Outcome
+from quality.executable import script
+from quality.fault import Fault
+from quality.planning import build_plan
+from quality.planted import WAVES, Planted
+from quality.wrapper import ALL
+
+ROOT = Path(__file__).parents[3]
+VERSION = KubernetesVersion.parse(Versions().kubernetes)
+PLANTED = tuple(each for wave in WAVES for each in wave)
+PLAN = build_plan(
+    WAVES, kubernetes_version=str(VERSION), budgets=Budgets(), kubelet_of=lambda each: f"/{each.fault.name}"
+)
+
+every_fault = pytest.mark.parametrize("planted", PLANTED, ids=[each.fault.name for each in PLANTED])
+
+
+def count(*outcomes: Outcome) -> int:
+    return sum(each.expected.outcome in outcomes for each in PLANTED)
+
+
+def test_there_are_faults_and_disturbances_enough() -> None:
+    assert count(Outcome.FAIL) >= 10
+    assert count(Outcome.INCONCLUSIVE, Outcome.ERROR) >= 3
+
+
+def test_every_wave_has_a_true_kubelet_and_nodes_that_the_budget_allows() -> None:
+    for wave in WAVES:
+        assert Counter(each.expected.outcome for each in wave)[Outcome.PASS] == 1
+        assert len(wave) <= Budgets().live_nodes
+
+
+def test_every_fault_is_planted_once_and_known_to_the_wrapper() -> None:
+    assert sorted(each.fault.name for each in PLANTED) == sorted(ALL)
+
+
+@every_fault
+def test_every_judgement_is_one_that_the_catalogue_has_and_the_node_owes(planted: Planted) -> None:
+    catalogue, gates = load_requirements(), effective_gates(load_profile(planted.declared), VERSION)
+    judged = {requirement for trial in planted.trials for requirement in trial.judged_by}
+    assert judged >= set(planted.expected.requirements)
+    for requirement in judged:
+        assert catalogue[requirement].state is State.JUDGED
+        assert applies(catalogue[requirement], VERSION, gates) is None
+
+
+@every_fault
+def test_every_profile_is_one_that_a_node_can_claim(planted: Planted) -> None:
+    profile = PLAN.profile(planted.profile)
+    validate_for_node(profile, VERSION)
+    assert profile.config == load_profile(planted.declared).config
+    assert profile.kubelet_binary == f"/{planted.fault.name}"
+
+
+def test_every_scenario_runs_on_the_node_of_its_profile_and_is_judged() -> None:
+    placements = {scenario: node for wave in PLAN.waves for scenario, node in wave.placements.items()}
+    profiles = {node.name: node.profile for wave in PLAN.waves for node in wave.nodes}
+    assert {name: profiles[node] for name, node in placements.items()} == {
+        scenario.name: scenario.profile for scenario in PLAN.scenarios
+    }
+    assert {judgement.scenario for judgement in PLAN.judgements} == set(placements)
+
+
+def test_what_is_watched_longest_is_launched_first() -> None:
+    watch_s = {each.name: each.until.at_most_s for each in PLAN.scenarios if isinstance(each, PodScenario)}
+    for wave in PLAN.waves:
+        watches = [watch_s[name] for name in wave.placements]
+        assert watches == sorted(watches, reverse=True)
+
+
+def test_an_executable_quotes_what_a_shell_would_read() -> None:
+    text = script(Fault(name="early", sentence="restarts too early"), Path("/my kubelets/kubelet"))
+    first, comment, version, run = text.splitlines()
+    assert first == "#!/bin/sh"
+    assert comment == "# A kubelet that restarts too early: the real one with helpers around it."
+    assert version == "[ \"$1\" != --version ] || exec '/my kubelets/kubelet' --version"
+    assert run.startswith(f"PYTHONPATH={ROOT} exec ")
+    assert run.endswith(" -m quality.wrapper --fault early -- '/my kubelets/kubelet' \"$@\"")
+
+
+@every_fault
+def test_the_document_tells_of_every_fault(planted: Planted) -> None:
+    text = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+    assert f"| {planted.fault.sentence} | {planted.expected.outcome} |" in text

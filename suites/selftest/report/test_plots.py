@@ -1,0 +1,171 @@
+"""A plot puts every delay where its axis says, and its picture holds nothing but shapes."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+
+from crashloop.report.curves import PlottedCurve
+from crashloop.report.delay import ReportedDelay
+from crashloop.report.plots import HEIGHT, LEFT, RIGHT, TOP, WIDTH, plot, shared_scale
+from crashloop.report.reading import describe, summary
+from crashloop.report.scale import Scale, ordinal_ticks, scale_for
+from crashloop.report.standing import Standing
+from crashloop.report.svg import to_svg
+from suites.selftest.kit.report_example import KUBELET_RESTART, LIVENESS, MAX_1S, REDUCED, SKEW_NATURAL, TWO
+
+
+class SvgFile(SingleFileSnapshotExtension):
+    """Golden pictures, unstyled: colours are the page's."""
+
+    file_extension = "svg"
+
+
+def curve_of(rows: Sequence[Mapping[str, object]]) -> PlottedCurve:
+    return PlottedCurve(
+        scenario="s",
+        container="app",
+        profile="p",
+        standing=Standing.PASS,
+        requirements=("CAP-3",),
+        delays=msgspec.convert(rows, tuple[ReportedDelay, ...]),
+    )
+
+
+SECONDS = st.floats(min_value=0, max_value=1000, allow_nan=False)
+SCALES = st.builds(scale_for, st.lists(SECONDS, max_size=8), st.lists(SECONDS, max_size=8))
+
+
+@given(SCALES, SECONDS, SECONDS)
+def test_a_longer_delay_never_stands_lower(scale: Scale, one: float, other: float) -> None:
+    short, long = sorted((one, other))
+    assert 0 <= scale.at(short) <= scale.at(long) <= 1
+
+
+@given(st.lists(SECONDS, min_size=1, max_size=8), st.lists(SECONDS, max_size=8))
+def test_every_drawn_value_is_within_the_axis(due: list[float], others: list[float]) -> None:
+    assert max(due + others) <= scale_for(due, others).high
+
+
+@given(SCALES)
+def test_ticks_rise_from_zero_and_stay_on_the_axis(scale: Scale) -> None:
+    ticks = scale.ticks()
+    assert ticks[0] == 0
+    assert all(low < high for low, high in pairwise(ticks))
+    assert ticks[-1] <= scale.high
+    assert len(ticks) <= 7
+
+
+def test_a_doubling_curve_is_drawn_by_its_logarithm_with_its_own_delays_as_ticks() -> None:
+    scale = scale_for([0, 10, 20, 40, 80], [0.3, 86.5])
+    assert scale.floor == 10
+    assert scale.ticks() == (0, 10, 20, 40, 80)
+
+
+def test_a_flat_curve_is_drawn_linearly() -> None:
+    scale = scale_for([0, 10, 10], [16])
+    assert scale.floor is None
+    assert scale.ticks() == (0, 5, 10, 15)
+
+
+@pytest.mark.parametrize(
+    ("restarts", "labelled"),
+    [(range(1, 6), {1, 2, 3, 4, 5}), (range(1, 25), {1, 5, 10, 15, 20}), (range(4, 7), {4, 5, 6}), ([1], {1})],
+    ids=["few", "many", "from-the-fourth", "one"],
+)
+def test_restarts_are_labelled_as_far_as_there_is_room(restarts: list[int], labelled: set[int]) -> None:
+    assert ordinal_ticks(restarts) == labelled
+
+
+def test_marks_of_a_profile_stand_on_one_axis() -> None:
+    long, short = curve_of(REDUCED), curve_of(REDUCED[:2])
+    scale = shared_scale([long, short])
+    assert [mark.y for mark in plot(short, scale).marks] == [mark.y for mark in plot(long, scale).marks[:2]]
+
+
+def test_a_dot_is_above_its_due_line_and_below_the_top_of_its_bar() -> None:
+    curve = curve_of(REDUCED)
+    drawn = plot(curve, shared_scale([curve]))
+    for bar, (_, _, due_y), mark in zip(drawn.bars, drawn.due, drawn.marks, strict=True):
+        assert bar.y <= mark.y <= due_y
+        assert due_y == pytest.approx(bar.y + bar.height)
+
+
+def test_everything_stays_inside_the_picture() -> None:
+    for rows in (MAX_1S, REDUCED, TWO[:3], KUBELET_RESTART, SKEW_NATURAL):
+        curve = curve_of(rows)
+        drawn = plot(curve, shared_scale([curve]))
+        assert all(bar.x >= LEFT and bar.x + bar.width <= WIDTH - RIGHT + 1e-9 for bar in drawn.bars)
+        assert all(TOP <= y <= HEIGHT for _, _, y in drawn.due)
+
+
+def test_a_restart_that_was_not_seen_has_a_bar_and_no_mark() -> None:
+    missing = {"restart": 3, "due_s": 20.0, "latest_s": 31.0}
+    curve = curve_of([*TWO[:2], missing])
+    drawn = plot(curve, shared_scale([curve]))
+    assert (len(drawn.bars), len(drawn.marks)) == (3, 2)
+    assert (
+        summary(curve) == "all 2 inside the band, lateness up to 70\N{NO-BREAK SPACE}% of what is allowed; 1 not seen"
+    )
+    assert describe(curve.delays[2]) == "restart 3: not seen; 20 s was due, allowed up to 31 s"
+
+
+def test_a_delay_without_a_bound_has_a_bar_to_the_top() -> None:
+    curve = curve_of([{"restart": 1, "due_s": 2.0, "seen_s": 3.0, "created_s": 2.9}])
+    (bar,) = plot(curve, shared_scale([curve])).bars
+    assert bar.y == TOP
+    assert summary(curve) == "1 delay, inside the band"
+
+
+def test_a_delay_with_alternatives_has_a_bar_for_each() -> None:
+    row = {"restart": 2, "due_s": 0.0, "latest_s": 3.0, "alternatives": [{"due_s": 40.0, "latest_s": 61.0}]}
+    curve = curve_of([{**row, "seen_s": 41.0, "created_s": 40.8}])
+    assert len(plot(curve, shared_scale([curve])).bars) == 2
+    assert summary(curve) == "1 delay, inside the band"
+    assert describe(curve.delays[0]) == (
+        "restart 2: created after 40.8 s, started after 41 s; 0 s was due, allowed up to 3 s or 40 to 61 s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (MAX_1S, "1 of 24 outside the band"),
+        (LIVENESS, "3 of 4 outside the band"),
+        (KUBELET_RESTART, "1 of 4 outside the band, by no more than the host was stalled"),
+        (REDUCED, "all 7 inside the band, lateness up to 74\N{NO-BREAK SPACE}% of what is allowed"),
+    ],
+    ids=["one-early", "deviation", "excusable", "inside"],
+)
+def test_a_plot_says_in_words_what_it_shows(rows: list[dict[str, object]], said: str) -> None:
+    assert summary(curve_of(rows)) == said
+
+
+@pytest.mark.parametrize("rows", [REDUCED, MAX_1S, KUBELET_RESTART], ids=["logarithmic", "one-outside", "excusable"])
+def test_pictures_are_as_agreed(rows: list[dict[str, object]], snapshot: SnapshotAssertion) -> None:
+    curve = curve_of(rows)
+    svg = to_svg(plot(curve, shared_scale([curve])), title="Delays", description=summary(curve), name="c")
+    assert svg.replace("><", ">\n<").encode() == snapshot.use_extension(SvgFile)
+
+
+def test_a_picture_is_well_formed_and_names_itself() -> None:
+    curve = curve_of(MAX_1S)
+    title = 'Delays of "<app>" & more\x1b[2J'
+    root = ET.fromstring(to_svg(plot(curve, shared_scale([curve])), title=title, description="d", name="c"))
+    assert root.attrib["aria-labelledby"] == "c-t c-d"
+    assert [each.text for each in root[:2]] == ['Delays of "<app>" & more\\x1b[2J', "d"]
+
+
+def test_many_marks_carry_no_titles_of_their_own() -> None:
+    rows = [{"restart": n, "due_s": 1.0, "latest_s": 2.5, "seen_s": 1.6, "created_s": 1.5} for n in range(1, 301)]
+    curve = curve_of(rows)
+    svg = to_svg(plot(curve, shared_scale([curve])), title="t", description="d", name="c")
+    assert len(re.findall("<title", svg)) == 1
+    assert len(svg) < 40_000

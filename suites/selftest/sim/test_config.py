@@ -1,0 +1,57 @@
+"""The simulated kubelet takes and refuses configurations as kubelets do (KEP-5593, Conflict resolution, and the source)."""
+
+import pytest
+
+from crashloop.sim.behaviour import CORRECT, S
+from crashloop.sim.config import RESET, RULES, Effective, StartRefusal, default_gates, take
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit import sim_kit as sim
+
+REDUCED = {"ReduceDefaultCrashLoopBackOffDecay": True}
+
+TAKEN = [
+    ("0s", {}, "got: 0 seconds"),
+    ("500ms", {}, "got: 0.5 seconds"),
+    ("999.9ms", {}, "got: 0.9999 seconds"),
+    ("301s", {}, "got: 301 seconds"),
+    (4, {}, "cannot unmarshal number"),
+    ("4", {}, 'missing unit in duration "4"'),
+    ("2s", {"KubeletCrashLoopBackOffMax": False}, "must not be set"),
+    (None, {"KubeletCrashLoopBackOffMax": False}, (10 * S, 300 * S)),
+    (None, {"KubeletCrashLoopBackOffMax": False} | REDUCED, (S, 60 * S)),
+    (None, {}, (10 * S, 300 * S)),
+    (None, REDUCED, (S, 300 * S)),
+    ("1s", {}, (S, S)),
+    ("10s", REDUCED, (S, 10 * S)),
+    ("11s", {}, (10 * S, 11 * S)),
+    ("300s", {}, (10 * S, 300 * S)),
+    ("300.0009s", {}, (10 * S, 300_000_900_000)),
+]
+
+
+@pytest.mark.parametrize(("period", "gates", "outcome"), TAKEN, ids=[f"{p!r}{''.join(g)}" for p, g, _ in TAKEN])
+def test_configurations_are_taken_as_in_the_table(
+    period: object, gates: dict[str, bool], outcome: str | tuple[int, int]
+) -> None:
+    taken = take(sim.profile(period, **gates), sim.V1_37, CORRECT)
+    if isinstance(taken, StartRefusal):
+        assert isinstance(outcome, str)
+        assert outcome in taken.text
+    else:
+        assert (taken.initial_ns, taken.max_ns) == outcome
+
+
+def test_rules_off_alone_keeps_the_kubelet_from_starting_since_1_36() -> None:
+    off = sim.profile(**{RULES: False})
+    both_off = sim.profile(**{RULES: False, RESET: False})
+    assert isinstance(take(off, KubernetesVersion(1, 35, 4), CORRECT), Effective)
+    refusal = take(off, sim.V1_37, CORRECT)
+    assert isinstance(refusal, StartRefusal)
+    assert refusal.exit_code == 2
+    assert isinstance(take(both_off, sim.V1_37, CORRECT), Effective)
+
+
+def test_a_gate_is_known_from_its_release_on() -> None:
+    assert RULES not in default_gates((1, 33))
+    assert default_gates((1, 34))[RULES] is False
+    assert default_gates((1, 35))[RULES] is True

@@ -1,0 +1,233 @@
+"""Stress profiles: what a file may say, what contradicts itself, and what `full` means on a host."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from crashloop.errors import UsageError
+from crashloop.profiles import load_profile
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.loads import Crash
+from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.profile import Slos, official_pods, pods_on, resolved
+from crashloop.stress.profiles import load_stress_profile, stress_profile_names, with_max_pods
+from crashloop.stress.rows import LEFT_ALONE, fitting_rows, rows_of
+from crashloop.stress.run import StressOptions, plan_stress
+
+GOOD = """\
+# What it is for,
+# in two lines.
+nodes: [{name: a, profile: stock}]
+loads:
+  crashers: {kind: crash, node: a, run_s: 0.5}
+  healthy: {kind: churn, node: a, rate_per_s: 2, in_flight: 5}
+stages:
+  - {name: storm, duration_s: 10, users: {healthy: 1, crashers: full}}
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", stress_profile_names())
+def test_every_shipped_profile_can_be_planned_here(name: str) -> None:
+    profile = load_stress_profile(name)
+    plan = plan_of(profile, provider="local", kubernetes_version="1.37.1", cores=2, kubelet=load_profile)
+    assert profile.description
+    assert fitting_rows(profile)
+    most = official_pods(2) if name == "quick" else profile.max_pods
+    assert all(pods_on(plan.profile, stage, node.name) <= most for stage in plan.stages for node in profile.nodes)
+
+
+def test_a_file_of_the_user_s_own_is_read_with_its_comment(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, GOOD))
+    assert (profile.name, profile.description) == ("mine", "What it is for, in two lines.")
+
+
+@pytest.mark.parametrize(("cores", "crashers"), [(1, 5), (2, 15), (64, 105)], ids=["one", "two", "many"])
+def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
+    tmp_path: Path, cores: int, crashers: int
+) -> None:
+    profile = load_stress_profile(written(tmp_path, GOOD))
+    (stage,) = resolved(profile, cores=cores).stages
+    assert stage.users == {"healthy": 1, "crashers": crashers}
+    assert pods_on(resolved(profile, cores=cores), stage, "a") == official_pods(cores)
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced", "sentence"),
+    [
+        ("run_s: 0.5", "runs_s: 0.5", "Object contains unknown field `runs_s`"),
+        ("kind: crash", "kind: crush", "Invalid value 'crush'"),
+        ("rate_per_s: 2", "rate_per_s: 0", "rate_per_s is 0; expected 0.01 to 50"),
+        ("duration_s: 10", "duration_s: 0", "duration_s is 0; expected more than 0"),
+        ("crashers: full", "breakers: 3", "stage 'storm': there is no load 'breakers'; there are: crashers, healthy."),
+        ("crashers: full", "crashers: 251", "251 users of 'crashers'; expected 1 to 250, or full."),
+        ("crashers: full", "crashers: 250", "255 pods on node 'a'; its kubelet takes 250."),
+        ("kind: crash, node: a", "kind: crash, node: b", "load 'crashers': there is no node 'b'; there are: a."),
+        ("nodes: [{name: a", "nodes: [{name: A", "name 'A': expected 1 to 20 lower-case letters, digits and dashes."),
+        ("nodes: [", "rounds: 0\nnodes: [", "rounds is 0; expected 1 to 20."),
+        ("nodes: [", "format: crashloop.stress/9\nnodes: [", "format is 'crashloop.stress/9'"),
+        ("nodes: [", "nodes: {", "it is not YAML"),
+    ],
+    ids=[
+        "misspelt field",
+        "unknown kind",
+        "no rate",
+        "no time",
+        "unknown load",
+        "too many users",
+        "too many pods",
+        "unknown node",
+        "bad name",
+        "no round",
+        "newer format",
+        "not YAML",
+    ],
+)
+def test_a_wrong_file_is_refused_with_what_is_wrong(tmp_path: Path, text: str, replaced: str, sentence: str) -> None:
+    path = written(tmp_path, GOOD.replace(text, replaced))
+    with pytest.raises(UsageError) as refused:
+        load_stress_profile(path)
+    assert sentence in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_an_unknown_name_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match=r"expected one of .*quick"):
+        load_stress_profile("quikc")
+
+
+def test_restart_all_containers_has_one_trigger(tmp_path: Path) -> None:
+    rule = "{action: RestartAllContainers, operator: In, values: [88]}"
+    path = written(tmp_path, GOOD.replace("run_s: 0.5", f"containers: 2, rule: {rule}"))
+    with pytest.raises(UsageError, match="with RestartAllContainers one container triggers it"):
+        load_stress_profile(path)
+
+
+def test_an_unknown_row_is_refused_before_anything_is_brought_up(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, GOOD + "slos: {files: [official], report: [no-such-row]}\n"))
+    with pytest.raises(UsageError, match="SLO 'no-such-row': no row of official has that id"):
+        rows_of(profile.slos)
+
+
+AT_MOST_5_S = {"target": {"at_most": 5, "unit": "s"}}
+AT_MOST_5 = {"target": {"at_most": 5, "unit": "of them"}}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            AT_MOST_5_S
+            | {
+                "sli": {"kind": "samples", "of": "pod-startup", "groups": ["crashers"]},
+                "percentile": 50,
+                "min_samples": 2,
+            },
+            "groups 'crashers' is not known; expected crasher.",
+        ),
+        (
+            {
+                "sli": {"kind": "share", "of": "unexpected-restarts", "groups": ["all"]},
+                "target": {"below": 1, "unit": "%"},
+            },
+            "groups 'all' is not known; expected crasher, healthy, job, server.",
+        ),
+        (
+            AT_MOST_5 | {"sli": {"kind": "rate", "of": "restarts"}, "phase": "strom"},
+            "phase 'strom' is not known; expected storm.",
+        ),
+        (
+            AT_MOST_5
+            | {"sli": {"kind": "ratio", "metric": "process_cpu_seconds_total", "per": "restarts", "idle": "baseline"}},
+            "idle 'baseline' is not known; expected storm.",
+        ),
+        (
+            {"sli": {"kind": "conservation", "groups": ["jobs"]}, "target": {"at_most": 0, "unit": "starts"}}
+            | {"decided_by": "interval"},
+            "groups 'jobs' is not known; expected job.",
+        ),
+    ],
+    ids=["groups of samples", "groups of a share", "phase", "idle phase", "groups of a conservation"],
+)
+def test_a_row_that_looks_for_what_the_load_has_not_is_refused_before_anything_is_brought_up(
+    tmp_path: Path, row: dict[str, Any], sentence: str
+) -> None:
+    mine = {"id": "mine", "definition": "what it says", "source": "this test"} | row
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(yaml.safe_dump({"description": "rows of the user's own", "slos": [mine]}), encoding="utf-8")
+    path = written(tmp_path, GOOD + f"slos: {{files: [{rows}]}}\n")
+    with pytest.raises(UsageError) as refused:
+        plan_stress(StressOptions(profile=str(path)))
+    assert str(refused.value) == (
+        f"SLO 'mine': {sentence}\nSeen in {rows}, for the stress profile \"mine\".\n"
+        "Correct the row, or leave it out of this profile: slos.without."
+    )
+
+
+def test_rows_that_are_only_reported_fail_no_run(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, GOOD + 'slos: {files: [official], report: ["*"]}\n'))
+    assert {row.mode for row in rows_of(profile.slos)} == {"report"}
+
+
+def test_times_and_rates_are_promised_only_while_the_host_is_left_alone() -> None:
+    under = {row.id for row in rows_of(Slos()) if LEFT_ALONE in row.preconditions}
+    assert {"pod-startup-latency", "restart-lateness", "pleg-relist"} <= under
+    assert not {"restarts-conserved", "unexpected-restarts", "api-requests-per-restart"} & under
+
+
+def test_a_kubelet_profile_that_says_how_many_pods_it_takes_wins() -> None:
+    own = KubeletProfile(name="p", config={"maxPods": 40})
+    assert with_max_pods(own, 250).config == {"maxPods": 40}
+    assert with_max_pods(KubeletProfile(name="p"), 250).config == {"maxPods": 250}
+
+
+RULED = "rule: {operator: In, values: [42]}, restart_policy: Never"
+
+
+def planned(folder: Path, crashing: str, *, version: str, kubelet: str = "max-1s") -> StressPlan:
+    """The plan of a load that crashes as it is told to."""
+    text = GOOD.replace("profile: stock", f"profile: {kubelet}").replace("run_s: 0.5", crashing)
+    profile = load_stress_profile(written(folder, text))
+    return plan_of(profile, provider="local", kubernetes_version=version, cores=2, kubelet=load_profile)
+
+
+@pytest.mark.parametrize(
+    ("version", "kubelet", "kept"),
+    [
+        ("1.37.1", "max-1s", True),
+        ("1.37.1", "rules-off", False),
+        ("1.34.8", "max-1s", False),
+        ("1.33.13", "max-1s", False),
+    ],
+    ids=["rules", "gate off", "off by default", "unknown"],
+)
+def test_a_rule_that_no_exit_asks_for_goes_where_the_kubelet_heeds_none(
+    tmp_path: Path, version: str, kubelet: str, kept: bool
+) -> None:
+    load = planned(tmp_path, f"exit_code: 7, {RULED}", version=version, kubelet=kubelet).profile.loads["crashers"]
+    assert isinstance(load, Crash)
+    assert (load.rule is not None) is kept
+    assert load.restart_policy is RestartPolicy.NEVER
+
+
+def test_a_rule_that_exits_ask_for_is_refused_where_the_kubelet_heeds_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        planned(tmp_path, f"exit_code: 42, {RULED}", version="1.34.8")
+    assert str(refused.value) == (
+        "load 'crashers': its restart rule needs the feature gate ContainerRestartRules, which kubelet profile 'max-1s' "
+        "does not have on in Kubernetes 1.34.8.\nUse another profile or another version."
+    )
+
+
+def test_restart_all_containers_has_a_gate_of_its_own(tmp_path: Path) -> None:
+    every = RULED.replace("{", "{action: RestartAllContainers, ")
+    with pytest.raises(UsageError, match="needs the feature gate RestartAllContainersOnContainerExits"):
+        planned(tmp_path, f"exit_code: 42, {every}", version="1.35.4")

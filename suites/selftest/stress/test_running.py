@@ -1,0 +1,203 @@
+"""The course of a stress run: what becomes of it when its load breaks, and what it does about what the load leaves.
+
+Locust and the connection to the API server are real. Nothing is recorded: there is no cluster.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import psutil
+import pytest
+
+from crashloop.cluster.provider import Cluster, ClusterInfo, Node
+from crashloop.kube.client import KubeApi
+from crashloop.record.lifeline import Lifeline
+from crashloop.stress.assignment import MARKS, Operation, StageMark
+from crashloop.stress.evidence import StressEvidence
+from crashloop.stress.incidents import Cause
+from crashloop.stress.missed_operations import misses
+from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import Stage
+from crashloop.stress.recorder import StressRun
+from crashloop.stress.testbed import Site
+from suites.selftest.kit.load_peer import PODS, Accepting, accepting
+from suites.selftest.kit.stress_kit import Folder, plan
+
+SHORT = Stage(name="storm", duration_s=1, users={"crashers": 3}, spawn_per_s=10, settle_s=0)
+NODE = Node(name="node-1", profile="max-1s")
+
+
+@pytest.fixture
+def peer(tmp_path: Path) -> Iterator[Accepting]:
+    with accepting(tmp_path) as peer:
+        yield peer
+
+
+class _Unrecorded:
+    """In the place of the evidence; `meanwhile` is called with the processes of the load once they are started."""
+
+    def __init__(self, meanwhile: Callable[[list[int]], None] = lambda _: None) -> None:
+        self.session = self
+        self.starts = self.present = 0
+        self._pids: list[int] = []
+        self._meanwhile = meanwhile
+
+    @contextmanager
+    def recording(self, _lifeline: Lifeline) -> Iterator[None]:
+        yield
+
+    def add_harness(self, pid: int) -> None:
+        self._pids.append(pid)
+
+    def scrape(self) -> None:
+        """Nothing."""
+
+    def sweep(self) -> None:
+        """Called again and again while the load is on."""
+        self._meanwhile(self._pids)
+
+
+class _Broken:
+    """A life line that nobody breaks."""
+
+    broken = threading.Event()
+
+
+class _OnPaper(msgspec.Struct):
+    """A cluster of which only the description is looked at."""
+
+    info: ClusterInfo
+
+
+def recorded(folder: Path, plan: StressPlan, evidence: _Unrecorded, *, clear_within_s: float = 5.0) -> Folder:
+    """The directory of a run that has ended."""
+    made = Folder(folder / "run", plan)
+    made.run.order_json.unlink()
+    made.run.load_dir.rmdir()
+    kubeconfig = str(folder / "kubeconfig")
+    info = ClusterInfo(
+        name="c",
+        provider="local",
+        kubernetes_version="1.37.1",
+        kubeconfig=kubeconfig,
+        nodes=(NODE,),
+        capabilities=frozenset(),
+        image="image",
+    )
+    site = Site(
+        cluster=cast(Cluster, _OnPaper(info)),
+        api=KubeApi(kubeconfig),
+        nodes={"storm": NODE},
+        namespace="ns",
+        run="r",
+    )
+    said: list[str] = []
+    StressRun(
+        made.run,
+        plan,
+        site,
+        cast(StressEvidence, evidence),
+        cast(Lifeline, _Broken()),
+        said.append,
+        clear_within_s=clear_within_s,
+    ).record()
+    return made
+
+
+def incidents(folder: Folder) -> list[tuple[Cause, str]]:
+    return [(each.cause, each.sentence) for each in folder.run.incidents()]
+
+
+def short(**changed: Any) -> StressPlan:
+    return plan(stages=(SHORT,), **changed)
+
+
+def test_a_run_in_which_all_goes_as_planned_has_no_incidents(peer: Accepting, tmp_path: Path) -> None:
+    folder = recorded(tmp_path, short(), _Unrecorded())
+    assert incidents(folder) == []
+    assert [mark.what for mark in folder.run.marks()] == ["begin", "measure", "drain", "end"]
+    assert sorted(peer.paths("DELETE")) == PODS
+
+
+def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_path: Path) -> None:
+    """A controller makes another pod meanwhile, so that removal has to be asked for twice."""
+    peer.left, peer.removals = {"pods": 2, "jobs": 1, "deployments": 1}, 2
+    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=30)
+    assert incidents(folder) == [
+        (Cause.LEFT_BEHIND, "The load has left 1 Deployment, 1 Job and 2 Pods; the run asked for the removal.")
+    ]
+    assert peer.left == {}
+
+
+def test_what_is_not_gone_in_time_is_told(peer: Accepting, tmp_path: Path) -> None:
+    peer.left, peer.removals = {"jobs": 1}, 10**6
+    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
+    assert incidents(folder) == [
+        (Cause.LEFT_BEHIND, "The load has left 1 Job; the run asked for the removal."),
+        (Cause.NOT_REMOVED, "1 Job: still there 1 s after that was asked for."),
+    ]
+
+
+def test_what_could_not_be_asked_about_is_told(peer: Accepting, tmp_path: Path) -> None:
+    peer.list_code = 500
+    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
+    ((cause, sentence),) = incidents(folder)
+    assert cause is Cause.NOT_REMOVED
+    assert sentence.startswith("What the load has left could not be removed: list Deployments (crashloop.dev/run=r): ")
+
+
+def test_pods_that_linger_at_the_end_of_a_stage_are_told(peer: Accepting, tmp_path: Path) -> None:
+    pod = "crashers-9-0"
+    missed = Operation(load="crashers", what="not deleted", pod=pod, sent_ns=1, error=f"{pod} was not deleted in time.")
+    ended = StageMark(index=0, stage="storm", what="end", t_ns=1, users=4)
+
+    def linger(folder: Path) -> None:
+        (folder / "operations-9.jsonl").write_bytes(msgspec.json.encode(missed) + b"\n")
+        with (folder / MARKS).open("ab") as file:
+            file.write(msgspec.json.encode(ended) + b"\n")
+
+    folder = recorded(tmp_path, short(), _Unrecorded(once(lambda _: linger(tmp_path / "run/load"))))
+    assert incidents(folder) == [
+        (Cause.LINGERED, "stage 1 of 1 (storm) ended with 4 users that had not gone."),
+        (
+            Cause.LINGERED,
+            "load crashers: objects not deleted in time: 1. The first of them: crashers-9-0 was not deleted in time.",
+        ),
+    ]
+
+
+def test_a_worker_that_dies_before_the_load_has_begun_ends_the_run(peer: Accepting, tmp_path: Path) -> None:
+    kill = once(lambda pids: psutil.Process(pids[0]).kill())
+    folder = recorded(tmp_path, short(workers=2), _Unrecorded(kill))
+    assert incidents(folder) == [
+        (Cause.LOAD, "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log."),
+        (Cause.LOAD, "The load had not begun when that happened, and was given up."),
+    ]
+    assert folder.run.marks() == ()
+    assert peer.paths("POST") == []
+
+
+def test_what_a_load_missed_is_told_by_load_and_step() -> None:
+    def missed(load: str, what: str, pod: str) -> Operation:
+        return Operation(load=load, what=what, pod=pod, sent_ns=1, error=f"{pod}.")
+
+    operations = [
+        missed("crashers", "not created", "crashers-0-3"),
+        missed("crashers", "not created", "crashers-0-4"),
+        missed("healthy", "not started", "healthy-0-1"),
+        missed("healthy", "not deleted", "healthy-0-1"),
+    ]
+    assert list(misses(operations)) == [
+        (Cause.LOAD, "load crashers: objects not created in time: 2. The first of them: crashers-0-3."),
+        (Cause.LINGERED, "load healthy: objects not deleted in time: 1. The first of them: healthy-0-1."),
+    ]
+
+
+def once(act: Callable[[list[int]], None]) -> Callable[[list[int]], None]:
+    """Act at the first call only."""
+    acts = [act]
+    return lambda pids: acts.pop()(pids) if acts else None

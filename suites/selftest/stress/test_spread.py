@@ -1,0 +1,67 @@
+"""Where the figures of a stage would lie if the stage were repeated."""
+
+import pytest
+
+from crashloop.slo.estimates import BLOCKS, rate_interval
+from crashloop.slo.types import Interval, Lifecycle
+from crashloop.stress.intervals import intervals
+from suites.selftest.kit.slo_kit import crasher, ns, phase, restart, scrapes
+
+CPU = "component_cpu_seconds_total"
+TIMES = (0, 25, 50, 75, 100)
+
+
+def of(component: str, node: str = "") -> tuple[str, tuple[tuple[str, str], ...]]:
+    return CPU, (("component", component), ("node", node))
+
+
+def healthy(number: int) -> Lifecycle:
+    return Lifecycle(
+        pod=f"h{number}", uid="u", group="healthy", asked_ns=ns(number), started_ns=ns(number + 1 + number / 100)
+    )
+
+
+def test_a_steady_rate_has_no_spread_and_an_uneven_one_has() -> None:
+    each_second = [ns(at + 0.5) for at in range(100)]
+    assert rate_interval(each_second, ns(0), ns(100)) == Interval(1.0, 1.0)
+    at_once = rate_interval([ns(1)] * 100, ns(0), ns(100))
+    assert at_once.lower == 0
+    assert at_once.upper is not None
+    assert 1 < at_once.upper < BLOCKS
+
+
+def test_cpu_is_drawn_over_what_lies_between_two_scrapes_and_over_all_nodes() -> None:
+    steady = scrapes(
+        TIMES, {of("kubelet", "a"): (0, 5, 10, 15, 20), of("kubelet", "b"): (0, 5, 10, 15, 20)}, source="processes"
+    )
+    assert intervals(phase(), [steady], [])["kubelet_cpu_cores"] == Interval(0.4, 0.4)
+    uneven = scrapes(TIMES, {of("runtime"): (0, 0, 0, 0, 50)}, source="processes")
+    drawn = intervals(phase(), [uneven], [])["runtime_cpu_cores"]
+    assert drawn.lower == 0
+    assert drawn.upper is not None
+    assert drawn.upper > 0.5
+
+
+def test_percentiles_lie_within_their_samples() -> None:
+    found = intervals(phase(), [], [healthy(number) for number in range(100)])
+    median = found["startup_p50_s"]
+    assert median.lower is not None
+    assert median.upper is not None
+    assert 1.3 < median.lower < 1.5 < median.upper < 1.7
+    assert found["startup_p99_s"].upper == pytest.approx(1.99)
+
+
+def test_requests_go_with_the_restarts_between_the_same_scrapes() -> None:
+    pods = [crasher(*(restart(10 * number + 1, 2) for number in range(10)))]
+    kubelet = scrapes(TIMES, {("rest_client_requests_total", ()): (0, 10, 20, 35, 45)})
+    drawn = intervals(phase(), [kubelet], pods)["requests_per_restart"]
+    assert drawn.lower is not None
+    assert drawn.upper is not None
+    assert drawn.lower < 4.5 < drawn.upper
+
+
+def test_a_figure_of_which_too_little_was_seen_has_no_interval() -> None:
+    once = scrapes((0,), {of("kubelet"): (1,)}, source="processes")
+    two = scrapes((0, 100), {of("kubelet"): (0, 9)}, source="processes")
+    for sources in ([], [once], [two]):
+        assert intervals(phase(), sources, []).keys() == {"restarts_per_s"}

@@ -1,0 +1,335 @@
+"""What readers get of a stress run: page, summary, JUnit file, terminal. All from slo.json alone."""
+
+import html
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from crashloop.report.standing import Standing
+from crashloop.report.stress.against_pods import PROPORTIONAL, against_pods
+from crashloop.report.stress.figures import figure_text
+from crashloop.report.stress.headline import stress_headline
+from crashloop.report.stress.html import to_stress_html
+from crashloop.report.stress.junit import to_stress_junit
+from crashloop.report.stress.markdown import to_stress_markdown
+from crashloop.report.stress.plots import TOP, curve_plots, rows
+from crashloop.report.stress.results import Dots, RowText, Series, StageResult, StressResults, outcome_of
+from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
+from crashloop.report.stress.terminal import render_stress
+from crashloop.report.stress.text import environment_in_words, ratios_in_words
+from crashloop.slo.types import Interval, SloVerdict
+from crashloop.stress.judging import judge_run
+from crashloop.verdict import Outcome
+from suites.selftest.kit.stress_kit import example_run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> StressResults:
+    return judge_run(example_run(tmp_path_factory.mktemp("runs") / "run").run)
+
+
+def with_verdict(
+    results: StressResults, outcome: Outcome, *, mode: str = "gate", sentence: str = "a: b."
+) -> StressResults:
+    more = SloVerdict(slo="extra", outcome=outcome, mode=mode, sentence=sentence, target=0, unit="s")
+    verdicts = (*results.verdicts, more)
+    return msgspec.structs.replace(results, verdicts=verdicts, outcome=outcome_of(verdicts))
+
+
+def test_the_page_runs_nothing_and_loads_nothing_from_anywhere(results: StressResults) -> None:
+    page = to_stress_html(results)
+    assert "default-src 'none'" in page
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
+    assert page.count("<script>") == 1
+
+
+def test_the_page_shows_every_promise_stage_and_plot(results: StressResults) -> None:
+    page = to_stress_html(results)
+    assert all(f'<span class="id">{each.slo}</span>' in page for each in results.verdicts)
+    for words in (
+        "restarts/s",
+        "harness / (kubelets + runtimes)",
+        "Curves under load",
+        "42 restarts in the load example",
+    ):
+        assert words in page
+    assert page.count('role="img"') == sum(len(row.plots) for row in rows(results)) + len(results.curves)
+
+
+def test_what_comes_from_outside_is_shown_as_it_is(results: StressResults) -> None:
+    hostile = with_verdict(results, Outcome.FAIL, sentence="x: <script>alert(1)</script>\x1b[31m")
+    for text in (to_stress_html(hostile), to_stress_markdown(hostile), to_stress_junit(hostile)):
+        assert "<script>alert" not in text
+        assert "\x1b" not in text
+
+
+def test_a_report_of_ten_minutes_of_storm_stays_small(results: StressResults) -> None:
+    points = tuple((float(second), second % 7 / 3) for second in range(400))
+    series = tuple(Series(name=f"CPU: part {n}", node=f"n{n % 3}", unit="cores", points=points) for n in range(24))
+    dots = tuple(Dots(name="restart lateness", node=f"n{n}", unit="s", target=3, points=points) for n in range(3))
+    page = to_stress_html(msgspec.structs.replace(results, series=series, dots=dots))
+    assert len(page.encode()) < 2_000_000
+
+
+CHECKS = ("load-as-planned", "nothing-left")
+
+
+def judged(results: StressResults, *slos: tuple[str, Outcome, str], official: bool = False) -> StressResults:
+    """A run with two checks that hold and these SLOs: id, outcome and mode."""
+    source = "kubernetes/community sig-scalability/slos" if official else "this suite"
+    rows = tuple(RowText(id=name, definition="d", source=source, promise="p99 at most 5 s") for name, _, _ in slos)
+    told = [*((name, Outcome.PASS, "gate") for name in CHECKS), *slos]
+    verdicts = tuple(
+        SloVerdict(slo=name, outcome=outcome, mode=mode, sentence=f"{name}: said.", target=5, unit="s")
+        for name, outcome, mode in told
+    )
+    return msgspec.structs.replace(results, rows=rows, verdicts=verdicts, outcome=outcome_of(verdicts))
+
+
+LOAD = "42 restarts in the load example on Kubernetes 1.37.1: all 2 checks of the run hold"
+
+
+@pytest.mark.parametrize(
+    ("slos", "standing", "words"),
+    [
+        ([("a", Outcome.PASS, "gate"), ("b", Outcome.PASS, "report")], Standing.PASS, "all 2 SLOs are kept."),
+        (
+            [
+                ("a", Outcome.PASS, "gate"),
+                ("slow", Outcome.FAIL, "report"),
+                ("late", Outcome.FAIL, "report"),
+                ("c", Outcome.INCONCLUSIVE, "report"),
+            ],
+            Standing.PASS,
+            "of 4 SLOs 1 is kept, 2 are missed (reported only): slow, late; 1 is not judged.",
+        ),
+        (
+            [("a", Outcome.FAIL, "gate"), ("b", Outcome.FAIL, "report")],
+            Standing.FAIL,
+            "of 2 SLOs none is kept, 1 is broken: a; 1 is missed (reported only): b.",
+        ),
+        ([("a", Outcome.INCONCLUSIVE, "gate")], Standing.INCONCLUSIVE, "of 1 SLO none is kept, 1 is not judged."),
+        ([("a", Outcome.ERROR, "gate")], Standing.ERROR, "of 1 SLO none is kept, 1 is in error: a."),
+    ],
+    ids=["all kept", "missed and undecided", "broken", "inconclusive", "error"],
+)
+def test_the_headline_counts_checks_and_slos_apart_and_names_what_was_missed(
+    results: StressResults, slos: list[tuple[str, Outcome, str]], standing: Standing, words: str
+) -> None:
+    said = stress_headline(judged(results, *slos))
+    assert (said.standing, said.sentence) == (standing, f"{LOAD}; {words}")
+
+
+def test_a_check_of_the_run_that_does_not_hold_is_named(results: StressResults) -> None:
+    broken = with_verdict(judged(results, ("a", Outcome.PASS, "gate")), Outcome.INCONCLUSIVE)
+    assert "1 of 3 checks of the run does not hold: extra; the only SLO is kept." in stress_headline(broken).sentence
+
+
+def test_nothing_is_to_be_done_only_where_every_slo_was_judged_and_kept(results: StressResults) -> None:
+    kept = ("a", Outcome.PASS, "gate")
+    assert stress_headline(judged(results, kept)).to_do.startswith("Nothing.")
+    for outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+        said = stress_headline(judged(results, kept, ("b", outcome, "report")))
+        assert said.standing is Standing.PASS
+        assert said.to_do.startswith("Read the sentences of what was missed or not judged")
+
+
+def test_a_run_that_judged_no_official_slo_says_so(results: StressResults) -> None:
+    undecided = ("start", Outcome.INCONCLUSIVE, "report"), ("calls", Outcome.INCONCLUSIVE, "report")
+    assert stress_headline(judged(results, *undecided, official=True)).meaning.endswith(
+        "Not judged: start, calls. So none of the 2 official SLOs of "
+        "Kubernetes was judged: this run says nothing about them."
+    )
+    for other in (
+        judged(results, *undecided),
+        judged(results, *undecided, ("c", Outcome.PASS, "gate"), official=True),
+    ):
+        assert "official" not in stress_headline(other).meaning
+
+
+def test_junit_fails_for_gates_only(results: StressResults) -> None:
+    for mode, failures in (("gate", "1"), ("report", "0")):
+        root = ET.fromstring(to_stress_junit(with_verdict(results, Outcome.FAIL, mode=mode)))
+        assert root.get("failures") == failures
+        assert root.get("tests") == str(len(results.verdicts) + 1)
+
+
+def test_missing_evidence_is_an_error_to_junit(results: StressResults) -> None:
+    root = ET.fromstring(to_stress_junit(with_verdict(results, Outcome.INCONCLUSIVE)))
+    assert root.get("errors") == "1"
+    (error,) = root.iter("error")
+    assert error.get("type") == "INCONCLUSIVE"
+
+
+def test_the_summary_has_tables_of_slos_checks_loads_and_stages(results: StressResults) -> None:
+    summary = to_stress_markdown(results)
+    assert summary.startswith("## ✓ PASS: 42 restarts in the load example on Kubernetes 1.37.1: all ")
+    assert "| ✓ PASS | `no-early-restart` | none of 42 restarts came" in summary
+    assert "| Outcome | SLO | Mode | Promise | What was seen |" in summary
+    assert "|  | baseline | storm |" in summary
+    assert "| users | 1 healthy | 1 healthy, 2 crashers |" in summary
+
+
+HOST = {
+    "host": {
+        "cpus": 2,
+        "cpu_model": "Xeon <E5>",
+        "memory_bytes": 24 * 2**30,
+        "kernel": "6.18.44",
+        "cgroup_version": 1,
+        "has_cpu_pressure": True,
+    },
+    "nodes": [{"name": "node-1", "kubelet": "v1.37.1", "container_runtime": "containerd://2.3.7"}],
+}
+
+
+def test_a_report_can_be_read_without_the_run(results: StressResults) -> None:
+    told = msgspec.structs.replace(results, environment=HOST)
+    page, summary = html.unescape(to_stress_html(told)), to_stress_markdown(told).replace("\\", "")
+    environment = (
+        "host with 2 CPUs (Xeon <E5>), 24.0 GiB of memory, kernel 6.18.44, cgroup v1; 1 node (kubelet v1.37.1, "
+        "containerd://2.3.7); metrics scraped every 5 s"
+    )
+    for words in (
+        environment,
+        "a pod with 1 container that runs 0.5 s and exits with 1, again and again; restart policy Always",
+        "healthy pods, 1 a second, held for 5 s once started; at most 4 at once, given up after 60 s",
+        "2 in storm",
+        "1 in every stage",
+        "Restarts are counted in four ways",
+    ):
+        assert words in page, words
+        assert html.escape(words) in summary or words in summary, words
+    assert "maxContainerRestartPeriod: 1s" in page
+    assert "<td>1 healthy, 2 crashers</td><td>5</td><td>0</td><td>60</td><td>60</td>" in page
+    (arrivals,) = results.arrivals
+    numbers = f"{arrivals.intended} | {arrivals.made} | {arrivals.dropped} | {arrivals.failed}"
+    assert f"| `healthy` | {numbers} | {arrivals.late_p99_s:.3f} |" in summary
+
+
+def test_what_the_environment_lacks_is_left_out(results: StressResults) -> None:
+    bare = msgspec.structs.replace(results, environment={"host": {"cpus": 8}}, planned=None)
+    assert environment_in_words(bare) == "host with 8 CPUs"
+    assert "Environment: not recorded." in to_stress_markdown(msgspec.structs.replace(bare, environment={}))
+
+
+def test_shares_are_percentages() -> None:
+    assert [figure_text("host_busy_share", value) for value in (0.0, 0.004, 0.0631, 0.987)] == [
+        "0 %",
+        "0.4 %",
+        "6 %",
+        "99 %",
+    ]
+    assert figure_text("kubelet_cpu_cores", 0.0631) == "0.063"
+
+
+def test_a_ratio_of_which_nothing_is_known_is_not_told_to_the_last_digit() -> None:
+    assert ratios_in_words(Interval(1.2e-06, 25_413_566.0)) == "below 0.01 to more than 100"
+    assert ratios_in_words(Interval(0.768, 1.196)) == "0.77 to 1.20"
+    assert ratios_in_words(Interval(0.5, None)) == "0.50 to more than 100"
+
+
+def test_targets_are_drawn_and_named_after_their_row(results: StressResults) -> None:
+    line = Series(
+        name="latency: p99 of mutating API calls",
+        unit="s",
+        target=1,
+        slo="api-call-latency-mutating",
+        at_most=10,
+        points=((1, 0.2), (2, 10)),
+    )
+    late = Dots(
+        name="restart lateness",
+        node="n",
+        unit="s",
+        target=3,
+        slo="restart-lateness",
+        samples=2647,
+        missed=1200,
+        points=((1, 2), (2, 4)),
+    )
+    (lateness, calls) = rows(msgspec.structs.replace(results, series=(line,), dots=(late,)))
+    assert lateness.plots[0].told == "2 of 2,647 shown, up to 4 s; 1,200 of 2,647 beyond the target of restart-lateness"
+    assert calls.title == "p99 of mutating API calls (s)"
+    assert calls.plots[0].told == (
+        "from scrape to scrape, up to more than 10 s; 1 of 2 beyond the target of api-call-latency-mutating"
+    )
+    assert calls.plots[0].target is not None
+    assert calls.plots[0].target[1] == "target 1 s"
+
+
+def storm(pods: int, restarts_per_s: float, **more: float) -> StageResult:
+    interval = Interval(restarts_per_s - 1, restarts_per_s + 1)
+    return StageResult(
+        name="storm",
+        mix=f"{pods} pods",
+        from_s=0,
+        to_s=40,
+        crashing_pods=pods,
+        figures={
+            "restarts_per_s": restarts_per_s,
+            "lateness_p50_s": 1,
+            "lateness_p99_s": 2,
+            "host_busy_share": 0.5,
+            **more,
+        },
+        intervals={"restarts_per_s": interval},
+    )
+
+
+def test_restarts_are_drawn_against_crashing_pods_where_there_are_three_numbers_of_them(results: StressResults) -> None:
+    def run(*stages: StageResult) -> StressResults:
+        return msgspec.structs.replace(results, stages=stages)
+
+    steps = (storm(5, 2.0), storm(10, 4.0), storm(110, 9.0), storm(10, 5.0))
+    restarts, lateness, busy = against_pods(run(*steps)).plots
+    assert restarts.told == "restarts/s 2 at 5, 4.5 at 10, 9 at 110 pods"
+    assert [line.name for line in restarts.lines] == ["restarts/s", PROPORTIONAL]
+    assert (len(restarts.dots), len(restarts.ranges)) == (4, 4)
+    assert [line.name for line in lateness.lines] == ["p50", "p99"]
+    assert busy.told == "host CPU busy 50 at 5, 50 at 10, 50 at 110 pods"
+    assert against_pods(run(*steps[:2], storm(10, 4.1))).plots == ()
+    page = to_stress_html(run(*steps))
+    assert "Against the number of crashing pods" in page
+    assert page.count('role="img"') == sum(len(row.plots) for row in rows(run(*steps))) + len(results.curves) + 3
+
+
+def test_the_proportional_line_goes_through_the_fewest_pods_and_stays_in_the_picture(results: StressResults) -> None:
+    steps = (storm(10, 4.0), storm(20, 8.0), storm(100, 10.0))
+    (plot, *_) = against_pods(msgspec.structs.replace(results, stages=steps)).plots
+    measured, proportional = plot.lines
+    (x0, y0), (x1, y1) = proportional.path
+    for x, y in measured.path[:2]:
+        assert y == pytest.approx(y0 + (y1 - y0) * (x - x0) / (x1 - x0))
+    assert min(y0, y1) >= TOP
+
+
+def test_arms_have_lines_of_their_own_against_pods(results: StressResults) -> None:
+    steps = tuple(
+        msgspec.structs.replace(storm(pods, 1.0), arm=arm) for pods in (5, 10, 20) for arm in ("baseline", "treatment")
+    )
+    (plot, *_) = against_pods(msgspec.structs.replace(results, stages=steps)).plots
+    assert [line.name for line in plot.lines][:2] == ["baseline restarts/s", "treatment restarts/s"]
+
+
+def test_the_terminal_ends_with_what_to_do(results: StressResults) -> None:
+    written = io.StringIO()
+    render_stress(results, Console(file=written, width=200), report="runs/x/report.html")
+    lines = written.getvalue().splitlines()
+    assert lines[-2:] == ["Report: runs/x/report.html", "Exit code: 0"]
+    assert any(line.startswith("✓ PASS no-early-restart: none of 42 restarts") for line in lines)
+
+
+def test_pictures_stand_alone_in_documents(results: StressResults, tmp_path: Path) -> None:
+    (restarts, *_) = rows(results)
+    text = standalone(plot_svg(restarts.plots[0], name="p"), heading="Restarts a second", legend=["node-1"])
+    (curve,) = curve_plots(results.curves)
+    for each in (text, standalone(curve_svg(curve, name="c"), heading="Delays")):
+        root = ET.fromstring(each)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "script" not in each

@@ -1,0 +1,140 @@
+"""What the catalogue calls judged is judged by a test, and docs/coverage.md says so."""
+
+from pathlib import Path
+
+import pytest
+
+from crashloop.requirements import Requirement, RequirementKind, Scope, State, Topic, load_requirements, load_topics
+from tools.coverage import (
+    DOCUMENT,
+    README,
+    Citation,
+    disagreements,
+    in_readme,
+    main,
+    requirements_with_tests,
+    to_markdown,
+)
+
+SUITE = """
+@requirement("CAP-3", A, B)
+@pytest.mark.slow
+def test_one(verdict): ...
+
+@fixtures.requirement("CAP-3", A, scope="full")
+@requirement("CAP-4", A, scope="full")
+def test_two(verdict): ...
+
+def test_without(): ...
+"""
+ONE = Citation("suites/conformance/test_cap.py", "test_one", Scope.QUICK)
+TWO = Citation("suites/conformance/test_cap.py", "test_two", Scope.FULL)
+
+
+def suites(folder: Path, text: str) -> Path:
+    path = folder / "suites" / "conformance" / "test_cap.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return folder / "suites"
+
+
+def row(identifier: str, state: State = State.JUDGED, scope: Scope = Scope.QUICK) -> Requirement:
+    return Requirement(
+        id=identifier,
+        sentence="A maximum MUST lower the delay | at once.",
+        source='KEP-5593 "Conflict resolution"',
+        kind=RequirementKind.CONFORMANCE,
+        scope=scope,
+        evidence="five delays",
+        state=state,
+        reason="" if state is State.JUDGED else "No scenario yet.",
+    )
+
+
+def test_the_catalogue_and_the_suites_agree() -> None:
+    assert disagreements(load_requirements(), requirements_with_tests()) == ()
+
+
+def test_the_document_is_current() -> None:
+    written = DOCUMENT.read_text(encoding="utf-8")
+    assert written == to_markdown(load_topics(), requirements_with_tests()), "python -m tools.coverage --write"
+
+
+def test_the_table_in_the_readme_is_current() -> None:
+    written = README.read_text(encoding="utf-8")
+    assert written == in_readme(written, load_topics()), "python -m tools.coverage --write"
+
+
+def test_a_readme_without_its_marks_is_not_written() -> None:
+    with pytest.raises(ValueError, match="expected <!-- coverage -->"):
+        in_readme("# crashloop\n", load_topics())
+
+
+def test_the_command_finds_nothing_to_say() -> None:
+    assert main([]) == 0
+
+
+def test_tests_are_found_by_their_decorator(tmp_path: Path) -> None:
+    assert requirements_with_tests(suites(tmp_path, SUITE)) == {"CAP-3": (ONE, TWO), "CAP-4": (TWO,)}
+
+
+def test_an_id_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"suites/conformance/test_cap\.py:1: @requirement begins with"):
+        requirements_with_tests(suites(tmp_path, "@requirement(NAME)\ndef test_x(verdict): ...\n"))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "tests", "finding"),
+    [
+        pytest.param(
+            row("CAP-3"), {}, "CAP-3: the catalogue calls it judged, but no test names it.", id="judged-by-no-test"
+        ),
+        pytest.param(
+            row("CAP-3", State.PLANNED),
+            {"CAP-3": (ONE,)},
+            "CAP-3: the catalogue calls it planned, but suites/conformance/test_cap.py names it.",
+            id="planned-but-tested",
+        ),
+        pytest.param(
+            row("CAP-3"),
+            {"CAP-3": (TWO,)},
+            "CAP-3: the catalogue says scope quick, its tests say full.",
+            id="other-scope",
+        ),
+        pytest.param(
+            row("CAP-3", State.PLANNED),
+            {"CAP-30": (ONE,)},
+            "CAP-30: suites/conformance/test_cap.py names it, but the catalogue has no such requirement.",
+            id="unknown-id",
+        ),
+    ],
+)
+def test_a_disagreement_is_one_sentence(
+    requirement: Requirement, tests: dict[str, tuple[Citation, ...]], finding: str
+) -> None:
+    assert disagreements({requirement.id: requirement}, tests) == (finding,)
+
+
+def test_the_widest_evidence_is_not_asked_of_a_quick_run() -> None:
+    assert disagreements({"CAP-3": row("CAP-3")}, {"CAP-3": (TWO, ONE)}) == ()
+
+
+def test_the_document_counts_and_lists_every_requirement() -> None:
+    topic = Topic(
+        topic="CAP",
+        title="The maximum",
+        order=1,
+        requirements=(row("CAP-3"), row("CAP-4", State.PLANNED), row("CAP-5", State.UNTESTABLE)),
+    )
+    lines = to_markdown((topic,), {"CAP-3": (ONE,)}).splitlines()
+    assert "| CAP: The maximum | 1 | 1 | 1 | 3 |" in lines
+    assert "| **All** | 1 | 1 | 1 | 3 |" in lines
+    assert lines[-3:] == [
+        f'| {identifier} | A maximum MUST lower the delay \\| at once. | KEP-5593 "Conflict resolution" | every release '
+        f"| five delays (quick) | {judged_by} |"
+        for identifier, judged_by in (
+            ("CAP-3", "[test_one](../suites/conformance/test_cap.py)"),
+            ("CAP-4", "planned: No scenario yet."),
+            ("CAP-5", "untestable: No scenario yet."),
+        )
+    ]

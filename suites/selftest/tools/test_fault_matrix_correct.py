@@ -1,0 +1,137 @@
+"""No checker accuses a correct kubelet: random pods, configurations, releases and hosts, lost and coarse evidence included.
+
+The simulated kubelet and the model were written without each other, so this is also where the two readings of
+Kubernetes are held against each other. What the source does against the KEPs, the model knows as variants.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from random import Random
+
+import pytest
+
+from crashloop.checks.evaluate import JudgementInput, run_checkers
+from crashloop.checks.finding import Checked
+from crashloop.checks.integrity import obstacles
+from crashloop.checks.registry import POD_CHECKERS
+from crashloop.model.gates import effective_gates
+from crashloop.model.variants import as_shipped
+from crashloop.requirements import applies
+from crashloop.sim import simulate, simulate_startup
+from crashloop.sim.host import CALM, HOSTS
+from crashloop.spec.profile import (
+    MAX_PERIOD_GATE,
+    REDUCED_DECAY_GATE,
+    RESTART_ALL_GATE,
+    RESTART_RULES_GATE,
+    KubeletProfile,
+)
+from crashloop.spec.requirement import Requirement, RequirementKind, Scope
+from crashloop.spec.scenario import InterventionKind, StartupScenario
+from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import Outcome
+from suites.selftest.kit.fault_scenarios import trials
+from suites.selftest.kit.proof import CORRECT_KUBELET
+from suites.selftest.kit.random_scenarios import VERSIONS, RandomCase, random_case
+from tools.fault_matrix import FURTHER, history_of, profile_of, recorded, verdict_of
+
+CASES, BATCHES = 10_000, 20
+ACCUSATIONS = (Outcome.FAIL, Outcome.ERROR)
+NOT_FOR_ALL = {"no-restart", "in-place"}
+"""Checkers of promises that not every pod is given."""
+
+
+def asked(*checkers: str) -> Requirement:
+    """A requirement that is judged by these checkers."""
+    return Requirement(
+        id="ANY-1",
+        sentence="What these checkers look at MUST be as the model says.",
+        source="the kubelet's source",
+        kind=RequirementKind.CONFORMANCE,
+        scope=Scope.QUICK,
+        checkers=checkers,
+        parameters={"min_delays": 1},
+        evidence="what the scenario shows",
+    )
+
+
+def judged(case: RandomCase, seed: int, *checkers: str) -> Checked:
+    """What checkers say about a correct kubelet in that case."""
+    events = simulate(case.scenario, case.profile, case.version, rng=Random(seed), host=case.host)
+    recording = recorded(events)
+    found = obstacles(case.scenario, recording)
+    if found:
+        return Checked(findings=found)
+    question = JudgementInput(
+        requirement=asked(*checkers),
+        scenario=case.scenario,
+        profile=case.profile,
+        version=case.version,
+        recording=recording,
+    )
+    return run_checkers(question, as_shipped(case.version))
+
+
+def checkers_for(case: RandomCase) -> tuple[str, ...]:
+    recreated = any(each.action is InterventionKind.RECREATE_POD for each in case.scenario.interventions)
+    return tuple(name for name in POD_CHECKERS if name not in NOT_FOR_ALL or (name == "in-place" and not recreated))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES), ids=lambda batch: f"batch-{batch}")
+def test_no_checker_accuses_a_correct_kubelet(batch: int, record_property: Callable[[str, object], None]) -> None:
+    accusations = []
+    seeds = range(batch, CASES, BATCHES)
+    for seed in seeds:
+        case = random_case(seed)
+        checked = judged(case, seed, *checkers_for(case))
+        if checked.outcome in ACCUSATIONS:
+            accusations += [
+                (seed, case.host.name, each.sentence) for each in checked.findings if each.outcome in ACCUSATIONS
+            ]
+    record_property(CORRECT_KUBELET, [len(seeds), len(accusations)])
+    assert accusations == []
+
+
+@pytest.mark.parametrize("checker", sorted(POD_CHECKERS.keys() - NOT_FOR_ALL))
+def test_a_correct_kubelet_passes_where_there_is_evidence(checker: str) -> None:
+    """The absence of accusations is worth something only if the random scenarios give the checkers something to judge."""
+    calm = ((seed, case) for seed in range(600) if (case := random_case(seed)).host is CALM)
+    assert any(judged(case, seed, checker).outcome is Outcome.PASS for seed, case in calm)
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_the_suite_accuses_no_correct_kubelet_on_any_release_or_host(version: KubernetesVersion) -> None:
+    accused = []
+    for index, trial in enumerate(trial for trial in trials() if trial.scope != FURTHER):
+        profile, host = profile_of(trial.scenario), HOSTS[index % len(HOSTS)]
+        if applies(trial.requirement, version, effective_gates(profile, version)) is not None:
+            continue
+        recording = recorded(history_of(trial.scenario, version=version, seed=index, host=host))
+        verdict = verdict_of(trial.requirement, trial.scenario, recording, version)
+        if verdict.fails_the_run or verdict.outcome is Outcome.ERROR:
+            accused.append((verdict.requirement, verdict.scenario, host.name, *verdict.findings))
+    assert accused == []
+
+
+PERIODS = (None, "0s", "500ms", "999.9ms", "1s", "2s", "4s", "11s", "300s", "300.0009s", "301s", 4, "4", "soon", True)
+GATES = (None, False, True)
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_model_and_simulation_take_and_refuse_the_same_configurations(version: KubernetesVersion) -> None:
+    scenario = StartupScenario(name="start", profile="stock", candidate="candidate")
+    differing = []
+    for period, *values in product(PERIODS, GATES, (None, True), GATES, GATES):
+        names = (MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE)
+        gates = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+        profile = KubeletProfile(
+            name="candidate", config={"featureGates": gates, "crashLoopBackOff": {"maxContainerRestartPeriod": period}}
+        )
+        recording = recorded(simulate_startup(scenario, profile, version, rng=Random(1)))
+        question = JudgementInput(
+            requirement=asked("startup"), scenario=scenario, profile=profile, version=version, recording=recording
+        )
+        checked = run_checkers(question, as_shipped(version))
+        if checked.outcome is not Outcome.PASS:
+            differing.append((period, gates, checked.findings))
+    assert differing == []

@@ -1,0 +1,1 @@
+"""What developers of this suite run: coverage of the catalogue, JSON Schemas, the fault matrix."""
