@@ -106,5 +106,14 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum in effect as a share of the one stated."""
     configz_share: float = 1.0
 
+    # The API server (api_server.py)
+    api_drops_rules: bool = False
+    """Drops the fields of restart rules without a word, as with the gate off."""
+    api_accepts_anything: bool = False
+    api_stores_rejected: bool = False
+    api_ignores_dry_run: bool = False
+    api_blames_pod: bool = False
+    """Names the pod spec as the field that is wrong, whatever is."""
+
 
 CORRECT = Behaviour()
