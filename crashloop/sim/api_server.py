@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import RESET, RULES, default_gates
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import ApiRequest
+from crashloop.spec.scenario import ApiRequest, FieldValidation, Verb
 from crashloop.spec.version import KubernetesVersion
 
 Manifest = dict[str, Any]
@@ -39,7 +39,13 @@ class ApiServer:
     def answer(self, request: ApiRequest) -> dict[str, Any]:
         """Code, causes and object, in the words of an `answer` event."""
         sent = deepcopy(request.object)
+        if request.verb is Verb.PATCH:
+            return self._patched(sent, request)
         pod, path = _pod_of(sent)
+        if request.field_validation is FieldValidation.STRICT and _forget_unknown(pod):
+            return _refused(400, "BadRequest", [])
+        _forget_unknown(pod)
+        pod.setdefault("restartPolicy", "Always")
         if any(type(code) is not int or code not in INT32 for code in _all_codes(pod)):
             return _refused(400, "BadRequest", [])
         if not self._rules_on or self._behaviour.api_drops_rules:
@@ -47,13 +53,27 @@ class ApiServer:
         complaints = [] if self._behaviour.api_accepts_anything else self._complaints(pod, path)
         if complaints:
             if self._behaviour.api_stores_rejected:
-                self.stored[sent["metadata"]["name"]] = sent
+                self.stored[request.name] = sent
             if self._behaviour.api_blames_pod:
                 complaints = [Complaint(path, each.reason) for each in complaints]
             return _refused(422, "Invalid", complaints)
         if not request.dry_run or self._behaviour.api_ignores_dry_run:
-            self.stored[sent["metadata"]["name"]] = sent
+            self.stored[request.name] = sent
         return {"code": 201, "reason": "", "causes": [], "object": sent}
+
+    def _patched(self, change: Manifest, request: ApiRequest) -> dict[str, Any]:
+        """Of a pod that lives only ephemeral containers may be added."""
+        if self._behaviour.api_accepts_anything:
+            return {"code": 200, "reason": "", "causes": [], "object": self.stored[request.name]}
+        if request.subresource != "ephemeralcontainers":
+            return _refused(422, "Invalid", [Complaint("spec", "FieldValueForbidden")])
+        pod = change["spec"]
+        if not self._rules_on or self._behaviour.api_drops_rules:
+            self._drop(pod)
+        complaints = self._complaints(pod, "spec")
+        if complaints:
+            return _refused(422, "Invalid", complaints)
+        return {"code": 200, "reason": "", "causes": [], "object": self.stored[request.name]}
 
     def _drop(self, pod: Manifest) -> None:
         for list_name, _, container in _containers(pod):
@@ -121,6 +141,17 @@ def _pod_of(manifest: Manifest) -> tuple[Manifest, str]:
 def _containers(pod: Manifest) -> list[tuple[str, int, Manifest]]:
     names = ("initContainers", "containers", "ephemeralContainers")
     return [(name, index, each) for name in names for index, each in enumerate(pod.get(name) or [])]
+
+
+def _forget_unknown(pod: Manifest) -> bool:
+    """Leave out what no restart rule has; whether there was any."""
+    found = False
+    for _, _, container in _containers(pod):
+        for rule in container.get("restartPolicyRules") or []:
+            for field in rule.keys() - {"action", "exitCodes"}:
+                del rule[field]
+                found = True
+    return found
 
 
 def _all_codes(pod: Manifest) -> list[Any]:

@@ -102,7 +102,7 @@ def simulate_api(
     for index, request in enumerate(scenario.requests):
         now = machine.awake(now + machine.takes_ms(API_ANSWERS_MS))
         answer = server.answer(request)
-        found = server.stored.get(request.object["metadata"]["name"])
+        found = server.stored.get(request.name)
         data: dict[str, Any] = {
             "index": index,
             "verb": request.verb.value,

@@ -261,7 +261,16 @@ class Verb(StrEnum):
     """What a request does to an object of the API."""
 
     CREATE = "create"
-    DELETE = "delete"
+    PATCH = "patch"
+    """A strategic merge patch of the object of that name."""
+
+
+class FieldValidation(StrEnum):
+    """What the API server does about fields that it does not know; upstream's spelling."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
 
 
 class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,9 +278,18 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     verb: Verb = Verb.CREATE
     object: dict[str, Any]
-    """The object as it is sent; its `metadata.name` is unique in the scenario."""
+    """The object, or what is to change in it, as it is sent: with kind and `metadata.name`."""
+    subresource: str | None = None
+    """Such as ephemeralcontainers."""
+    field_validation: FieldValidation = FieldValidation.WARN
+    """The API server's own default is Warn."""
     dry_run: bool = True
     """Whether the API server only says what it would do, and stores nothing."""
+
+    @property
+    def name(self) -> str:
+        """Name of the object."""
+        return str(self.object["metadata"]["name"])
 
 
 class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
@@ -286,6 +304,14 @@ class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
     def __post_init__(self) -> None:
         if not self.requests:
             raise ValueError(f"scenario {self.name!r} has no request")
+        nameless = [each for each in self.requests if not (each.object.get("metadata") or {}).get("name")]
+        if nameless:
+            raise ValueError(f"scenario {self.name!r} has a request without metadata.name: {nameless[0].object}")
+        stored: set[str] = set()
+        for each in self.requests:
+            if each.verb is Verb.PATCH and each.name not in stored:
+                raise ValueError(f"scenario {self.name!r} changes {each.name!r}, which no request before has stored")
+            stored |= {each.name} if each.verb is Verb.CREATE and not each.dry_run else set()
         bound = [each.object for each in self.requests if (each.object.get("spec") or {}).get("nodeName")]
         if bound:
             raise ValueError(f"scenario {self.name!r} needs no node, but names {bound[0]['spec']['nodeName']!r}")
