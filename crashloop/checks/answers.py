@@ -27,6 +27,8 @@ class AnswersCase(msgspec.Struct, frozen=True, kw_only=True):
     scenario: ApiScenario
     due: tuple[Expected, ...]
     recording: Recording
+    parameters: dict[str, Any] = {}
+    """From the requirement: such as max_bytes."""
 
     def answer(self, index: int) -> ApiAnswer | None:
         """The answer to a request; None if none was recorded."""
@@ -47,6 +49,35 @@ def check_stored(case: AnswersCase) -> Checked:
     Needs an answer to each request, with the object that the API server returned.
     """
     return _checked(case, _stored_findings)
+
+
+def check_stored_size(case: AnswersCase) -> Checked:
+    """What a later request stores MUST NOT exceed what the first has stored by more than max_bytes (0) bytes.
+
+    Needs two requests that store an object, and the size of each as the API server encodes it for its storage.
+    """
+    sizes = {
+        index: seen
+        for index, (request, _) in enumerate(case.due)
+        if not request.dry_run and (seen := case.answer(index)) is not None and seen.data.stored_bytes is not None
+    }
+    wanted = sum(not request.dry_run for request, _ in case.due)
+    if len(sizes) < max(wanted, 2):
+        return Checked(findings=(inconclusive(f"the stored size of {len(sizes)} of {wanted} objects is known."),))
+    first, *later = sizes.items()
+    allowed = int(case.parameters.get("max_bytes", 0))
+    added = {index: (seen.data.stored_bytes or 0) - (first[1].data.stored_bytes or 0) for index, seen in later}
+    found = tuple(
+        fail(
+            f"{_name(index, case.due[index][0])} stores {more} bytes more than {_name(first[0], case.due[first[0]][0])} "
+            f"{at_lines([first[1].line, sizes[index].line])}; {allowed} more are allowed.",
+            first[1].line,
+            sizes[index].line,
+        )
+        for index, more in added.items()
+        if more > allowed
+    )
+    return Checked(findings=found, facts={"added_bytes": list(added.values())})
 
 
 def _checked(case: AnswersCase, findings: Any) -> Checked:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.answers import AnswersCase, check_answer, check_stored
+from crashloop.checks.answers import AnswersCase, check_answer, check_stored, check_stored_size
 from crashloop.checks.case import Case
 from crashloop.checks.effective_config import node_objections
 from crashloop.checks.finding import Checked, Finding
@@ -71,6 +71,7 @@ def _answers_case(scenario: ApiScenario, judgement: JudgementInput, _: Variants)
         scenario=scenario,
         due=predict_answers(scenario, gates, judgement.version),
         recording=judgement.recording,
+        parameters=judgement.requirement.parameters,
     )
 
 
@@ -78,7 +79,9 @@ KINDS: dict[type[AnyScenario], Judged] = {
     PodScenario: Judged(checkers=POD_CHECKERS, case=_pod_case, obstacles=_pod_obstacles),
     StartupScenario: Judged(checkers={"startup": check_startup}, case=_startup_case, obstacles=lambda *_: ()),
     ApiScenario: Judged(
-        checkers={"answer": check_answer, "stored": check_stored}, case=_answers_case, obstacles=lambda *_: ()
+        checkers={"answer": check_answer, "stored": check_stored, "stored-size": check_stored_size},
+        case=_answers_case,
+        obstacles=lambda *_: (),
     ),
 }
 

@@ -169,6 +169,7 @@ class AnswerData(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     object: dict[str, Any] | None = None
     found: dict[str, Any] | None = None
+    stored_bytes: Whole | None = None
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):

@@ -45,7 +45,8 @@ class ApiServer:
         if request.field_validation is FieldValidation.STRICT and _forget_unknown(pod):
             return _refused(400, "BadRequest", [])
         _forget_unknown(pod)
-        pod.setdefault("restartPolicy", "Always")
+        if not self._behaviour.api_keeps_no_default:
+            pod.setdefault("restartPolicy", "Always")
         if any(type(code) is not int or code not in INT32 for code in _all_codes(pod)):
             return _refused(400, "BadRequest", [])
         if not self._rules_on or self._behaviour.api_drops_rules:
@@ -60,6 +61,13 @@ class ApiServer:
         if not request.dry_run or self._behaviour.api_ignores_dry_run:
             self.stored[request.name] = sent
         return {"code": 201, "reason": "", "causes": [], "object": sent}
+
+    def stored_bytes(self, name: str) -> int | None:
+        """About what an object takes in storage: a fixed part, and its exit codes."""
+        if name not in self.stored:
+            return None
+        pod, _ = _pod_of(self.stored[name])
+        return 400 + self._behaviour.api_bytes_per_code * len(_all_codes(pod))
 
     def _patched(self, change: Manifest, request: ApiRequest) -> dict[str, Any]:
         """Of a pod that lives only ephemeral containers may be added."""
@@ -128,7 +136,10 @@ class ApiServer:
                 continue
             if codes.get("operator") not in ("In", "NotIn"):
                 found.append(Complaint(f"{place}.exitCodes.operator", "FieldValueNotSupported"))
-            if len(codes.get("values") or []) > 255:
+            given = codes.get("values") or []
+            if self._behaviour.api_refuses_repeats and len(set(given)) < len(given):
+                found.append(Complaint(f"{place}.exitCodes.values", "FieldValueDuplicate"))
+            if len(given) > 255:
                 found.append(Complaint(f"{place}.exitCodes.values", too_many))
         return found
 

@@ -112,6 +112,10 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     api_accepts_anything: bool = False
     api_stores_rejected: bool = False
     api_ignores_dry_run: bool = False
+    api_refuses_repeats: bool = False
+    api_bytes_per_code: int = 2
+    """Bytes in which an exit code is stored; as a varint in Protobuf, a code up to 255 takes 2 with the list's own."""
+    api_keeps_no_default: bool = False
     api_blames_pod: bool = False
     """Names the pod spec as the field that is wrong, whatever is."""
 

@@ -122,3 +122,43 @@ def test_has_no_verdict_on_a_request_without_a_rule() -> None:
     verdict = judge(question(History(scenario).ends(1), "answer", of=scenario, name="VAL-1"))
     assert verdict.outcome is Outcome.ERROR
     assert "the model has no rule for a request to create a Service" in verdict.findings[0]
+
+
+STORED_TWICE = ApiScenario(
+    name="sizes",
+    requests=(
+        ApiRequest(object=pod("plain"), dry_run=False),
+        ApiRequest(object=WITH_POLICY, dry_run=False),
+    ),
+)
+
+
+def sized(*sizes: int | None) -> tuple[Outcome, list[str]]:
+    history = History(STORED_TWICE)
+    for index, size in enumerate(sizes):
+        sent = STORED_TWICE.requests[index].object
+        data = {"index": index, "verb": "create", "dry_run": False, "stored_bytes": size} | accepted(sent, found=sent)
+        history.add(float(index), Channel.API, Kind.ANSWER, data)
+    verdict = judge(question(history.ends(5), "stored-size", of=STORED_TWICE, name="VAL-17", max_bytes=100))
+    return verdict.outcome, [each.removeprefix("VAL-17: ") for each in verdict.findings]
+
+
+def test_accepts_an_object_that_takes_as_much_as_is_allowed() -> None:
+    assert sized(400, 500) == (Outcome.PASS, [])
+
+
+def test_rejects_an_object_that_takes_more() -> None:
+    assert sized(400, 501) == (
+        Outcome.FAIL,
+        [
+            "request 2 (create Pod 'with-policy') stores 101 bytes more than request 1 (create Pod 'plain') "
+            "(history lines 4 and 6); 100 more are allowed."
+        ],
+    )
+
+
+def test_does_not_pass_without_both_sizes() -> None:
+    assert sized(400, None) == (
+        Outcome.INCONCLUSIVE,
+        ["the stored size of 1 of 2 objects is known."],
+    )
