@@ -1,9 +1,7 @@
-"""From collected tests to the plan: every collecting process computes the same one."""
+"""From declared judgements to the plan: every collecting process computes the same one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-
-import pytest
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
@@ -14,31 +12,22 @@ from crashloop.run.matching import Offer
 from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, plan_waves, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import PodScenario, Scenario, StartupScenario, profiles_of
+from crashloop.spec.scenario import InterventionKind, PodScenario, Scenario, StartupScenario, profiles_of
 from crashloop.spec.version import KubernetesVersion
-from fixtures.requirements import SCOPES
+
+INTERVENTIONS_NEED = {
+    InterventionKind.RESTART_KUBELET: Capability.KUBELET_RESTART,
+    InterventionKind.KILL_KUBELET: Capability.KUBELET_RESTART,
+    InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
+}
+"""What a provider must be able to do for an intervention; those on the pod alone need nothing."""
 
 
 class Declared(NamedTuple):
-    """What `@requirement` says about one collected test."""
+    """A requirement, by its id, that is to be judged on a scenario."""
 
     requirement: str
     scenario: Scenario
-    scope: str
-
-
-def declared(item: pytest.Item) -> Declared | None:
-    """The declaration of a test, or None if it judges nothing."""
-    marker = item.get_closest_marker("requirement")
-    if marker is None or not isinstance(item, pytest.Function):
-        return None
-    scenario = item.callspec.params["scenario"]
-    assert isinstance(scenario, PodScenario | StartupScenario)
-    return Declared(marker.args[0], scenario, marker.kwargs["scope"])
-
-
-def in_scope(declaration: Declared, scope: str) -> bool:
-    return SCOPES.index(declaration.scope) <= SCOPES.index(scope)
 
 
 def build_plan(
@@ -150,8 +139,5 @@ def needed_capabilities(scenario: Scenario) -> Iterator[Capability]:
         yield Capability.KUBELET_CANDIDATE
         return
     for intervention in scenario.interventions:
-        match intervention.action.value:
-            case "restart-kubelet" | "kill-kubelet":
-                yield Capability.KUBELET_RESTART
-            case "restart-runtime":
-                yield Capability.RUNTIME_RESTART
+        if intervention.action in INTERVENTIONS_NEED:
+            yield INTERVENTIONS_NEED[intervention.action]

@@ -152,6 +152,11 @@ class PodScenario(msgspec.Struct, frozen=True, kw_only=True, tag="pod"):
     interventions: tuple[Intervention, ...] = ()
 
     @property
+    def longest_s(self) -> float:
+        """Seconds after which its watch has ended in any case."""
+        return self.until.at_most_s
+
+    @property
     def disturbs_node(self) -> bool:
         """Whether the scenario needs a node of its own."""
         return any(
@@ -172,6 +177,11 @@ class StartupScenario(msgspec.Struct, frozen=True, kw_only=True, tag="startup"):
     candidate: str
     """Name of the kubelet profile that is tried."""
     at_most_s: float = 30.0
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds after which its watch has ended in any case."""
+        return self.at_most_s
 
 
 Scenario = PodScenario | StartupScenario
