@@ -12,8 +12,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.requirements import Requirement, Scope, State, Topic, load_requirements, load_topics
+from crashloop.requirements import Requirement, State, Topic, load_requirements, load_topics
+from crashloop.run.planning import Declared
+from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
 from crashloop.spec.requirement import OLDEST_RELEASE
+from crashloop.spec.scenario import Scenario
+from fixtures.requirements import declared_in
+from suites import conformance
 
 ROOT = Path(__file__).parents[1]
 SUITES = ROOT / "suites"
@@ -23,7 +28,6 @@ BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 """What the overview stands between in the README."""
 
 DECORATOR = "requirement"
-_SCOPES = tuple(Scope)
 
 SOURCES = {
     "KEP-5593": "Configure the max CrashLoopBackOff delay: https://kep.k8s.io/5593",
@@ -46,11 +50,10 @@ class Citation(NamedTuple):
     path: str
     """Of the test's file, from the folder that holds the suites."""
     test: str
-    scope: Scope
 
 
 def requirements_with_tests(suites: Path = SUITES) -> dict[str, tuple[Citation, ...]]:
-    """The tests that name each requirement: `@requirement("CAP-3", ...)` in suites/**/test_*.py, read without importing.
+    """The tests that name each requirement: `@requirement("CAP-3")` in suites/**/test_*.py, read without importing.
 
     Raises ValueError for a decorator whose id is no string literal.
     """
@@ -60,13 +63,27 @@ def requirements_with_tests(suites: Path = SUITES) -> dict[str, tuple[Citation, 
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
             if isinstance(node, ast.FunctionDef):
                 for call in _declarations(node):
-                    found.setdefault(_identifier(call, shown), []).append(Citation(shown, node.name, _scope(call)))
+                    found.setdefault(_identifier(call, shown), []).append(Citation(shown, node.name))
     return {identifier: tuple(citations) for identifier, citations in found.items()}
 
 
 def disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[Citation, ...]]) -> tuple[str, ...]:
     """Where the catalogue and the suites contradict each other, one sentence each."""
     return tuple(_disagreements(requirements, tests))
+
+
+def too_narrow(requirements: dict[str, Requirement], declarations: Iterable[Declared]) -> Iterator[str]:
+    """Requirements whose scope in the catalogue has time for none of their scenarios, one sentence each."""
+    shortest: dict[str, Scenario] = {}
+    for each in sorted(declarations, key=lambda each: each.scenario.longest_s):
+        shortest.setdefault(each.requirement, each.scenario)
+    for identifier, scenario in shortest.items():
+        scope = requirements[identifier].scope
+        if scope_of(requirements[identifier], scenario) is not scope:
+            yield (
+                f"{identifier}: the catalogue says scope {scope}, which watches for {LONGEST_WATCH_S[scope]:g} s at most; "
+                f"the shortest of its scenarios is watched for {scenario.longest_s:g} s."
+            )
 
 
 def to_markdown(topics: Iterable[Topic], tests: dict[str, tuple[Citation, ...]]) -> str:
@@ -108,7 +125,10 @@ def main(arguments: list[str] | None = None) -> int:
     tests = requirements_with_tests()
     readme = README.read_text(encoding="utf-8")
     pages = {DOCUMENT: to_markdown(load_topics(), tests), README: in_readme(readme, load_topics())}
-    found = list(disagreements(load_requirements(), tests))
+    found = [
+        *disagreements(load_requirements(), tests),
+        *too_narrow(load_requirements(), declared_in(conformance)),
+    ]
     for path, text in pages.items():
         if options.write:
             path.write_text(text, encoding="utf-8")
@@ -136,13 +156,6 @@ def _identifier(call: ast.Call, path: str) -> str:
     raise ValueError(f"{path}:{call.lineno}: @{DECORATOR} begins with the requirement's id as a string literal.")
 
 
-def _scope(call: ast.Call) -> Scope:
-    for keyword in call.keywords:
-        if keyword.arg == "scope" and isinstance(keyword.value, ast.Constant):
-            return Scope(str(keyword.value.value))
-    return Scope.QUICK
-
-
 def _disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[Citation, ...]]) -> Iterator[str]:
     for identifier, citations in tests.items():
         if identifier not in requirements:
@@ -153,10 +166,6 @@ def _disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[
             yield f"{identifier}: the catalogue calls it judged, but no test names it."
         elif requirement.state is not State.JUDGED and named:
             yield f"{identifier}: the catalogue calls it {requirement.state}, but {named[0].path} names it."
-        elif named:
-            smallest = min((each.scope for each in named), key=_SCOPES.index)
-            if smallest is not requirement.scope:
-                yield f"{identifier}: the catalogue says scope {requirement.scope}, its tests say {smallest}."
 
 
 def _overview(topics: tuple[Topic, ...]) -> Iterator[str]:

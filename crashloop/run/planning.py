@@ -1,9 +1,7 @@
-"""From collected tests to the plan: every collecting process computes the same one."""
+"""From declared judgements to the plan: every collecting process computes the same one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-
-import pytest
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
@@ -16,28 +14,13 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import Scenario, profiles_of
 from crashloop.spec.version import KubernetesVersion
-from fixtures.requirements import SCOPES
 
 
 class Declared(NamedTuple):
-    """What `@requirement` says about one collected test."""
+    """A requirement, by its id, that is to be judged on a scenario."""
 
     requirement: str
     scenario: Scenario
-    scope: str
-
-
-def declared(item: pytest.Item) -> Declared | None:
-    """The declaration of a test, or None if it judges nothing."""
-    marker = item.get_closest_marker("requirement")
-    if marker is None or not isinstance(item, pytest.Function):
-        return None
-    scenario = item.callspec.params["scenario"]
-    return Declared(marker.args[0], scenario, marker.kwargs["scope"])
-
-
-def in_scope(declaration: Declared, scope: str) -> bool:
-    return SCOPES.index(declaration.scope) <= SCOPES.index(scope)
 
 
 def build_plan(

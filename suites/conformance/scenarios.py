@@ -1,7 +1,9 @@
 """Scenarios that several requirements share, and the words to build them with."""
 
+from crashloop.run.scopes import LONGEST_WATCH_S
 from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.requirement import Scope
 from crashloop.spec.scenario import (
     Container,
     ContainerKind,
@@ -14,8 +16,7 @@ from crashloop.spec.scenario import (
 
 ALWAYS, ON_FAILURE, NEVER = RestartPolicy
 
-QUICK_WATCH_S = 90.0
-"""The longest that a scenario of the quick scope is watched."""
+QUICK_WATCH_S = LONGEST_WATCH_S[Scope.QUICK]
 
 QUIET_S = 64.0
 """How long "it does not restart" is watched after the last exit: twice the sum of the largest delay due (2 s) and 30 s."""
@@ -100,20 +101,12 @@ MAX_GATE_OFF = crashing("max-gate-off", restarts=3, mode=Mode.ANNOTATED)
 EVERY_CURVE = (STOCK, MAX_1S, MAX_2S, MAX_10S, MAX_11S, REDUCED_DECAY, REDUCED_DECAY_MAX_4S, MAX_GATE_OFF)
 
 STOCK_LADDER = crashing("stock", restarts=5, name="ladder", at_most_s=260)
-MAX_GATE_OFF_LADDER = crashing("max-gate-off", restarts=5, name="ladder", at_most_s=260)
+STOCK_TO_THE_CAP = crashing("stock", restarts=8, mode=Mode.ANNOTATED, name="to-the-cap", at_most_s=1080)
+MAX_300S = crashing("max-300s", restarts=5, mode=Mode.ANNOTATED, at_most_s=240)
 
 SUCCEEDING = crashing("max-2s", restarts=6, exit_code=0, name="succeeding")
-LONG_LIVES = crashing("max-2s", restarts=4, run_s=5.0, name="outliving-the-delay")
-TWO_CONTAINERS = PodScenario(
-    name="two-containers-reduced-decay",
-    profile="reduced-decay",
-    pod=Pod(
-        containers=(
-            app(exits_with(1, times=5), name="hasty"),
-            app(exits_with(1, after_s=5.0, times=3), name="steady"),
-        )
-    ),
-    until=Until(restarts={"hasty": 5, "steady": 3}),
+FAILS_THEN_SUCCEEDS = ending(
+    "on-failure-until-success", app(runs((1, 1), (1, 1), (1, 0))), pod=ON_FAILURE, exits={"app": 3}, phase="Succeeded"
 )
 SIDECAR = restarting(
     "crashing-sidecar",
@@ -122,25 +115,27 @@ SIDECAR = restarting(
     pod=ALWAYS,
     restarts={"sidecar": 4},
 )
-SIDECAR_WITH_RULES = restarting(
-    "crashing-sidecar-with-rules",
-    init(runs((1, 42), (1, 1), (1, 42), (1, 0)), name="sidecar", policy=ALWAYS, rules=(restart_in(42),)),
-    app(HOLDS),
-    pod=ALWAYS,
-    restarts={"sidecar": 4},
-)
-INIT = restarting(
-    "crashing-init",
-    init(runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
-    app(HOLDS),
-    pod=ALWAYS,
-    restarts={"setup": 4},
-    phase="Running",
-)
 
-# Pod-level policies.
-FAILS_THEN_SUCCEEDS = ending(
-    "on-failure-until-success", app(runs((1, 1), (1, 1), (1, 0))), pod=ON_FAILURE, exits={"app": 3}, phase="Succeeded"
+# Restarts by rule.
+IN_MATCHES = restarting(
+    "in-matches",
+    app(exits_with(42, times=4), policy=NEVER, rules=(restart_in(42),)),
+    pod=NEVER,
+    restarts={"app": 4},
 )
-NEVER_FAILS = ending("never-exit-1", app(runs((1, 1))), pod=NEVER, exits={"app": 1}, phase="Failed")
-NEVER_SUCCEEDS = ending("never-exit-0", app(runs((1, 0))), pod=NEVER, exits={"app": 1}, phase="Succeeded")
+IN_SEVERAL = restarting(
+    "in-several-values",
+    app(runs((1, 3), (1, 99), (1, 42)), policy=NEVER, rules=(restart_in(3, 42, 99),)),
+    pod=NEVER,
+    restarts={"app": 3},
+)
+IN_EXIT_0 = restarting(
+    "in-exit-0", app(exits_with(0, times=3), policy=NEVER, rules=(restart_in(0),)), pod=NEVER, restarts={"app": 3}
+)
+ON_FAILURE_AND_EXIT_0 = restarting(
+    "on-failure-and-exit-0",
+    app(runs((1, 0), (1, 1), (1, 0)), policy=ON_FAILURE, rules=(restart_in(0),)),
+    pod=NEVER,
+    restarts={"app": 3},
+)
+EVERY_RULE = (IN_MATCHES, IN_SEVERAL, IN_EXIT_0, ON_FAILURE_AND_EXIT_0)

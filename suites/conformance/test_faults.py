@@ -1,9 +1,8 @@
 """What becomes of a delay when the kubelet, the runtime or the pod itself goes and comes back in its midst."""
 
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Intervention, InterventionKind, Mode, Pod, PodScenario, Trigger, Until
-from crashloop.verdict import Verdict
-from fixtures.requirements import confirm, requirement
+from crashloop.spec.scenario import Intervention, InterventionKind, Mode, Pod, PodScenario, Scenario, Trigger, Until
+from fixtures.requirements import requirement
 from suites.conformance.scenarios import app
 
 
@@ -24,31 +23,16 @@ def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits:
     )
 
 
-@requirement(
-    "ROLLBACK-4",
-    interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7),
-    scope="full",
-)
-def test_a_restarted_kubelet_forgets_every_delay(verdict: Verdict) -> None:
-    """After a restart of the kubelet a waiting container MUST start soon, and the curve MUST begin anew."""
-    confirm(verdict)
+@requirement("ROLLBACK-4")
+def test_a_restarted_kubelet_forgets_every_delay() -> Scenario:
+    return interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7)
 
 
-@requirement(
-    "FAULT-7",
-    interrupted("runtime-restarted", InterventionKind.RESTART_RUNTIME, waiting_for=3, exits=4, restarts=4),
-    scope="full",
-)
-def test_a_restarted_runtime_changes_no_delay(verdict: Verdict) -> None:
-    """A restart of the container runtime during a delay MUST NOT change the curve."""
-    confirm(verdict)
+@requirement("FAULT-7")
+def test_a_restarted_runtime_changes_no_delay() -> Scenario:
+    return interrupted("runtime-restarted", InterventionKind.RESTART_RUNTIME, waiting_for=3, exits=4, restarts=4)
 
 
-@requirement(
-    "BACKOFF-12",
-    interrupted("pod-recreated", InterventionKind.RECREATE_POD, waiting_for=4, exits=5, restarts=6),
-    scope="full",
-)
-def test_a_recreated_pod_begins_at_the_start(verdict: Verdict) -> None:
-    """A pod that is deleted and created again under the same name MUST begin at the start of the curve."""
-    confirm(verdict)
+@requirement("BACKOFF-12")
+def test_a_recreated_pod_begins_at_the_start() -> Scenario:
+    return interrupted("pod-recreated", InterventionKind.RECREATE_POD, waiting_for=4, exits=5, restarts=6)

@@ -3,10 +3,11 @@
 KEP-5593, "Refactor and flat rate to recovery threshold".
 """
 
+from collections.abc import Iterator
+
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Until
-from crashloop.verdict import Verdict
-from fixtures.requirements import confirm, requirement
+from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
 from suites.conformance.scenarios import app
 
 TO_THE_CAP = ((1, 1), (1, 1), (1, 1))
@@ -23,25 +24,22 @@ def long_run(seconds: float) -> PodScenario:
     )
 
 
-@requirement("RESET-1", long_run(610), scope="full")
-def test_a_run_of_more_than_ten_minutes_resets_the_delay(verdict: Verdict) -> None:
-    """After a run of more than ten minutes the delays MUST start over."""
-    confirm(verdict)
+@requirement("RESET-1")
+def test_a_run_of_more_than_ten_minutes_resets_the_delay() -> Scenario:
+    return long_run(610)
 
 
-@requirement("RESET-2", long_run(45), scope="full")
-def test_twice_the_maximum_is_not_enough_to_reset(verdict: Verdict) -> None:
-    """The run that resets the delay MUST be longer than ten minutes whatever the maximum is."""
-    confirm(verdict)
+@requirement("RESET-2")
+def test_twice_the_maximum_is_not_enough_to_reset() -> Scenario:
+    return long_run(45)
 
 
-@requirement("RESET-3", long_run(310), scope="full")
-def test_five_minutes_are_not_enough_to_reset(verdict: Verdict) -> None:
-    """A run of five minutes MUST NOT reset the delay."""
-    confirm(verdict)
+@requirement("RESET-3")
+def test_five_minutes_are_not_enough_to_reset() -> Scenario:
+    return long_run(310)
 
 
-@requirement("RESET-4", long_run(560), long_run(590), scope="full")
-def test_a_run_of_less_than_ten_minutes_does_not_reset_the_delay(verdict: Verdict) -> None:
-    """After a run of less than ten minutes the delays MUST go on where they were."""
-    confirm(verdict)
+@requirement("RESET-4")
+def test_a_run_of_less_than_ten_minutes_does_not_reset_the_delay() -> Iterator[Scenario]:
+    yield long_run(560)
+    yield long_run(590)

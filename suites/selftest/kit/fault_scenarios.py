@@ -1,10 +1,9 @@
 """On what planted faults are tried: every judgement of the conformance suite, and scenarios that it does not have yet."""
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 
 from crashloop.requirements import load_requirements
+from crashloop.run.scopes import scope_of
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.requirement import Requirement, RequirementKind, Scope
@@ -21,6 +20,7 @@ from crashloop.spec.scenario import (
     Trigger,
     Until,
 )
+from fixtures.requirements import declared_in
 from suites import conformance
 from tools.fault_matrix import FURTHER, Trial
 
@@ -35,19 +35,10 @@ def trials() -> tuple[Trial, ...]:
 
 def _of_the_suite() -> Iterator[Trial]:
     catalogue = load_requirements()
-    seen = set()
-    for module in pkgutil.iter_modules(conformance.__path__):
-        if not module.name.startswith("test_"):
-            continue
-        tests = vars(importlib.import_module(f"{conformance.__name__}.{module.name}")).values()
-        for marks in (getattr(test, "pytestmark", ()) for test in tests):
-            declared = [mark for mark in marks if mark.name == "requirement"]
-            scenarios = [each for mark in marks if mark.name == "parametrize" for each in mark.args[1]]
-            for mark in declared:
-                for scenario in scenarios:
-                    if (mark.args[0], scenario.name) not in seen:
-                        seen.add((mark.args[0], scenario.name))
-                        yield Trial(requirement=catalogue[mark.args[0]], scenario=scenario, scope=mark.kwargs["scope"])
+    each_once = {(each.requirement, each.scenario.name): each for each in declared_in(conformance)}
+    for identifier, scenario in each_once.values():
+        requirement = catalogue[identifier]
+        yield Trial(requirement=requirement, scenario=scenario, scope=scope_of(requirement, scenario))
 
 
 def _further() -> Iterator[Trial]:

@@ -24,7 +24,7 @@ def crashing(name: str, profile: str) -> PodScenario:
 
 
 def on(requirement: str, scenario: PodScenario | StartupScenario) -> Declared:
-    return Declared(requirement, scenario, "quick")
+    return Declared(requirement, scenario)
 
 
 def planned(*declared: Declared, budgets: Budgets | None = None, **of: Any) -> Plan:

@@ -1,0 +1,23 @@
+"""From which scope on a requirement is judged on a scenario. Pure."""
+
+from math import inf
+
+from crashloop.spec.requirement import Requirement, Scope
+from crashloop.spec.scenario import Scenario
+
+LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
+"""The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""
+
+_SCOPES = tuple(LONGEST_WATCH_S)
+
+
+def scope_of(requirement: Requirement, scenario: Scenario) -> Scope:
+    """The scope of the requirement's row in the catalogue, or the first wider one that has time for the scenario's watch."""
+    return next(
+        scope for scope in _SCOPES[_SCOPES.index(requirement.scope) :] if scenario.longest_s <= LONGEST_WATCH_S[scope]
+    )
+
+
+def is_within(scope: Scope, widest: Scope) -> bool:
+    """Whether a run of the scope `widest` contains what belongs to `scope`."""
+    return _SCOPES.index(scope) <= _SCOPES.index(widest)
