@@ -24,6 +24,15 @@ class Outcome(StrEnum):
 _WORST_FIRST = tuple(Outcome)
 
 
+class VerdictMode(StrEnum):
+    """What a verdict decides."""
+
+    GATE = "gate"
+    """The outcome of the run."""
+    REPORT = "report"
+    """Nothing: what was seen is shown."""
+
+
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """The outcome that stands for all; SKIPPED for none."""
     return min(outcomes, key=_WORST_FIRST.index, default=Outcome.SKIPPED)
@@ -43,6 +52,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     profile: str
     outcome: Outcome
+    mode: VerdictMode = VerdictMode.GATE
     findings: tuple[str, ...] = ()
     """One sentence each: what was seen, what was due. For SKIPPED and INCONCLUSIVE: what is missing."""
     evidence: tuple[Evidence, ...] = ()
@@ -52,8 +62,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers behind the verdict, for the report: delays seen and due, counts."""
 
     @property
+    def counts(self) -> bool:
+        """Whether its outcome is one of the run."""
+        return self.mode is VerdictMode.GATE and self.deviation is None
+
+    @property
     def fails_the_run(self) -> bool:
-        return self.outcome is Outcome.FAIL and self.deviation is None
+        return self.outcome is Outcome.FAIL and self.counts
 
 
 class ExitCode:
@@ -68,11 +83,11 @@ class ExitCode:
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """The exit code of a run: 0 all pass, skipped or known deviation; 1, 70 or 3 by the worst of the rest; 2 for none at all."""
+    """The exit code of a run: 0, or 1, 70 or 3 by the worst of what counts; 2 for none at all."""
     seen = list(verdicts)
     if not seen:
         return ExitCode.USAGE
-    outcome = worst(verdict.outcome for verdict in seen if verdict.deviation is None)
+    outcome = worst(verdict.outcome for verdict in seen if verdict.counts)
     return {
         Outcome.FAIL: ExitCode.FAIL,
         Outcome.ERROR: ExitCode.ERROR,

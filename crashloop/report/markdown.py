@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from crashloop.report.headline import headline, tally
 from crashloop.report.results import Results
-from crashloop.report.standing import Standing
+from crashloop.report.standing import Standing, reported
 from crashloop.report.text import evidence_text, printable, shortened, took
 from crashloop.verdict import Verdict
 
@@ -76,6 +76,8 @@ def _row(verdict: Verdict, results: Results) -> tuple[str, ...]:
     findings = [escaped(shortened(each, MAX_FINDING)) for each in verdict.findings]
     if verdict.deviation is not None:
         findings.append(f"Known deviation {code(verdict.deviation)}.")
+    if reported(verdict):
+        findings.append(escaped(reported(verdict)))
     if verdict.evidence and standing.needs_attention:
         findings.append(f"Evidence: {escaped(evidence_text(verdict.evidence))}")
     sentence = results.requirement(verdict.requirement).sentence

@@ -10,7 +10,7 @@ from crashloop.report.curves import PlottedCurve, curves_of
 from crashloop.report.standing import Standing, count
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
+from crashloop.spec.requirement import Basis, Requirement
 from crashloop.verdict import Outcome, Verdict, exit_code, worst
 
 RESULTS_FORMAT = "crashloop.results/1"
@@ -48,6 +48,8 @@ class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
     """MUST or SHOULD; empty when the catalogue that judged does not have the requirement."""
     sentence: str = ""
     source: str = ""
+    basis: Basis | None = None
+    """None when the catalogue that judged does not have the requirement, or did not say."""
     note: str = ""
 
 
@@ -90,10 +92,11 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     started: datetime
     finished: datetime
     outcome: Outcome
-    """The worst outcome of the verdicts that no known deviation explains; PASS if all are explained, SKIPPED for none."""
+    """The worst outcome of the verdicts that count; PASS if all are reported or explained, SKIPPED for none."""
     exit_code: int
     counts: dict[Standing, int]
-    """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only."""
+    """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only,
+    and what is only reported as REPORTED, unless it is a PASS."""
     verdicts: tuple[Verdict, ...]
     """Worst first, then in the order of the catalogue, then by scenario."""
     requirements: tuple[RequirementText, ...]
@@ -157,8 +160,8 @@ def build_results(
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> Outcome:
-    unexplained = [verdict.outcome for verdict in verdicts if verdict.deviation is None]
-    return worst(unexplained or [Outcome.PASS for _ in verdicts])
+    counting = [verdict.outcome for verdict in verdicts if verdict.counts]
+    return worst(counting or [Outcome.PASS for _ in verdicts])
 
 
 def _touched(
@@ -167,7 +170,14 @@ def _touched(
     """Old runs may be judged with a catalogue that no longer has one of their requirements: those stand last."""
     wanted = {each.requirement for each in plan.judgements} | {each.requirement for each in verdicts}
     known = tuple(
-        RequirementText(id=each.id, level=each.level.value, sentence=each.sentence, source=each.source, note=each.note)
+        RequirementText(
+            id=each.id,
+            level=each.level.value,
+            sentence=each.sentence,
+            source=each.source,
+            basis=each.basis,
+            note=each.note,
+        )
         for name, each in catalogue.items()
         if name in wanted
     )

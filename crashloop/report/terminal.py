@@ -9,7 +9,7 @@ from rich.text import Text
 
 from crashloop.report.headline import headline, tally
 from crashloop.report.results import RequirementText, Results
-from crashloop.report.standing import Standing
+from crashloop.report.standing import Standing, reported
 from crashloop.report.text import evidence_text, printable, took
 from crashloop.verdict import Verdict
 
@@ -18,6 +18,7 @@ STYLES = {
     Standing.ERROR: "bold magenta",
     Standing.INCONCLUSIVE: "bold yellow",
     Standing.DEVIATION: "blue",
+    Standing.REPORTED: "cyan",
     Standing.PASS: "green",
     Standing.SKIPPED: "dim",
 }
@@ -109,6 +110,8 @@ def _print_findings(verdict: Verdict, console: Console) -> None:
         print_line(console, f"  {finding}")
     if verdict.deviation is not None:
         print_line(console, f"  known deviation: {verdict.deviation}")
+    if reported(verdict):
+        print_line(console, f"  {reported(verdict)}")
     if verdict.evidence:
         print_line(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
 
