@@ -33,13 +33,6 @@ def headline(results: Results) -> Headline:
     return Headline(standing, *_WORDS[standing](results, number))
 
 
-def tally(results: Results) -> str:
-    """`97 verdicts`, or `judged 65 of 97 verdicts` where some were skipped."""
-    total = len(results.verdicts)
-    skipped = results.counts[Standing.SKIPPED]
-    return f"judged {total - skipped} of {counted(total, 'verdict')}" if skipped else counted(total, "verdict")
-
-
 def _fail(results: Results, number: int) -> tuple[str, str, str]:
     broken = {verdict.requirement for verdict in results.verdicts if verdict.fails_the_run}
     return (
@@ -70,7 +63,13 @@ def _error(_: Results, number: int) -> tuple[str, str, str]:
     )
 
 
-def _inconclusive(_: Results, number: int) -> tuple[str, str, str]:
+def _inconclusive(results: Results, number: int) -> tuple[str, str, str]:
+    if number == 0 and results.coverage is not None:
+        return (
+            f"Too little was judged: {results.coverage.sentence}",
+            "Nothing that was judged accuses Kubernetes, but a run that judges so little proves little.",
+            "The findings name what was missing. Give the run what it lacks, or lower --at-least.",
+        )
     return (
         f"Evidence is missing for {counted(number, 'verdict')}.",
         "Nothing accuses Kubernetes, but what was recorded is not enough to say that the requirement holds.",

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crashloop.report.headline import headline, tally
+from crashloop.report.headline import headline
 from crashloop.report.results import RequirementText, Results
 from crashloop.report.standing import Standing, reported
-from crashloop.report.text import evidence_text, printable, took
+from crashloop.report.text import counted, evidence_text, printable, took
 from crashloop.verdict import Verdict
 
 STYLES = {
@@ -125,10 +125,11 @@ def _print_headline(results: Results, report: str, console: Console) -> None:
     print_line(console, f"What to do: {said.to_do}")
     if results.verdicts:
         duration = took(results.finished - results.started)
-        summary = tally(results)
-        print_line(console, f"{summary[0].upper()}{summary[1:]} in {duration}: {counts}.")
+        print_line(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
     print_line(console, f"Report: {report}")
     print_line(console, f"Exit code: {results.exit_code}")
+    if results.coverage is not None:
+        print_line(console, results.coverage.sentence)
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from crashloop.report.coverage import Coverage
 from crashloop.report.curves import PlottedCurve
 from crashloop.report.delay import ReportedDelay
 from crashloop.report.headline import headline
@@ -23,6 +24,7 @@ from suites.selftest.kit.report_example import (
     delays,
     example_results,
 )
+from suites.selftest.kit.report_example_catalogue import REQUIREMENTS
 
 
 def verdict(
@@ -84,7 +86,7 @@ def test_every_verdict_is_counted_once() -> None:
         ([verdict(Outcome.FAIL, deviation="known")], Outcome.PASS, ExitCode.OK),
         ([verdict(Outcome.PASS), verdict(Outcome.FAIL, mode=VerdictMode.REPORT)], Outcome.PASS, ExitCode.OK),
         ([verdict(Outcome.PASS), verdict(Outcome.ERROR, mode=VerdictMode.REPORT)], Outcome.PASS, ExitCode.OK),
-        ([verdict(Outcome.SKIPPED)], Outcome.SKIPPED, ExitCode.OK),
+        ([verdict(Outcome.SKIPPED)], Outcome.SKIPPED, ExitCode.INCONCLUSIVE),
         ([], Outcome.SKIPPED, ExitCode.USAGE),
     ],
     ids=[
@@ -162,6 +164,30 @@ def test_outcome_and_exit_code_leave_out_what_does_not_count(
 )
 def test_the_headline_says_the_outcome_in_one_sentence(verdicts: list[Verdict], sentence: str) -> None:
     assert headline(example_results(tuple(verdicts))).sentence == sentence
+
+
+def test_requirements_are_counted_by_what_became_of_them() -> None:
+    coverage = example_results(
+        (
+            verdict(Outcome.PASS),
+            verdict(Outcome.INCONCLUSIVE, scenario="crash-natural-max-1s"),
+            verdict(Outcome.FAIL, "CAP-4"),
+            verdict(Outcome.INCONCLUSIVE, "RULES-22"),
+            verdict(Outcome.SKIPPED, "RULES-22", scenario="rule-in-42-max-2s"),
+            verdict(Outcome.SKIPPED, "RULES-6"),
+        )
+    ).coverage
+    assert coverage == Coverage(judged=2, skipped=1, undecided=1, catalogue=len(REQUIREMENTS))
+    assert coverage.sentence == f"2 of {len(REQUIREMENTS)} requirements judged, 1 skipped, 1 undecided."
+
+
+def test_a_run_that_judges_less_than_asked_for_says_so_first_and_last() -> None:
+    results = example_results((verdict(Outcome.PASS),), at_least=2)
+    words = f"1 of {len(REQUIREMENTS)} requirements judged: fewer than --at-least 2."
+    assert (results.outcome, results.exit_code) == (Outcome.INCONCLUSIVE, ExitCode.INCONCLUSIVE)
+    assert headline(results).sentence == f"Too little was judged: {words}"
+    assert results.coverage is not None
+    assert results.coverage.sentence == words
 
 
 def test_only_deviations_that_explain_a_verdict_are_named() -> None:

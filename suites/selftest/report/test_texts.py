@@ -10,6 +10,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
+from crashloop.report.html import to_html
 from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
 from crashloop.report.standing import Standing
@@ -149,6 +150,10 @@ def test_one_missing_capability_is_said_once() -> None:
 
 def test_every_view_counts_alike() -> None:
     results = example_results()
+    assert results.coverage is not None
+    assert results.coverage.sentence in to_markdown(results)
+    assert results.coverage.sentence in to_html(results)
+    assert on_console(terminal=False).endswith(f"\n{results.coverage.sentence}\n")
     counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items())
     assert counts in to_markdown(results)
     assert counts in on_console(terminal=False)
