@@ -10,15 +10,15 @@ import msgspec
 import yaml
 
 from crashloop.cluster.provider import Capability
-from crashloop.spec.requirement import Level, Requirement, RequirementKind, Scope, State, applies
+from crashloop.spec.requirement import Basis, Level, Requirement, Scope, State, applies
 from crashloop.spec.version import KubernetesVersion
 
 __all__ = [
     "CATALOGUE",
+    "Basis",
     "CatalogueError",
     "Level",
     "Requirement",
-    "RequirementKind",
     "Scope",
     "State",
     "Topic",
@@ -31,6 +31,8 @@ CATALOGUE = Path(__file__).parent / "catalogue"
 
 _ID = re.compile(r"[A-Z]+-?[1-9][0-9]*")
 _WORD = re.compile(r"\b(MUST|SHOULD)\b")
+_TEXT = re.compile(r"KEP-\d+ |Pod Lifecycle |Kubernetes 1\.4 documentation ")
+"""How the sources begin in which Kubernetes promises something."""
 
 
 class CatalogueError(Exception):
@@ -108,6 +110,8 @@ def _faults(requirement: Requirement) -> list[str]:
         faults.append("sentence: expected a full stop at the end")
     if not requirement.source or not requirement.evidence:
         faults.append("source and evidence cannot be empty")
+    if requirement.basis is Basis.PROMISE and not any(map(_TEXT.match, requirement.source.split("; "))):
+        faults.append("basis promise: expected a KEP or a page of the documentation among its sources")
     if bool(requirement.reason) == (requirement.state is State.JUDGED):
         faults.append(f"state {requirement.state}: a reason is given if and only if the state is not judged")
     if requirement.state is State.JUDGED and not requirement.checkers:

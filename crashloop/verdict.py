@@ -24,6 +24,15 @@ class Outcome(StrEnum):
 _WORST_FIRST = tuple(Outcome)
 
 
+class VerdictMode(StrEnum):
+    """What a verdict decides."""
+
+    GATE = "gate"
+    """The outcome of the run."""
+    REPORT = "report"
+    """Nothing: what was seen is shown."""
+
+
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """The outcome that stands for all; SKIPPED for none."""
     return min(outcomes, key=_WORST_FIRST.index, default=Outcome.SKIPPED)
@@ -43,6 +52,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     profile: str
     outcome: Outcome
+    mode: VerdictMode = VerdictMode.GATE
     findings: tuple[str, ...] = ()
     """One sentence each: what was seen, what was due. For SKIPPED and INCONCLUSIVE: what is missing."""
     evidence: tuple[Evidence, ...] = ()
@@ -52,8 +62,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers behind the verdict, for the report: delays seen and due, counts."""
 
     @property
+    def counts(self) -> bool:
+        """Whether its outcome is one of the run."""
+        return self.mode is VerdictMode.GATE and self.deviation is None
+
+    @property
     def fails_the_run(self) -> bool:
-        return self.outcome is Outcome.FAIL and self.deviation is None
+        return self.outcome is Outcome.FAIL and self.counts
 
 
 class ExitCode:
@@ -67,14 +82,38 @@ class ExitCode:
     INTERRUPTED = 130
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """The exit code of a run: 0 all pass, skipped or known deviation; 1, 70 or 3 by the worst of the rest; 2 for none at all."""
+def judged_requirements(verdicts: Iterable[Verdict]) -> frozenset[str]:
+    """The requirements with a PASS or a FAIL on at least one scenario."""
+    return frozenset(each.requirement for each in verdicts if each.outcome in (Outcome.PASS, Outcome.FAIL))
+
+
+def run_outcome(verdicts: Iterable[Verdict], *, at_least: int = 0) -> Outcome:
+    """The outcome of a run: the worst of the verdicts that count.
+
+    Where those object to nothing: INCONCLUSIVE if fewer than `at_least` requirements were judged, or none was; SKIPPED if
+    every verdict is SKIPPED, or there is none.
+    """
     seen = list(verdicts)
-    if not seen:
-        return ExitCode.USAGE
-    outcome = worst(verdict.outcome for verdict in seen if verdict.deviation is None)
-    return {
-        Outcome.FAIL: ExitCode.FAIL,
-        Outcome.ERROR: ExitCode.ERROR,
-        Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
-    }.get(outcome, ExitCode.OK)
+    outcome = worst(each.outcome for each in seen if each.counts)
+    if outcome not in (Outcome.PASS, Outcome.SKIPPED):
+        return outcome
+    judged = len(judged_requirements(seen))
+    if judged < at_least:
+        return Outcome.INCONCLUSIVE
+    if judged:
+        return Outcome.PASS
+    return Outcome.SKIPPED if all(each.outcome is Outcome.SKIPPED for each in seen) else Outcome.INCONCLUSIVE
+
+
+_CODES = {
+    Outcome.FAIL: ExitCode.FAIL,
+    Outcome.ERROR: ExitCode.ERROR,
+    Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
+    Outcome.SKIPPED: ExitCode.INCONCLUSIVE,
+    Outcome.PASS: ExitCode.OK,
+}
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The exit code of a run with that outcome; a run that judged nothing proves nothing, as one without evidence."""
+    return _CODES[outcome]

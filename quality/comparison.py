@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
+from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, run_outcome, worst
 from quality.planted import Expectation, Planted
 
 
@@ -65,7 +65,7 @@ def _objections(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[
 
 
 def _uncaught(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    code = exit_code(verdicts)
+    code = exit_code(run_outcome(verdicts))
     if code != ExitCode.FAIL:
         yield f"exit code {code}; {ExitCode.FAIL} was expected"
     for requirement in expected.requirements:

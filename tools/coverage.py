@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.requirements import Requirement, State, Topic, load_requirements, load_topics
+from crashloop.requirements import Basis, Requirement, State, Topic, load_requirements, load_topics
 from crashloop.run.planning import Declared
 from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
 from crashloop.spec.requirement import OLDEST_RELEASE
@@ -96,6 +96,7 @@ def to_markdown(topics: Iterable[Topic], tests: dict[str, tuple[Citation, ...]])
         "",
         "Every promise about restarts that this suite knows, and the tests that judge it. *Judged*: a test names it.",
         "*Planned*: it can be tested, and no test does yet. *Untestable*: it cannot be tested as it is written.",
+        "*No promise*: only the kubelet's source says so, or an article about it. A SHOULD is measured and shown only.",
         "",
         *_overview(topics),
         "",
@@ -190,12 +191,16 @@ def _table(topic: Topic, tests: dict[str, tuple[Citation, ...]]) -> Iterator[str
         cells = (
             requirement.id,
             f"{requirement.sentence} *{requirement.note}*" if requirement.note else requirement.sentence,
-            requirement.source,
+            _source(requirement),
             _holds_for(requirement),
             f"{requirement.evidence} ({requirement.scope})",
             _judged_by(requirement, tests.get(requirement.id, ())),
         )
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _source(requirement: Requirement) -> str:
+    return f"{requirement.source} (no promise)" if requirement.basis is Basis.SOURCE else requirement.source
 
 
 def _holds_for(requirement: Requirement) -> str:

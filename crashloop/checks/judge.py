@@ -101,6 +101,7 @@ def verdict_of(
         scenario=question.scenario.name,
         profile=question.scenario.subject,
         outcome=checked.outcome,
+        mode=question.requirement.mode,
         findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first),
         evidence=(Evidence(file=f"history/{question.scenario.name}.jsonl", lines=lines),),
         deviation=deviation,

@@ -18,7 +18,8 @@ class Change(StrEnum):
     """One of the two runs lacks the evidence to tell whether anything changed."""
     BETTER = "better"
     ALLOWED = "allowed"
-    """Only one run judged it; the other says which capability it lacks, or does not know the scenario yet."""
+    """Only one run judged it; the other says which capability it lacks, or does not know the scenario yet. Or one of them
+    only reported it."""
     SAME = "same"
 
     @property
@@ -58,6 +59,8 @@ def change(before: Judged | None, after: Judged | None) -> Change:
         return Change.UNDECIDED if old is Standing.FAIL else Change.WORSE
     if old in _ACCUSES:
         return Change.BETTER if new in _KEPT else Change.UNDECIDED
+    if Standing.REPORTED in (old, new):
+        return Change.ALLOWED
     if old in _KEPT and new in _KEPT:
         return Change.WORSE if new is Standing.DEVIATION else Change.BETTER
     if Standing.INCONCLUSIVE in (old, new):

@@ -74,9 +74,10 @@ def agreement(counts: Mapping[Change, int]) -> str:
     same = counted(counts[Change.SAME], "verdict is the same", "verdicts are the same")
     if not counts[Change.ALLOWED]:
         return f"{same}."
-    stated = "in one run only, for a reason that is stated, and"
     allowed = counted(
-        counts[Change.ALLOWED], f"stands {stated} counts as no difference", f"stand {stated} count as no difference"
+        counts[Change.ALLOWED],
+        "stands in one run only for a stated reason, or is only reported, and counts as no difference",
+        "stand in one run only for a stated reason, or are only reported, and count as no difference",
     )
     return f"{same}; {allowed}."
 
@@ -94,6 +95,8 @@ def _reason(scenario: ScenarioChange) -> str:
     for run, judged in (("first", scenario.before), ("second", scenario.after)):
         if judged is not None and judged.standing is Standing.SKIPPED:
             return f"SKIPPED in the {run} run: {' '.join(judged.findings)}"
+    if Standing.REPORTED in {each.standing for each in (scenario.before, scenario.after) if each is not None}:
+        return "Only reported."
     return "Not in the first run."
 
 

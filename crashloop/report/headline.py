@@ -1,10 +1,13 @@
 """What a run says in one sentence, what that means and what to do next. The same words in every view."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted
+from crashloop.spec.requirement import Basis
 
 
 class Headline(NamedTuple):
@@ -30,23 +33,26 @@ def headline(results: Results) -> Headline:
     return Headline(standing, *_WORDS[standing](results, number))
 
 
-def tally(results: Results) -> str:
-    """`97 verdicts`, or `judged 65 of 97 verdicts` where some were skipped."""
-    total = len(results.verdicts)
-    skipped = results.counts[Standing.SKIPPED]
-    return f"judged {total - skipped} of {counted(total, 'verdict')}" if skipped else counted(total, "verdict")
-
-
 def _fail(results: Results, number: int) -> tuple[str, str, str]:
-    broken = len({verdict.requirement for verdict in results.verdicts if verdict.fails_the_run})
+    broken = {verdict.requirement for verdict in results.verdicts if verdict.fails_the_run}
     return (
         f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} Kubernetes "
-        f"{results.kubernetes_version} of breaking {counted(broken, 'requirement')}.",
+        f"{results.kubernetes_version} of breaking {counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
         "The container runtime's events or the containers' own journals show what the requirement forbids, "
         "and neither the host nor lost evidence explains it.",
         "Read the findings, then the lines of the history that they name. "
         "If upstream knows about it, describe it in deviations.yaml; if not, this run directory is the bug report.",
     )
+
+
+def _by_basis(results: Results, broken: Iterable[str]) -> str:
+    """`: 1 of a promise, 1 of the source`; empty where a catalogue did not say."""
+    bases = Counter(results.requirement(name).basis for name in broken)
+    parts = [f"{bases[basis]} of {words}" for basis, words in _BASES.items() if bases[basis]]
+    return f": {', '.join(parts)}" if parts and not bases[None] else ""
+
+
+_BASES = {Basis.PROMISE: "a promise", Basis.SOURCE: "the source"}
 
 
 def _error(_: Results, number: int) -> tuple[str, str, str]:
@@ -57,7 +63,13 @@ def _error(_: Results, number: int) -> tuple[str, str, str]:
     )
 
 
-def _inconclusive(_: Results, number: int) -> tuple[str, str, str]:
+def _inconclusive(results: Results, number: int) -> tuple[str, str, str]:
+    if number == 0 and results.coverage is not None:
+        return (
+            f"Too little was judged: {results.coverage.sentence}",
+            "Nothing that was judged accuses Kubernetes, but a run that judges so little proves little.",
+            "The findings name what was missing. Give the run what it lacks, or lower --at-least.",
+        )
     return (
         f"Evidence is missing for {counted(number, 'verdict')}.",
         "Nothing accuses Kubernetes, but what was recorded is not enough to say that the requirement holds.",
@@ -66,12 +78,14 @@ def _inconclusive(_: Results, number: int) -> tuple[str, str, str]:
 
 
 def _pass(results: Results, number: int) -> tuple[str, str, str]:
-    known = results.counts[Standing.DEVIATION]
+    known, shown = results.counts[Standing.DEVIATION], results.counts.get(Standing.REPORTED, 0)
     besides = f", {counted(known, 'verdict is a known deviation', 'verdicts are known deviations')}" if known else ""
     passes = f"restarts containers as it says: {counted(number, 'verdict passes', 'verdicts pass')}{besides}"
     deviates = f"deviates from what it says only as is known: {counted(known, 'verdict')}"
+    measured = "was measured only, and nothing was judged that could fail"
+    reported = f"; {counted(shown, 'verdict is', 'verdicts are')} only reported" if shown else ""
     return (
-        f"Kubernetes {results.kubernetes_version} {passes if number else deviates}.",
+        f"Kubernetes {results.kubernetes_version} {passes if number else deviates if known else measured}{reported}.",
         "What was judged held in both directions, with at least the evidence that each requirement asks for.",
         "Nothing. The run directory can be judged again at any time.",
     )

@@ -1,14 +1,14 @@
 """junit.xml, for CI systems that list tests.
 
 JUnit knows failure, error and skipped. FAIL is a failure; INCONCLUSIVE is an error, so that nobody reads missing
-evidence as a pass; a known deviation passes and says so in its output.
+evidence as a pass; a known deviation and what is only reported pass, and say so in their output.
 """
 
 from xml.etree import ElementTree as ET
 
 from crashloop.report.junit_document import JunitDocument
 from crashloop.report.results import Results
-from crashloop.report.standing import Standing
+from crashloop.report.standing import Standing, reported
 from crashloop.report.text import evidence_text, printable
 from crashloop.verdict import Verdict
 
@@ -60,6 +60,8 @@ def _add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Res
             _explained(verdict, results),
         ]
         ET.SubElement(case, "system-out").text = printable("\n".join(said))
+    elif standing is Standing.REPORTED:
+        ET.SubElement(case, "system-out").text = printable(f"{reported(verdict)}\n{_explained(verdict, results)}")
 
 
 def _explained(verdict: Verdict, results: Results) -> str:

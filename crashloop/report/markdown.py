@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from crashloop.report.headline import headline, tally
+from crashloop.report.headline import headline
 from crashloop.report.results import Results
-from crashloop.report.standing import Standing
-from crashloop.report.text import evidence_text, printable, shortened, took
+from crashloop.report.standing import Standing, reported
+from crashloop.report.text import counted, evidence_text, printable, shortened, took
 from crashloop.verdict import Verdict
 
 MAX_TABLE_BYTES = 450_000
@@ -29,8 +29,8 @@ def to_markdown(results: Results) -> str:
         f"**What to do:** {escaped(said.to_do)}",
         f"crashloop {escaped(results.suite)} on Kubernetes {escaped(results.kubernetes_version)}, "
         f"provider {escaped(results.provider)}{_nodes(results)}, scope {escaped(results.scope)}, "
-        f"in {took(results.finished - results.started)}: {tally(results)}{f' ({counts})' if counts else ''}. "
-        f"Exit code {results.exit_code}.",
+        f"in {took(results.finished - results.started)}: {counted(len(results.verdicts), 'verdict')}"
+        f"{f' ({counts})' if counts else ''}. Exit code {results.exit_code}.{_coverage(results)}",
     ]
     if open_verdicts:
         blocks += ["### Not PASS", _verdicts(open_verdicts, results)]
@@ -42,6 +42,10 @@ def to_markdown(results: Results) -> str:
         ]
     blocks.append(f"The plots and the evidence are in report.html of run {code(results.run or results.suite)}.")
     return "\n\n".join(blocks) + "\n"
+
+
+def _coverage(results: Results) -> str:
+    return "" if results.coverage is None else f" {escaped(results.coverage.sentence)}"
 
 
 def _nodes(results: Results) -> str:
@@ -76,6 +80,8 @@ def _row(verdict: Verdict, results: Results) -> tuple[str, ...]:
     findings = [escaped(shortened(each, MAX_FINDING)) for each in verdict.findings]
     if verdict.deviation is not None:
         findings.append(f"Known deviation {code(verdict.deviation)}.")
+    if reported(verdict):
+        findings.append(escaped(reported(verdict)))
     if verdict.evidence and standing.needs_attention:
         findings.append(f"Evidence: {escaped(evidence_text(verdict.evidence))}")
     sentence = results.requirement(verdict.requirement).sentence

@@ -6,12 +6,13 @@ from typing import Any, Protocol
 
 import msgspec
 
+from crashloop.report.coverage import Coverage, coverage_of
 from crashloop.report.curves import PlottedCurve, curves_of
 from crashloop.report.standing import Standing, count
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
-from crashloop.verdict import Outcome, Verdict, exit_code, worst
+from crashloop.spec.requirement import Basis, Requirement
+from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, run_outcome
 
 RESULTS_FORMAT = "crashloop.results/1"
 
@@ -48,6 +49,8 @@ class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
     """MUST or SHOULD; empty when the catalogue that judged does not have the requirement."""
     sentence: str = ""
     source: str = ""
+    basis: Basis | None = None
+    """None when the catalogue that judged does not have the requirement, or did not say."""
     note: str = ""
 
 
@@ -90,10 +93,13 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     started: datetime
     finished: datetime
     outcome: Outcome
-    """The worst outcome of the verdicts that no known deviation explains; PASS if all are explained, SKIPPED for none."""
+    """crashloop.verdict.run_outcome: the worst outcome of the verdicts that count."""
     exit_code: int
     counts: dict[Standing, int]
-    """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only."""
+    """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only,
+    and what is only reported as REPORTED, unless it is a PASS."""
+    coverage: Coverage | None = None
+    """How many requirements were judged; None: the file was written before this was counted."""
     verdicts: tuple[Verdict, ...]
     """Worst first, then in the order of the catalogue, then by scenario."""
     requirements: tuple[RequirementText, ...]
@@ -120,16 +126,19 @@ def build_results(
     finished: datetime,
     run: str = "",
     effective_curves: Mapping[str, str] | None = None,
+    at_least: int = 0,
 ) -> Results:
     """Put the parts of results.json together.
 
-    `requirements` is the catalogue in reading order; `effective_curves` maps a profile's name to its delays in words.
+    `requirements` is the catalogue in reading order; `effective_curves` maps a profile's name to its delays in words;
+    `at_least` is how many requirements the run was to judge.
     Raises msgspec.ValidationError if the delays in a verdict's facts are not of the shape of `curves.Delay`.
     """
     judged = tuple(verdicts)
     touched = _touched(plan, judged, requirements)
     order = {each.id: position for position, each in enumerate(touched)}
     in_order = sorted(judged, key=lambda v: (Standing.of(v).rank, order[v.requirement], v.scenario, v.profile))
+    outcome = run_outcome(in_order, at_least=at_least)
     named = {verdict.deviation for verdict in in_order} - {None}
     known = {
         each.id: DeviationText(id=each.id, sentence=each.sentence, evidence=each.evidence, link=each.link)
@@ -144,9 +153,10 @@ def build_results(
         run=run,
         started=info.started,
         finished=finished,
-        outcome=_outcome(in_order),
-        exit_code=exit_code(in_order),
+        outcome=outcome,
+        exit_code=exit_code(outcome) if in_order else ExitCode.USAGE,
         counts=count(in_order),
+        coverage=coverage_of(in_order, catalogue=len(requirements), at_least=at_least),
         verdicts=tuple(in_order),
         requirements=touched,
         deviations=tuple(known.get(name, DeviationText(id=name)) for name in sorted(filter(None, named))),
@@ -156,18 +166,20 @@ def build_results(
     )
 
 
-def _outcome(verdicts: Sequence[Verdict]) -> Outcome:
-    unexplained = [verdict.outcome for verdict in verdicts if verdict.deviation is None]
-    return worst(unexplained or [Outcome.PASS for _ in verdicts])
-
-
 def _touched(
     plan: Plan, verdicts: Sequence[Verdict], catalogue: Mapping[str, Requirement]
 ) -> tuple[RequirementText, ...]:
     """Old runs may be judged with a catalogue that no longer has one of their requirements: those stand last."""
     wanted = {each.requirement for each in plan.judgements} | {each.requirement for each in verdicts}
     known = tuple(
-        RequirementText(id=each.id, level=each.level.value, sentence=each.sentence, source=each.source, note=each.note)
+        RequirementText(
+            id=each.id,
+            level=each.level.value,
+            sentence=each.sentence,
+            source=each.source,
+            basis=each.basis,
+            note=each.note,
+        )
         for name, each in catalogue.items()
         if name in wanted
     )

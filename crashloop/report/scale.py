@@ -28,7 +28,8 @@ class Scale(NamedTuple):
             return inside / self.high
         if inside <= self.floor:
             return _LINEAR_LANE * inside / self.floor
-        return _LINEAR_LANE + (1 - _LINEAR_LANE) * math.log(inside / self.floor) / math.log(self.high / self.floor)
+        share = math.log(inside / self.floor) / math.log(self.high / self.floor)
+        return min(1.0, _LINEAR_LANE + (1 - _LINEAR_LANE) * share)
 
     def ticks(self, at_most: int = 7) -> tuple[float, ...]:
         """Round values for the axis, 0 first; on a logarithmic one the floor and its doublings."""

@@ -1,10 +1,10 @@
-"""How a verdict counts for the run: its outcome, except that a known deviation does not fail the run."""
+"""How a verdict counts for the run: its outcome, unless a known deviation explains it or it is only reported."""
 
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 
-from crashloop.verdict import Verdict
+from crashloop.verdict import Outcome, Verdict, VerdictMode
 
 
 class Standing(StrEnum):
@@ -15,12 +15,18 @@ class Standing(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
     DEVIATION = "DEVIATION"
     """A FAIL that the deviating model of deviations.yaml explains."""
+    REPORTED = "REPORTED"
+    """Not a PASS, of a requirement that is only reported."""
     PASS = "PASS"
     SKIPPED = "SKIPPED"
 
     @staticmethod
     def of(verdict: Verdict) -> "Standing":
-        return Standing.DEVIATION if verdict.deviation is not None else Standing(verdict.outcome.value)
+        if verdict.deviation is not None:
+            return Standing.DEVIATION
+        if verdict.mode is VerdictMode.REPORT and verdict.outcome not in (Outcome.PASS, Outcome.SKIPPED):
+            return Standing.REPORTED
+        return Standing(verdict.outcome.value)
 
     @property
     def rank(self) -> int:
@@ -50,9 +56,24 @@ _SYMBOLS = {
     Standing.ERROR: "!",
     Standing.INCONCLUSIVE: "?",
     Standing.DEVIATION: "≠",
+    Standing.REPORTED: "○",
     Standing.PASS: "✓",
     Standing.SKIPPED: "–",
 }
+
+
+_REPORTED = {
+    Outcome.FAIL: "was not kept",
+    Outcome.ERROR: "could not be judged for an error",
+    Outcome.INCONCLUSIVE: "could not be judged",
+}
+
+
+def reported(verdict: Verdict) -> str:
+    """What became of a requirement that is only reported, as a sentence; empty for every other standing."""
+    if Standing.of(verdict) is not Standing.REPORTED:
+        return ""
+    return f"Only reported: {verdict.requirement} {_REPORTED[verdict.outcome]}, which does not fail the run."
 
 
 def count(verdicts: Iterable[Verdict]) -> dict[Standing, int]:

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crashloop.report.headline import headline, tally
+from crashloop.report.headline import headline
 from crashloop.report.results import RequirementText, Results
-from crashloop.report.standing import Standing
-from crashloop.report.text import evidence_text, printable, took
+from crashloop.report.standing import Standing, reported
+from crashloop.report.text import counted, evidence_text, printable, took
 from crashloop.verdict import Verdict
 
 STYLES = {
@@ -18,6 +18,7 @@ STYLES = {
     Standing.ERROR: "bold magenta",
     Standing.INCONCLUSIVE: "bold yellow",
     Standing.DEVIATION: "blue",
+    Standing.REPORTED: "cyan",
     Standing.PASS: "green",
     Standing.SKIPPED: "dim",
 }
@@ -109,6 +110,8 @@ def _print_findings(verdict: Verdict, console: Console) -> None:
         print_line(console, f"  {finding}")
     if verdict.deviation is not None:
         print_line(console, f"  known deviation: {verdict.deviation}")
+    if reported(verdict):
+        print_line(console, f"  {reported(verdict)}")
     if verdict.evidence:
         print_line(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
 
@@ -122,10 +125,11 @@ def _print_headline(results: Results, report: str, console: Console) -> None:
     print_line(console, f"What to do: {said.to_do}")
     if results.verdicts:
         duration = took(results.finished - results.started)
-        summary = tally(results)
-        print_line(console, f"{summary[0].upper()}{summary[1:]} in {duration}: {counts}.")
+        print_line(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
     print_line(console, f"Report: {report}")
     print_line(console, f"Exit code: {results.exit_code}")
+    if results.coverage is not None:
+        print_line(console, results.coverage.sentence)
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:

@@ -11,7 +11,7 @@ from crashloop.report.flatten import flattened
 from crashloop.report.headline import Headline, headline
 from crashloop.report.panels import Panel, panels_of
 from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results
-from crashloop.report.standing import Standing, worst_standing
+from crashloop.report.standing import Standing, reported, worst_standing
 from crashloop.report.text import anchor_of, counted, lines_text, took
 from crashloop.verdict import Evidence, Verdict
 
@@ -41,6 +41,8 @@ class Row(NamedTuple):
     panels: tuple[tuple[str, str], ...]
     """Anchor and container of each plot that shows its delays."""
     deviation: str | None
+    reported: str
+    """What became of a requirement that is only reported."""
 
 
 class Chip(NamedTuple):
@@ -157,6 +159,7 @@ def _row(results: Results, verdict: Verdict, anchor: str | None) -> Row:
             if curve.scenario == verdict.scenario and verdict.requirement in curve.requirements
         ),
         deviation=verdict.deviation,
+        reported=reported(verdict),
     )
 
 

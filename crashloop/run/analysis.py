@@ -62,6 +62,7 @@ def analyze(run: RunDir) -> Results:
         run.environment(),
         finished=max([info.started, *(ended for _, ended in judged if ended is not None)]),
         run=run.root.name,
+        at_least=int(info.settings.get("at_least") or 0),
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )
 

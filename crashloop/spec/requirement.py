@@ -7,30 +7,26 @@ from typing import Any
 import msgspec
 
 from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import VerdictMode
 
 OLDEST_RELEASE = "1.33"
 """The oldest Kubernetes release this suite knows; `since` of a requirement that names none."""
 
 
 class Level(StrEnum):
-    """How strong the promise is (RFC 2119). Only a MUST is judged; a SHOULD is measured and reported."""
+    """How strong the promise is (RFC 2119). Only a MUST can fail a run; a SHOULD is measured and reported."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
 
 
-class RequirementKind(StrEnum):
-    """Which kind of suite judges it."""
+class Basis(StrEnum):
+    """What the sentence rests on."""
 
-    CONFORMANCE = "conformance"
-    FAULT = "fault"
-    """Something is stopped, broken or rolled back on purpose."""
-    STRESS = "stress"
-    SLO = "slo"
-    STARTUP = "startup"
-    """The kubelet is started with a configuration."""
-    MODEL = "model"
-    """Arithmetic about designs that no kubelet offers; judged on the model alone."""
+    PROMISE = "promise"
+    """The documentation or a KEP says so."""
+    SOURCE = "source"
+    """No text of Kubernetes says so: a file of the source does, or an article about what kubelets do."""
 
 
 class Scope(StrEnum):
@@ -63,13 +59,13 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The promise, in our words, with exactly one MUST or SHOULD of its own."""
     source: str
     """Where Kubernetes makes it: KEP and section, page of the documentation, or file of the source at a tag."""
+    basis: Basis
     since: str = OLDEST_RELEASE
     """First release it holds for."""
     until: str | None = None
     """Last release it holds for; None: no end is known."""
     gates: tuple[str, ...] = ()
     """Feature gates that must be on in the node's kubelet."""
-    kind: RequirementKind
     scope: Scope
     checkers: tuple[str, ...] = ()
     """Checkers that judge it, by their names in crashloop.checks."""
@@ -86,6 +82,11 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Why it is not judged; empty for a judged requirement."""
     note: str = ""
     """Where the texts contradict each other: which reading is judged. Shown in the report."""
+
+    @property
+    def mode(self) -> VerdictMode:
+        """What its verdicts decide: only a MUST that is no observation gates."""
+        return VerdictMode.GATE if self.level is Level.MUST and not self.observation else VerdictMode.REPORT
 
     @property
     def topic(self) -> str:

@@ -11,7 +11,7 @@ from crashloop.report.stress.plan import PlannedRun
 from crashloop.slo.compare import Effect
 from crashloop.slo.rows import Better
 from crashloop.slo.types import Interval, SloVerdict
-from crashloop.verdict import ExitCode, Outcome, worst
+from crashloop.verdict import ExitCode, Outcome, exit_code, worst
 
 STRESS_RESULTS_FORMAT = "crashloop.slo/1"
 
@@ -193,8 +193,4 @@ def exit_code_of(outcome: Outcome, *, interrupted: bool) -> int:
     """The exit code of a stress run."""
     if interrupted:
         return ExitCode.INTERRUPTED
-    return {
-        Outcome.FAIL: ExitCode.FAIL,
-        Outcome.ERROR: ExitCode.ERROR,
-        Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
-    }.get(outcome, ExitCode.OK)
+    return exit_code(outcome)

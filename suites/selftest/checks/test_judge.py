@@ -11,8 +11,9 @@ from crashloop.model.variants import COUNTER_COLLECTED
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with, runs
+from crashloop.spec.requirement import Level
 from crashloop.spec.scenario import Mode, StartupScenario, Until
-from crashloop.verdict import Evidence, Outcome, Verdict
+from crashloop.verdict import Evidence, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.cases import CRASHING, GOOD, STOCK, app, good, question, renamed, scenario
 from suites.selftest.kit.histories import History, startup
 
@@ -70,6 +71,18 @@ def test_a_finding_begins_with_its_requirement_and_names_its_lines() -> None:
     )
     assert verdict.evidence == (Evidence(file="history/crashing.jsonl", lines=lines),)
     assert verdict.fails_the_run
+
+
+@pytest.mark.parametrize(
+    ("level", "mode", "fails"),
+    [(Level.MUST, VerdictMode.GATE, True), (Level.SHOULD, VerdictMode.REPORT, False)],
+    ids=["must", "should"],
+)
+def test_a_broken_should_is_shown_and_fails_no_run(level: Level, mode: VerdictMode, fails: bool) -> None:
+    asked = question(early(History(CRASHING)).ends(30), "delays")
+    asked = msgspec.structs.replace(asked, requirement=msgspec.structs.replace(asked.requirement, level=level))
+    verdict = judge(asked)
+    assert (verdict.outcome, verdict.mode, verdict.fails_the_run) == (Outcome.FAIL, mode, fails)
 
 
 def test_the_same_finding_of_two_checkers_is_told_once() -> None:

@@ -10,6 +10,7 @@ from crashloop.report.standing import Standing
 FAIL, ERROR, PASS = (Judged(standing=each) for each in (Standing.FAIL, Standing.ERROR, Standing.PASS))
 UNKNOWN = Judged(standing=Standing.INCONCLUSIVE)
 DEVIATES = Judged(standing=Standing.DEVIATION)
+SHOWN = Judged(standing=Standing.REPORTED)
 LACKS = Judged(standing=Standing.SKIPPED, findings=("needs gate X; it is off on this node.",))
 MUTE = Judged(standing=Standing.SKIPPED)
 ABSENT = None
@@ -19,6 +20,7 @@ ALL = {
     "ERROR": ERROR,
     "INCONCLUSIVE": UNKNOWN,
     "DEVIATION": DEVIATES,
+    "REPORTED": SHOWN,
     "PASS": PASS,
     "SKIPPED": LACKS,
     "SKIPPED-for-nothing": MUTE,
@@ -27,14 +29,15 @@ ALL = {
 """In this order the columns of the table below."""
 
 TABLE = """
-    = ? ? + + ? ? ?
-    ! = ? + + ? ? ?
-    ! ! = ? ? ? ? ?
-    ! ! ? = + o ? ?
-    ! ! ? ! = o ? ?
-    ! ! ? o o = = o
-    ! ! ? ? ? = = o
-    ! ! ? o o o o =
+    = ? ? + ? + ? ? ?
+    ! = ? + ? + ? ? ?
+    ! ! = ? o ? ? ? ?
+    ! ! ? = o + o ? ?
+    ! ! o o = o o o o
+    ! ! ? ! o = o ? ?
+    ! ! ? o o o = = o
+    ! ! ? ? o ? = = o
+    ! ! ? o o o o o =
 """
 """Before in the rows, after in the columns."""
 

@@ -14,7 +14,7 @@ from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
-from crashloop.spec.requirement import Requirement, RequirementKind, Scope
+from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.histories import VERSION, History
@@ -91,7 +91,7 @@ def requirement(*checkers: str, name: str = "CAP-3", **parameters: Any) -> Requi
         id=name,
         sentence="A maximum MUST be made up.",
         source="nowhere",
-        kind=RequirementKind.CONFORMANCE,
+        basis=Basis.PROMISE,
         scope=Scope.QUICK,
         checkers=checkers,
         parameters=parameters,

@@ -6,7 +6,7 @@ from crashloop.requirements import load_requirements
 from crashloop.run.scopes import scope_of
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.requirement import Requirement, RequirementKind, Scope
+from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import (
     Container,
     ContainerKind,
@@ -48,7 +48,7 @@ def _further() -> Iterator[Trial]:
             id="FURTHER-1",
             sentence="What these checkers look at MUST be as the model says.",
             source="the kubelet's source",
-            kind=RequirementKind.CONFORMANCE,
+            basis=Basis.PROMISE,
             scope=Scope.QUICK,
             checkers=checkers,
             parameters={"min_delays": 1, "min_restarts": 1},

@@ -223,7 +223,13 @@ REFUSED = (
 def _verdict(requirement: str, scenario: str, outcome: Outcome = Outcome.PASS, *findings: str, **more: Any) -> Verdict:
     profile = next(each.subject for each in SCENARIOS if each.name == scenario)
     return Verdict(
-        requirement=requirement, scenario=scenario, profile=profile, outcome=outcome, findings=findings, **more
+        requirement=requirement,
+        scenario=scenario,
+        profile=profile,
+        outcome=outcome,
+        mode=REQUIREMENTS[requirement].mode,
+        findings=findings,
+        **more,
     )
 
 
@@ -376,7 +382,7 @@ ENVIRONMENT: dict[str, Any] = {
 }
 
 
-def example_results(verdicts: tuple[Verdict, ...] = VERDICTS) -> Results:
+def example_results(verdicts: tuple[Verdict, ...] = VERDICTS, *, at_least: int = 0) -> Results:
     """The run as results; other verdicts on the same plan may be given."""
     return build_results(
         INFO,
@@ -388,6 +394,7 @@ def example_results(verdicts: tuple[Verdict, ...] = VERDICTS) -> Results:
         finished=STARTED + timedelta(minutes=13, seconds=41),
         run="runs/20261121T160012Z-conformance",
         effective_curves=EFFECTIVE_CURVES,
+        at_least=at_least,
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crashloop.spec.requirement import Level, Requirement, RequirementKind, Scope
+from crashloop.spec.requirement import Basis, Level, Requirement, Scope
 
 
 def _requirement(name: str, sentence: str, source: str, **more: Any) -> Requirement:
@@ -10,11 +10,10 @@ def _requirement(name: str, sentence: str, source: str, **more: Any) -> Requirem
         id=name,
         sentence=sentence,
         source=source,
-        kind=RequirementKind.CONFORMANCE,
         scope=Scope.FULL,
         checkers=("delays",),
         evidence="three delays",
-        **more,
+        **({"basis": Basis.PROMISE} | more),
     )
 
 
@@ -34,6 +33,7 @@ REQUIREMENTS = {
             "A wait SHOULD end soon after the delay has passed.",
             "pkg/kubelet/pod_workers.go@v1.37.1, completeWork",
             level=Level.SHOULD,
+            basis=Basis.SOURCE,
         ),
         _requirement(
             "BACKOFF-4",

@@ -101,7 +101,7 @@ def test_every_verdict_has_a_row_worst_first(page: Page) -> None:
 
 
 def test_what_needs_attention_is_open_and_the_rest_is_folded(page: Page) -> None:
-    assert sum(tag == "details" and "open" in attrs for tag, attrs in page.elements) == 5
+    assert sum(tag == "details" and "open" in attrs for tag, attrs in page.elements) == 4
 
 
 def test_findings_sentences_and_evidence_stand_in_the_page(page: Page) -> None:

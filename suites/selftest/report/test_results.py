@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from crashloop.report.coverage import Coverage
 from crashloop.report.curves import PlottedCurve
 from crashloop.report.delay import ReportedDelay
 from crashloop.report.headline import headline
 from crashloop.report.results import DeviationText, RequirementText, Results, build_results
 from crashloop.report.standing import Standing
-from crashloop.verdict import ExitCode, Outcome, Verdict
+from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.report_example import (
     ENVIRONMENT,
     INFO,
@@ -23,6 +24,7 @@ from suites.selftest.kit.report_example import (
     delays,
     example_results,
 )
+from suites.selftest.kit.report_example_catalogue import REQUIREMENTS
 
 
 def verdict(
@@ -53,9 +55,9 @@ def test_verdicts_stand_worst_first_then_as_in_the_catalogue_then_by_scenario() 
         ("FAIL", "CAP-4", "crash-natural-max-1s"),
         ("FAIL", "RULES-22", "rule-in-42-max-2s"),
         ("ERROR", "RULES-22", "runtime-restart-max-2s"),
-        ("INCONCLUSIVE", "BACKOFF-3", "kubelet-restart-max-2s"),
         ("INCONCLUSIVE", "FAULT-2", "runtime-restart-max-2s"),
         ("DEVIATION", "CONFIG-4", "start-gate-off"),
+        ("DEVIATION", "RESET-4", "run-590s-max-20s"),
     ]
     assert in_order[-1] == ("SKIPPED", "RULES-6", "rule-order-max-2s")
 
@@ -65,8 +67,9 @@ def test_every_verdict_is_counted_once() -> None:
     assert results.counts == {
         Standing.FAIL: 2,
         Standing.ERROR: 1,
-        Standing.INCONCLUSIVE: 2,
+        Standing.INCONCLUSIVE: 1,
         Standing.DEVIATION: 3,
+        Standing.REPORTED: 1,
         Standing.PASS: 44,
         Standing.SKIPPED: 1,
     }
@@ -81,12 +84,26 @@ def test_every_verdict_is_counted_once() -> None:
         ([verdict(Outcome.PASS), verdict(Outcome.INCONCLUSIVE)], Outcome.INCONCLUSIVE, ExitCode.INCONCLUSIVE),
         ([verdict(Outcome.PASS), verdict(Outcome.FAIL, deviation="known")], Outcome.PASS, ExitCode.OK),
         ([verdict(Outcome.FAIL, deviation="known")], Outcome.PASS, ExitCode.OK),
-        ([verdict(Outcome.SKIPPED)], Outcome.SKIPPED, ExitCode.OK),
+        ([verdict(Outcome.PASS), verdict(Outcome.FAIL, mode=VerdictMode.REPORT)], Outcome.PASS, ExitCode.OK),
+        ([verdict(Outcome.PASS), verdict(Outcome.ERROR, mode=VerdictMode.REPORT)], Outcome.PASS, ExitCode.OK),
+        ([verdict(Outcome.SKIPPED)], Outcome.SKIPPED, ExitCode.INCONCLUSIVE),
         ([], Outcome.SKIPPED, ExitCode.USAGE),
     ],
-    ids=["fail", "error", "inconclusive", "known-deviation", "only-a-known-deviation", "skipped", "none"],
+    ids=[
+        "fail",
+        "error",
+        "inconclusive",
+        "known-deviation",
+        "only-a-known-deviation",
+        "reported",
+        "reported-error",
+        "skipped",
+        "none",
+    ],
 )
-def test_outcome_and_exit_code_leave_known_deviations_out(verdicts: list[Verdict], outcome: Outcome, code: int) -> None:
+def test_outcome_and_exit_code_leave_out_what_does_not_count(
+    verdicts: list[Verdict], outcome: Outcome, code: int
+) -> None:
     results = example_results(tuple(verdicts))
     assert (results.outcome, results.exit_code) == (outcome, code)
 
@@ -94,10 +111,18 @@ def test_outcome_and_exit_code_leave_known_deviations_out(verdicts: list[Verdict
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [
-        ([verdict(Outcome.FAIL)], "1 verdict accuses Kubernetes 1.37.1 of breaking 1 requirement."),
+        ([verdict(Outcome.FAIL)], "1 verdict accuses Kubernetes 1.37.1 of breaking 1 requirement: 1 of a promise."),
         (
             [verdict(Outcome.FAIL), verdict(Outcome.FAIL, scenario="crash-natural-max-1s")],
-            "2 verdicts accuse Kubernetes 1.37.1 of breaking 1 requirement.",
+            "2 verdicts accuse Kubernetes 1.37.1 of breaking 1 requirement: 1 of a promise.",
+        ),
+        (
+            [verdict(Outcome.FAIL), verdict(Outcome.FAIL, "BACKOFF-3")],
+            "2 verdicts accuse Kubernetes 1.37.1 of breaking 2 requirements: 1 of a promise, 1 of the source.",
+        ),
+        (
+            [verdict(Outcome.FAIL), verdict(Outcome.FAIL, "GONE-1")],
+            "2 verdicts accuse Kubernetes 1.37.1 of breaking 2 requirements.",
         ),
         ([verdict(Outcome.ERROR)], "1 verdict could not be reached."),
         ([verdict(Outcome.INCONCLUSIVE)], "Evidence is missing for 1 verdict."),
@@ -110,23 +135,59 @@ def test_outcome_and_exit_code_leave_known_deviations_out(verdicts: list[Verdict
             [verdict(Outcome.FAIL, deviation="a")],
             "Kubernetes 1.37.1 deviates from what it says only as is known: 1 verdict.",
         ),
+        (
+            [verdict(Outcome.PASS), verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
+            "Kubernetes 1.37.1 restarts containers as it says: 1 verdict passes; 1 verdict is only reported.",
+        ),
+        (
+            [verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
+            "Kubernetes 1.37.1 was measured only, and nothing was judged that could fail; 1 verdict is only reported.",
+        ),
         ([verdict(Outcome.SKIPPED)], "Nothing was judged: 1 verdict skipped."),
         ([], "Nothing was judged."),
     ],
     ids=[
         "fail",
         "same-requirement",
+        "by-basis",
+        "of-an-unknown-basis",
         "error",
         "inconclusive",
         "pass",
         "deviations",
         "only-deviations",
+        "reported",
+        "only-reported",
         "skipped",
         "none",
     ],
 )
 def test_the_headline_says_the_outcome_in_one_sentence(verdicts: list[Verdict], sentence: str) -> None:
     assert headline(example_results(tuple(verdicts))).sentence == sentence
+
+
+def test_requirements_are_counted_by_what_became_of_them() -> None:
+    coverage = example_results(
+        (
+            verdict(Outcome.PASS),
+            verdict(Outcome.INCONCLUSIVE, scenario="crash-natural-max-1s"),
+            verdict(Outcome.FAIL, "CAP-4"),
+            verdict(Outcome.INCONCLUSIVE, "RULES-22"),
+            verdict(Outcome.SKIPPED, "RULES-22", scenario="rule-in-42-max-2s"),
+            verdict(Outcome.SKIPPED, "RULES-6"),
+        )
+    ).coverage
+    assert coverage == Coverage(judged=2, skipped=1, undecided=1, catalogue=len(REQUIREMENTS))
+    assert coverage.sentence == f"2 of {len(REQUIREMENTS)} requirements judged, 1 skipped, 1 undecided."
+
+
+def test_a_run_that_judges_less_than_asked_for_says_so_first_and_last() -> None:
+    results = example_results((verdict(Outcome.PASS),), at_least=2)
+    words = f"1 of {len(REQUIREMENTS)} requirements judged: fewer than --at-least 2."
+    assert (results.outcome, results.exit_code) == (Outcome.INCONCLUSIVE, ExitCode.INCONCLUSIVE)
+    assert headline(results).sentence == f"Too little was judged: {words}"
+    assert results.coverage is not None
+    assert results.coverage.sentence == words
 
 
 def test_only_deviations_that_explain_a_verdict_are_named() -> None:

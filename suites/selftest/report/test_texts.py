@@ -10,12 +10,13 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
+from crashloop.report.html import to_html
 from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
 from crashloop.report.standing import Standing
 from crashloop.report.terminal import render
 from crashloop.report.text import evidence_text, lines_text, printable, seconds, took
-from crashloop.verdict import Evidence, Outcome, Verdict
+from crashloop.verdict import Evidence, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.report_example import VERDICTS, example_results
 
 HOSTILE = "</td><script>alert(1)</script> | `x` [a](http://b) <!-- ]]> & \x1b[2J\x00 \u202egnp.exe\n| new | row |"
@@ -68,11 +69,11 @@ def test_the_console_output_is_as_agreed(terminal: bool, snapshot: SnapshotAsser
 def test_junit_maps_each_standing_to_its_element() -> None:
     root = ET.fromstring(to_junit(example_results()))
     seen = Counter(tuple(child.tag for child in case) for case in root.iter("testcase"))
-    assert seen == {("failure",): 2, ("error",): 3, ("skipped",): 1, ("system-out",): 3, (): 44}
+    assert seen == {("failure",): 2, ("error",): 2, ("skipped",): 1, ("system-out",): 4, (): 44}
     assert {key: root.attrib[key] for key in ("tests", "failures", "errors", "skipped")} == {
         "tests": "53",
         "failures": "2",
-        "errors": "3",
+        "errors": "2",
         "skipped": "1",
     }
 
@@ -81,6 +82,23 @@ def test_junit_says_which_deviation_a_pass_rests_on() -> None:
     root = ET.fromstring(to_junit(example_results()))
     said = [case.findtext("system-out", "") for case in root.iter("testcase") if case.find("system-out") is not None]
     assert said[0].startswith("Known deviation gate-off-refuses-field: With KubeletCrashLoopBackOffMax off,")
+
+
+def test_junit_fails_nothing_that_is_only_reported() -> None:
+    missed = Verdict(
+        requirement="BACKOFF-3",
+        scenario="s",
+        profile="stock",
+        outcome=Outcome.FAIL,
+        mode=VerdictMode.REPORT,
+        findings=("BACKOFF-3: a wait ended 9 s late; 5 s were allowed.",),
+    )
+    (case,) = ET.fromstring(to_junit(example_results((missed,)))).iter("testcase")
+    assert [child.tag for child in case] == ["system-out"]
+    assert case.findtext("system-out", "").splitlines()[::2] == [
+        "Only reported: BACKOFF-3 was not kept, which does not fail the run.",
+        "BACKOFF-3: a wait ended 9 s late; 5 s were allowed.",
+    ]
 
 
 def test_junit_stays_well_formed_whatever_a_finding_holds() -> None:
@@ -132,6 +150,10 @@ def test_one_missing_capability_is_said_once() -> None:
 
 def test_every_view_counts_alike() -> None:
     results = example_results()
+    assert results.coverage is not None
+    assert results.coverage.sentence in to_markdown(results)
+    assert results.coverage.sentence in to_html(results)
+    assert on_console(terminal=False).endswith(f"\n{results.coverage.sentence}\n")
     counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items())
     assert counts in to_markdown(results)
     assert counts in on_console(terminal=False)

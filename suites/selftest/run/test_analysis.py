@@ -1,5 +1,6 @@
 """A run is judged from its directory: every judgement of the plan gets a verdict, whatever is left of the evidence."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,15 @@ ASKED = Judgement(requirement="BACKOFF-4", scenario="crashing")
 TRIED = StartupScenario(name="start-max-2s", profile="stock", candidate="max-2s")
 
 
-def a_run(tmp_path: Path, *judgements: Judgement, **changes: Any) -> RunDir:
+def a_run(tmp_path: Path, *judgements: Judgement, settings: Mapping[str, Any] | None = None, **changes: Any) -> RunDir:
     run = RunDir.create(
         tmp_path / "run",
-        RunInfo(suite="conformance", started=datetime(2026, 1, 1, tzinfo=UTC), crashloop_version="0"),
+        RunInfo(
+            suite="conformance",
+            started=datetime(2026, 1, 1, tzinfo=UTC),
+            crashloop_version="0",
+            settings=dict(settings or {}),
+        ),
     )
     plan = Plan(
         suite="conformance",
@@ -77,6 +83,17 @@ def test_the_whole_run_is_judged_and_counted(tmp_path: Path) -> None:
     assert results.exit_code == ExitCode.INCONCLUSIVE
     assert results.run == "run"
     assert {each.name: each.curve for each in results.profiles}["max-2s"] == "0, 2 s"
+
+
+@pytest.mark.parametrize(
+    ("at_least", "code"), [(1, ExitCode.OK), (2, ExitCode.INCONCLUSIVE)], ids=["enough", "too-few"]
+)
+def test_a_run_that_is_judged_again_still_knows_how_much_it_was_to_judge(
+    tmp_path: Path, at_least: int, code: int
+) -> None:
+    run = a_run(tmp_path, settings={"at_least": at_least})
+    record(run, good())
+    assert analyze(run).exit_code == code
 
 
 def test_analysing_again_gives_the_same_results(tmp_path: Path) -> None:

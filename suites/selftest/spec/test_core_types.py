@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
 from crashloop.spec.version import KubernetesVersion
-from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
+from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, run_outcome, worst
 
 CRASHING = PodScenario(
     name="crashing",
@@ -29,8 +30,8 @@ DISTURBED = msgspec.structs.replace(
 )
 
 
-def verdict(outcome: Outcome, deviation: str | None = None) -> Verdict:
-    return Verdict(requirement="CAP-3", scenario="s", profile="p", outcome=outcome, deviation=deviation)
+def verdict(outcome: Outcome, *, requirement: str = "CAP-3", **more: Any) -> Verdict:
+    return Verdict(requirement=requirement, scenario="s", profile="p", outcome=outcome, **more)
 
 
 def test_a_plan_survives_its_json_form() -> None:
@@ -98,17 +99,39 @@ def test_the_worst_outcome_stands_for_all() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "code"),
     [
-        ([], ExitCode.USAGE),
+        ([], ExitCode.INCONCLUSIVE),
+        ([verdict(Outcome.SKIPPED)], ExitCode.INCONCLUSIVE),
         ([verdict(Outcome.PASS), verdict(Outcome.SKIPPED)], ExitCode.OK),
         ([verdict(Outcome.FAIL, deviation="known")], ExitCode.OK),
         ([verdict(Outcome.FAIL, deviation="known"), verdict(Outcome.FAIL)], ExitCode.FAIL),
         ([verdict(Outcome.INCONCLUSIVE), verdict(Outcome.PASS)], ExitCode.INCONCLUSIVE),
         ([verdict(Outcome.INCONCLUSIVE), verdict(Outcome.ERROR)], ExitCode.ERROR),
+        ([verdict(Outcome.FAIL, mode=VerdictMode.REPORT)], ExitCode.OK),
+        ([verdict(Outcome.INCONCLUSIVE, mode=VerdictMode.REPORT)], ExitCode.INCONCLUSIVE),
+        ([verdict(Outcome.ERROR, mode=VerdictMode.REPORT), verdict(Outcome.PASS)], ExitCode.OK),
     ],
-    ids=["none", "passes", "known-deviation", "fail", "inconclusive", "error"],
+    ids=[
+        "none",
+        "all-skipped",
+        "passes",
+        "known-deviation",
+        "fail",
+        "inconclusive",
+        "error",
+        "reported",
+        "nothing-judged",
+        "reported-error",
+    ],
 )
 def test_the_exit_code_follows_the_worst_verdict(verdicts: list[Verdict], code: int) -> None:
-    assert exit_code(verdicts) == code
+    assert exit_code(run_outcome(verdicts)) == code
+
+
+def test_a_run_that_judges_fewer_requirements_than_asked_for_is_inconclusive() -> None:
+    passes = [verdict(Outcome.PASS), verdict(Outcome.SKIPPED, requirement="CAP-4")]
+    assert run_outcome(passes, at_least=1) is Outcome.PASS
+    assert run_outcome(passes, at_least=2) is Outcome.INCONCLUSIVE
+    assert run_outcome([*passes, verdict(Outcome.FAIL)], at_least=2) is Outcome.FAIL
 
 
 INFO = RunInfo(suite="conformance", started=datetime(2026, 1, 1, tzinfo=UTC), crashloop_version="0")

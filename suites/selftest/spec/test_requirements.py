@@ -7,8 +7,9 @@ import pytest
 
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import GATES
-from crashloop.requirements import CatalogueError, Requirement, State, applies, load_requirements, load_topics
+from crashloop.requirements import Basis, CatalogueError, Requirement, State, applies, load_requirements, load_topics
 from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import VerdictMode
 
 IDS = Path(__file__).with_name("requirement_ids.txt").read_text(encoding="utf-8").split()
 CATALOGUE = load_requirements()
@@ -17,7 +18,7 @@ ROW = {
     "id": "CAP-3",
     "sentence": "A maximum MUST lower the delay.",
     "source": 'KEP-5593 "Conflict resolution"',
-    "kind": "conformance",
+    "basis": "promise",
     "scope": "quick",
     "checkers": ["cap"],
     "evidence": "five delays",
@@ -60,6 +61,23 @@ def test_a_requirement_that_is_not_judged_says_why() -> None:
     assert [each.id for each in CATALOGUE.values() if bool(each.reason) == (each.state is State.JUDGED)] == []
 
 
+def test_only_what_no_text_names_rests_on_the_source() -> None:
+    sourced = [each.id for each in CATALOGUE.values() if each.basis is Basis.SOURCE and each.state is State.JUDGED]
+    assert sourced == ["BACKOFF-3", "BACKOFF-11", "BACKOFF-20"]
+
+
+@pytest.mark.parametrize(
+    ("row", "mode"),
+    [
+        pytest.param({}, VerdictMode.GATE, id="must"),
+        pytest.param({"level": "SHOULD", "sentence": "It SHOULD."}, VerdictMode.REPORT, id="should"),
+        pytest.param({"observation": True}, VerdictMode.REPORT, id="observation"),
+    ],
+)
+def test_only_a_must_that_is_no_observation_gates(row: dict[str, object], mode: VerdictMode) -> None:
+    assert msgspec.convert(ROW | row, Requirement).mode is mode
+
+
 def test_a_rule_about_words_that_upstream_may_change_is_an_observation() -> None:
     assert [each.id for each in CATALOGUE.values() if each.observation] == ["BACKOFF-5", "BACKOFF-6", "BACKOFF-14"]
 
@@ -68,7 +86,12 @@ def test_a_rule_about_words_that_upstream_may_change_is_an_observation() -> None
     ("change", "message"),
     [
         pytest.param({"id": "cap-3"}, "id 'cap-3': expected capital letters, a dash and a number", id="lower-case-id"),
-        pytest.param({"kind": "unit"}, "Invalid enum value 'unit' - at `$.kind`", id="unknown-kind"),
+        pytest.param({"basis": "hearsay"}, "Invalid enum value 'hearsay' - at `$.basis`", id="unknown-basis"),
+        pytest.param(
+            {"source": 'Back-off algorithm article "Step 2"; pkg/kubelet/kubelet.go@v1.37.1'},
+            "basis promise: expected a KEP or a page of the documentation among its sources",
+            id="promise-of-nobody",
+        ),
         pytest.param({"sentense": "x"}, "Object contains unknown field `sentense`", id="unknown-field"),
         pytest.param(
             {"sentence": "A maximum lowers the delay."},

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.requirements import Requirement, RequirementKind, Scope, State, Topic, load_requirements, load_topics
+from crashloop.requirements import Basis, Requirement, Scope, State, Topic, load_requirements, load_topics
 from crashloop.run.planning import Declared
 from suites.conformance.scenarios import crashing
 from tools.coverage import (
@@ -46,7 +46,7 @@ def row(identifier: str, state: State = State.JUDGED, scope: Scope = Scope.QUICK
         id=identifier,
         sentence="A maximum MUST lower the delay | at once.",
         source='KEP-5593 "Conflict resolution"',
-        kind=RequirementKind.CONFORMANCE,
+        basis=Basis.PROMISE,
         scope=scope,
         evidence="five delays",
         state=state,

@@ -27,7 +27,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.requirement import Requirement, RequirementKind, Scope
+from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import InterventionKind, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
@@ -48,7 +48,7 @@ def asked(*checkers: str) -> Requirement:
         id="ANY-1",
         sentence="What these checkers look at MUST be as the model says.",
         source="the kubelet's source",
-        kind=RequirementKind.CONFORMANCE,
+        basis=Basis.PROMISE,
         scope=Scope.QUICK,
         checkers=checkers,
         parameters={"min_delays": 1},
