@@ -12,7 +12,7 @@ import pytest
 
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.finding import Checked
-from crashloop.checks.integrity import obstacles
+from crashloop.checks.integrity import obstacles, pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.gates import effective_gates
@@ -60,7 +60,7 @@ def judged(case: RandomCase, seed: int, *checkers: str) -> Checked:
     """What checkers say about a correct kubelet in that case."""
     events = simulate(case.scenario, case.profile, case.version, rng=Random(seed), host=case.host)
     recording = recorded(events)
-    found = obstacles(case.scenario, recording)
+    found = obstacles(case.scenario, recording) or pod_obstacles(case.scenario, recording)
     if found:
         return Checked(findings=found)
     question = JudgementInput(
