@@ -120,7 +120,7 @@ class Kubelet:
 
     def _forget(self, pod: SimPod) -> None:
         for container in pod.spec.containers:
-            self.backoffs.forget(self._syncs[pod.uid].key(container))
+            self.backoffs.forget(self._syncs[pod.uid].delays.key(container))
 
     def _changed(self) -> None:
         for sync in self._syncs.values():

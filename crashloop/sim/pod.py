@@ -35,6 +35,7 @@ class SimulatedInstance:
         "number",
         "ordinal",
         "pid",
+        "previous_code",
         "removed_ns",
         "sandbox",
         "seen",
@@ -61,6 +62,8 @@ class SimulatedInstance:
         self.exited_ns: int | None = None
         self.removed_ns: int | None = None
         self.exit_code = 0
+        self.previous_code: int | None = None
+        """Exit code of the instance before."""
         self.life = 0
         """The journal's number of what it runs."""
         self.killed = False
@@ -133,6 +136,8 @@ class SimPod:
         self.ephemerals = spec.of_kind(ContainerKind.EPHEMERAL)
         self.instances: list[SimulatedInstance] = []
         """Those the runtime still holds, in order of creation."""
+        self.exit_codes: dict[str, int] = {}
+        """The last exit code, by container."""
         self.made: dict[str, int] = {}
         """Instances created so far, by container."""
         self.numbers: dict[str, int] = {}

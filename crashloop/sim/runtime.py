@@ -59,6 +59,7 @@ class Runtime:
         instance = SimulatedInstance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
         instance.container_id = self._new_id()
         instance.pid = 1_000 + self._ids
+        instance.previous_code = pod.exit_codes.get(container.name)
         pod.instances.append(instance)
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
         self.on_change()
@@ -93,6 +94,7 @@ class Runtime:
             return
         now = self.loop.now
         instance.exited_ns, instance.exit_code = now, exit_code
+        pod.exit_codes[instance.name] = exit_code
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
         line = f"{self.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
         data = {"exit_code": exit_code, "line": line}
