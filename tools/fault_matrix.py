@@ -10,10 +10,11 @@ docs/fault-matrix.md; without the option it prints the page.
 import argparse
 import importlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,13 +26,14 @@ from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.profiles import load_profile
 from crashloop.requirements import load_requirements
-from crashloop.sim import CALM, FAULTS, Fault, HostModel, simulate, simulate_startup
+from crashloop.sim import CALM, FAULTS, Fault, HostModel, simulate_node, simulate_startup
+from crashloop.sim.faults import NodeFault
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import PodScenario, Scenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
-from tools.fault_matrix_page import PAGE, Row, load_uncaught, objections, page, row_of
+from tools.fault_matrix_page import PAGE, SCOPES, Row, load_uncaught, objections, page, row_of
 
 TRIALS = "suites.selftest.kit.fault_scenarios"
 """Module with the trials; a part of the self-tests, because they include every scenario of the conformance suite."""
@@ -80,10 +82,26 @@ def history_of(
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The simulated history of a scenario. Raises ValueError if the kubelet does not start with the profile."""
-    profile, rng = profile_of(scenario), Random(seed)
-    if isinstance(scenario, PodScenario):
-        return simulate(scenario, profile, version, rng=rng, faults=faults, host=host)
-    return simulate_startup(scenario, profile, version, rng=rng, faults=faults, host=host)
+    return histories_of((scenario,), faults, version=version, seed=seed, host=host)[0]
+
+
+def histories_of(
+    scenarios: Sequence[Scenario],
+    faults: frozenset[Fault] = NO_FAULT,
+    *,
+    version: KubernetesVersion = VERSION,
+    seed: int = SEED,
+    host: HostModel = CALM,
+) -> tuple[tuple[Event, ...], ...]:
+    """The simulated histories of pods that run together on one node, or of a start of a kubelet.
+
+    Raises ValueError if the kubelet does not start with the profile.
+    """
+    profile, rng = profile_of(scenarios[0]), Random(seed)
+    if isinstance(scenarios[0], StartupScenario):
+        return (simulate_startup(scenarios[0], profile, version, rng=rng, faults=faults, host=host),)
+    pods = [each for each in scenarios if isinstance(each, PodScenario)]
+    return simulate_node(pods, profile, version, rng=rng, faults=faults, host=host)
 
 
 def recorded(events: Iterable[Event]) -> Recording:
@@ -107,34 +125,71 @@ def verdict_of(
 
 def catches(fault: Fault, trials: Sequence[Trial]) -> tuple[Catch, ...]:
     """The trials that object to a fault."""
-    found: list[Catch] = []
-    by_name: dict[str, list[Trial]] = {}
-    for trial in trials:
-        by_name.setdefault(trial.scenario.name, []).append(trial)
-    for own in by_name.values():
-        recording = _acting(fault, own[0].scenario)
-        if recording is not None:
-            found += [catch for trial in own if (catch := _catch(trial, recording)) is not None]
-    return tuple(found)
+    return tuple(catch for play in _plays(fault, trials) for catch in _caught(fault, play))
 
 
-def _acting(fault: Fault, scenario: Scenario) -> Recording | None:
-    """What a scenario shows of a fault; None if it shows the same as without."""
+class Play(NamedTuple):
+    """Scenarios that are simulated together, and the trials that are made of them."""
+
+    scenarios: tuple[Scenario, ...]
+    trials: tuple[Trial, ...]
+
+
+def _plays(fault: Fault, trials: Sequence[Trial]) -> Iterator[Play]:
+    """Each scenario by itself; for what only shows between pods, all pods of a node that a run of each scope has."""
+    if not isinstance(fault, NodeFault):
+        by_name: dict[str, list[Trial]] = {}
+        for trial in trials:
+            by_name.setdefault(trial.scenario.name, []).append(trial)
+        yield from (Play((own[0].scenario,), tuple(own)) for own in by_name.values())
+        return
+    yield from full_nodes(trials)
+
+
+def full_nodes(trials: Sequence[Trial]) -> Iterator[Play]:
+    """The nodes of a run of each scope, with all the pods that share one."""
+    for number, scope in enumerate(SCOPES):
+        nodes: dict[str, list[Trial]] = {}
+        for trial in trials:
+            scenario = trial.scenario
+            if trial.scope in SCOPES[: number + 1] and isinstance(scenario, PodScenario) and not scenario.disturbs_node:
+                nodes.setdefault(scenario.profile, []).append(trial)
+        for on_node in nodes.values():
+            scenarios = {trial.scenario.name: trial.scenario for trial in on_node}
+            yield Play(tuple(scenarios.values()), tuple(trial for trial in on_node if trial.scope == scope))
+
+
+def _caught(fault: Fault, play: Play) -> Iterator[Catch]:
+    shown = _acting(fault, play.scenarios)
+    for trial in play.trials:
+        recording = shown.get(trial.scenario.name)
+        catch = None if recording is None else _catch(trial, recording, play.scenarios)
+        if catch is not None:
+            yield catch
+
+
+def _acting(fault: Fault, scenarios: Sequence[Scenario]) -> dict[str, Recording]:
+    """What scenarios show of a fault, by name; without those that show the same as without the fault."""
     try:
-        events = history_of(scenario, frozenset({fault}))
+        histories = histories_of(scenarios, frozenset({fault}))
     except ValueError:  # the faulty kubelet does not start: startup scenarios show that
-        return None
-    return None if events == _correct_history(_encode(scenario)) else recorded(events)
+        return {}
+    correct = _correct_histories(_encode(scenarios))
+    return {
+        scenario.name: recorded(events)
+        for scenario, events, without in zip(scenarios, histories, correct, strict=True)
+        if events != without
+    }
 
 
 @cache
-def _correct_history(scenario: bytes) -> tuple[Event, ...]:
-    return history_of(msgspec.json.decode(scenario, type=PodScenario | StartupScenario))
+def _correct_histories(scenarios: bytes) -> tuple[tuple[Event, ...], ...]:
+    return histories_of(msgspec.json.decode(scenarios, type=tuple[PodScenario | StartupScenario, ...]))
 
 
-def _catch(trial: Trial, recording: Recording) -> Catch | None:
+def _catch(trial: Trial, recording: Recording, scenarios: Sequence[Scenario]) -> Catch | None:
     verdict = verdict_of(trial.requirement, trial.scenario, recording)
-    if not verdict.fails_the_run or verdict_without_fault(trial).fails_the_run:
+    if not verdict.fails_the_run or verdict_without_fault(trial, scenarios).fails_the_run:
         return None
     checkers = tuple(name for name in trial.requirement.checkers if _objects(name, trial, recording))
     return Catch(trial=trial, checkers=checkers, finding=verdict.findings[0])
@@ -145,16 +200,20 @@ def _objects(checker: str, trial: Trial, recording: Recording) -> bool:
     return verdict_of(alone, trial.scenario, recording).outcome is Outcome.FAIL
 
 
-def verdict_without_fault(trial: Trial) -> Verdict:
-    """What the trial says about a correct kubelet. One that accuses it proves nothing about a faulty one."""
-    return _verdict_without_fault(_encode(trial))
+def verdict_without_fault(trial: Trial, scenarios: Sequence[Scenario] = ()) -> Verdict:
+    """What the trial says about a correct kubelet that has these scenarios on its node, or just the trial's own.
+
+    One that accuses a correct kubelet proves nothing about a faulty one.
+    """
+    return _verdict_without_fault(_encode(trial), _encode(tuple(scenarios) or (trial.scenario,)))
 
 
 @cache
-def _verdict_without_fault(trial: bytes) -> Verdict:
+def _verdict_without_fault(trial: bytes, scenarios: bytes) -> Verdict:
     asked = msgspec.json.decode(trial, type=Trial)
-    recording = recorded(_correct_history(_encode(asked.scenario)))
-    return verdict_of(asked.requirement, asked.scenario, recording)
+    histories = _correct_histories(scenarios)
+    names = [each.name for each in msgspec.json.decode(scenarios, type=tuple[PodScenario | StartupScenario, ...])]
+    return verdict_of(asked.requirement, asked.scenario, recorded(histories[names.index(asked.scenario.name)]))
 
 
 def row(fault: Fault, caught: Sequence[Catch]) -> Row:

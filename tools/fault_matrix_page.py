@@ -94,7 +94,7 @@ those of the conformance suite, and a few further ones (suites/selftest/kit/faul
 test provokes yet. *quick* and *full* name the requirements whose conformance tests fail at that scope; `-` means that
 none does. *checkers* are those that object on any scenario. A correct kubelet is accused by none of them:
 suites/selftest/tools/test_fault_matrix_correct.py tries 10,000 random scenarios, with lost watches, coarse clocks and
-starved hosts.
+starved hosts. Faults of the node, which only show between pods, are tried with all pods of a run on one node.
 
 Conformance tests catch {caught} of {len(rows)} faults. The others are
 [listed with their reasons](#faults-that-no-conformance-test-catches); any fault beyond that list fails the self-tests,

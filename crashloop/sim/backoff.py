@@ -36,6 +36,8 @@ class Backoffs:
         self.max_ns = max_ns
         self.behaviour = behaviour
         self._gc_phase_ns = gc_phase_ns
+        self.attempted_ns = 0
+        """When the last restart of any container was attempted."""
         self._entries: dict[Hashable, BackoffEntry] = {}
         self._expiry_ns = behaviour.expiry_ns
         if behaviour.expiry_in_max is not None:
@@ -58,6 +60,10 @@ class Backoffs:
         if entry is None or self._expired(entry, since_ns):
             return since_ns + self.behaviour.first_late_ns - now_ns
         return since_ns + self._due_ns(entry, exit_code) - now_ns
+
+    def throttled_ns(self, now_ns: int) -> int:
+        """For how long any restart is held back because another has just come; 0 or less: it is not."""
+        return self.attempted_ns + self.behaviour.restarts_apart_ns - now_ns
 
     def total_ns(self, keys: Iterable[Hashable], now_ns: int) -> int:
         """The sum of the delays of these entries."""

@@ -79,6 +79,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Number of restarts after which a counter is forgotten, again and again."""
     survives_restart: bool = False
     keyed_by_container: bool = True
+    keyed_by_pod: bool = True
     keyed_by_uid: bool = True
     keyed_by_image: bool = True
 
@@ -138,6 +139,9 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """What RestartAllContainers restarts: all, source (the container that exited), or regular (no init containers)."""
     reset_keeps_sandbox: bool = True
     reset_late_ns: int = 0
+    restarts_apart_ns: int = 0
+    """Least time between two restarts on the node."""
+    syncs_in_turn: bool = False
 
     # What it states (statements.py)
     count_offset: int = 0

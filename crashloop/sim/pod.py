@@ -1,8 +1,11 @@
 """A pod as the simulated cluster holds it: the manifest, its instances, and what the pod cache has seen of them."""
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+from crashloop.sim.loop import ignore
+from crashloop.sim.recorder import Tape
 from crashloop.spec.program import Life
 from crashloop.spec.scenario import Container, ContainerKind, Pod
 
@@ -126,11 +129,15 @@ class PodView:
 class SimPod:
     """A pod object with its uid and everything the runtime holds for it."""
 
-    def __init__(self, name: str, uid: str, spec: Pod, created_ns: int) -> None:
+    def __init__(self, name: str, uid: str, spec: Pod, created_ns: int, tape: Tape) -> None:
         self.name = name
         self.uid = uid
         self.spec = spec
         self.created_ns = created_ns
+        self.tape = tape
+        """On which the recorder writes what happens to it."""
+        self.on_exit: Callable[[SimulatedInstance], None] = ignore
+        """Called after the kubelet when an instance exited."""
         self.inits = spec.of_kind(ContainerKind.INIT)
         self.regulars = spec.of_kind(ContainerKind.REGULAR)
         self.ephemerals = spec.of_kind(ContainerKind.EPHEMERAL)

@@ -22,12 +22,16 @@ class RestartDelays:
         """What a counter belongs to."""
         pod, name, behaviour = self.pod, container.name, self.behaviour
         owner = pod.uid if behaviour.keyed_by_uid else pod.name
+        owner = owner if behaviour.keyed_by_pod else ""
         own = name if behaviour.keyed_by_container else ""
         image = pod.images[name] if behaviour.keyed_by_image else ""
         return owner, own, image, pod.resources[name]
 
     def remaining_ns(self, container: Container, last: SimulatedInstance, now_ns: int) -> int:
         """For how long a start after the exit of `last` is still held back; 0 or less: it may come now."""
+        return max(self._own_remaining_ns(container, last, now_ns), self.backoffs.throttled_ns(now_ns))
+
+    def _own_remaining_ns(self, container: Container, last: SimulatedInstance, now_ns: int) -> int:
         assert last.exited_ns is not None
         flat_ns = self._flat_ns(container, last)
         if flat_ns is not None:
@@ -45,6 +49,7 @@ class RestartDelays:
     def attempt(self, container: Container, last: SimulatedInstance, now_ns: int, luck: float) -> None:
         """A start is attempted."""
         assert last.exited_ns is not None
+        self.backoffs.attempted_ns = now_ns
         if self._flat_ns(container, last) is None:
             self.backoffs.next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck)
 

@@ -43,7 +43,7 @@ class PodSync:
         backoffs: Backoffs,
         tick_phase_ns: int,
     ) -> None:
-        self.loop, self.host, self.tape = world
+        self.loop, self.host = world
         self.runtime = runtime
         self.pod = pod
         self.writer = writer
@@ -142,7 +142,7 @@ class PodSync:
             f'with CrashLoopBackOff: \\"{text}\\"" podUID="{self.pod.uid}"'
         )
         data = {"line": line, "delay_s": stated_ns / 1e9}
-        self.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
+        self.pod.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
 
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name

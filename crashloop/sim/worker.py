@@ -26,7 +26,7 @@ class Worker:
     def __init__(
         self, world: World, pleg: Pleg, behaviour: Behaviour, release: tuple[int, int], tick_phase_ns: int
     ) -> None:
-        self._loop, self._host, _ = world
+        self._loop, self._host = world
         self._pleg = pleg
         self._behaviour = behaviour
         self._release = release

@@ -7,6 +7,7 @@ from crashloop.sim.faults.counter import CounterFault
 from crashloop.sim.faults.curve import CurveFault
 from crashloop.sim.faults.decision import DecisionFault
 from crashloop.sim.faults.fault import Fault, behaviour_of
+from crashloop.sim.faults.node import NodeFault
 from crashloop.sim.faults.punctuality import PunctualityFault
 from crashloop.sim.faults.restart import RestartFault
 from crashloop.sim.faults.statement import StatementFault
@@ -18,6 +19,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         CounterFault,
         DecisionFault,
         RestartFault,
+        NodeFault,
         StatementFault,
         ConfigurationFault,
     )
@@ -31,6 +33,7 @@ __all__ = [
     "CurveFault",
     "DecisionFault",
     "Fault",
+    "NodeFault",
     "PunctualityFault",
     "RestartFault",
     "StatementFault",
