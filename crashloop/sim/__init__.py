@@ -5,8 +5,8 @@ written. It is a second opinion: written from the KEPs and the kubelet's source,
 Where model and simulation differ, one of them misreads Kubernetes.
 """
 
-from crashloop.sim.faults import Fault
+from crashloop.sim.faults import FAULTS, Fault
 from crashloop.sim.host import CALM, HostModel
-from crashloop.sim.simulate import simulate, simulate_startup
+from crashloop.sim.simulate import simulate, simulate_node, simulate_startup
 
-__all__ = ["CALM", "Fault", "HostModel", "simulate", "simulate_startup"]
+__all__ = ["CALM", "FAULTS", "Fault", "HostModel", "simulate", "simulate_node", "simulate_startup"]

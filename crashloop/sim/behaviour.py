@@ -2,10 +2,12 @@
 
 Theory of operation. The simulated kubelet never asks which fault is planted. It asks its behaviour: by which factor a
 delay grows, whether the key of a counter holds the container's name, what is added to a stated restartCount. So a
-fault is a small local change of one answer, and a new one is a row in faults.py.
+fault is a small local change of one answer, and a new one is a row in crashloop/sim/faults.
 """
 
 import msgspec
+
+from crashloop.spec.policy import RestartPolicy
 
 S = 1_000_000_000
 """A second in nanoseconds, the unit of all times in this package."""
@@ -22,85 +24,149 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     cap_before_step: bool = False
     """Compares with the maximum before it doubles, so the last step overshoots."""
     cap_share: float = 1.0
+    cap_jitter: float = 0.0
+    """Share of a delay at the maximum that is drawn at random: below 0 taken off, above 0 added."""
+    caps_pod_total: bool = False
     heeds_max: bool = True
+    max_step_ns: int = 1
+    """The maximum is rounded down to a multiple of this, and is 1 s at least."""
     heeds_reduced_decay: bool = True
     initial_ns: int | None = None
     lowers_initial: bool = True
+    free_restarts: int = 1
+    """Restarts without a delay, of which only the first is right."""
+    from_start: bool = False
+    jitter: float = 0.0
+    """Like cap_jitter, of every delay."""
+    delays_success: bool = True
+    success_factor: float = 1.0
+    """Multiplies the delay after exit code 0."""
+    code_factor: float = 1.0
+    """Multiplies the delay after exit codes of 128 and above."""
+    rule_delay_ns: int | None = None
+    """Delay of every restart by rule but the first; None: that of the curve."""
+    delays_init: bool = True
+    delays_sidecars: bool = True
+
+    # How punctual it is (backoff.py, worker.py)
+    delay_factor: float = 1.0
+    early_ns: int = 0
+    prompt: bool = False
+    """Looks again by a timer of its own, at the very moment the delay has passed."""
+    skipped_share: float = 0.0
+    """Share of the delays that are not waited for."""
+    late_ns: int = 0
+    late_share: float = 1.0
+    """Share of the delays that are longer by `late_ns`."""
+    late_from_ns: int = 0
+    """Least delay that is longer by `late_ns`."""
+    first_late_ns: int = 0
+    slow_retry_above_ns: int | None = None
+    """Where more than this remains of a delay, the next look is planned after three times what remains."""
+
+    # The counter (backoff.py, sync.py, kubelet.py)
     expiry_ns: int | None = 600 * S
     """Age of an entry, from the last start attempt, above which it is forgotten; None: never."""
     expiry_in_max: float | None = None
     """Expiry as a multiple of the maximum instead."""
     resets_at_sync: bool = False
-    keyed_by_container: bool = True
-    keyed_by_uid: bool = True
+    doubles_at_look: bool = False
     forgets_on_status: bool = False
     forgets_on_annotation: bool = False
-    survives_restart: bool = False
-    first_is_free: bool = True
-    early_ns: int = 0
-    prompt: bool = False
-    """Looks again by a timer of its own, at the very moment the delay has passed."""
-    late_factor: float = 1.0
-    jitter: float = 0.0
-    from_start: bool = False
-    delays_success: bool = True
     success_forgets: bool = False
-    code_factor: float = 1.0
-    """Multiplies the delay after exit codes of 128 and above."""
+    code_change_forgets: bool = False
+    forgets_every: int | None = None
+    """Number of restarts after which a counter is forgotten, again and again."""
+    survives_restart: bool = False
+    keyed_by_container: bool = True
+    keyed_by_pod: bool = True
+    keyed_by_uid: bool = True
+    keyed_by_image: bool = True
 
-    # Which container restarts (pod_actions.py)
+    # Which container restarts (policy.py, pod_actions.py)
     operators_swapped: bool = False
     rules_reversed: bool = False
+    first_rule_only: bool = False
     first_value_only: bool = False
+    last_value_ignored: bool = False
     heeds_rules: bool = True
     rules_on_zero: bool | None = None
     """What every rule says about exit 0, whatever it states; None: what it states."""
-    rules_wait: bool = True
+    rules_see_previous: bool = False
+    not_in_any: bool = False
+    """NotIn matches if one of its values differs from the exit code."""
+    not_in_skips_zero: bool = False
+    rules_up_to_code: int = 255
+    rules_on_init: bool = True
+    rules_when_alone: bool = False
+    rules_under_never_only: bool = False
+    rules_up_to_run_ns: int | None = None
+    """Longest run after which rules are heeded."""
     heeds_container_policy: bool = True
+    container_policy_ignored_under: RestartPolicy | None = None
+    """The restart policy of the pods in which a container's own does not count unless a rule matches."""
     heeds_init_policy: bool = True
     heeds_pod_policy: bool = True
     on_failure_is_always: bool = False
+    on_failure_restarts_0_once: bool = False
+    on_failure_up_to: int = 255
+    """The largest exit code that counts as a failure under OnFailure."""
     never_restarts_once: bool = False
+    never_restarts_from: int | None = None
+    """The least exit code after which a container under Never is restarted."""
     sidecar_rules: bool = False
     repeats_init: bool = False
     waits_for_init: bool = True
     repeats_ephemeral: bool = False
-    reset_scope: str = "all"
-    """What RestartAllContainers restarts: all, source (the container that exited), or regular (no init containers)."""
-    reset_keeps_sandbox: bool = True
     gives_up_after: int | None = None
     """Restarts after which a container is left dead."""
     extra_failures: int = 0
     """Probe failures it waits for beyond the threshold."""
     heeds_probes: bool = True
-    siblings_too: bool = False
-    """An exit takes the pod's other containers along."""
 
     # How it restarts (sync.py)
     starts_twice: bool = False
     starts_ahead_ns: int = 0
     """Starts the next instance so long before the running one exits."""
     new_sandbox: bool = False
+    new_sandbox_without_rules: bool = False
+    siblings_too: bool = False
+    """An exit takes the pod's other containers along."""
+    siblings_wait: bool = False
     kills_at_restart: bool = False
     """Kills running containers when it is restarted itself."""
+    reset_scope: str = "all"
+    """What RestartAllContainers restarts: all, source (the container that exited), or regular (no init containers)."""
+    reset_keeps_sandbox: bool = True
+    reset_late_ns: int = 0
+    restarts_apart_ns: int = 0
+    """Least time between two restarts on the node."""
+    syncs_in_turn: bool = False
 
     # What it states (statements.py)
     count_offset: int = 0
+    count_low_while_running: bool = False
+    count_high_while_waiting: bool = False
     count_skips: bool = False
     count_drops: bool = False
-    count_stuck: bool = False
+    count_up_to: int | None = None
     failed_while_waiting: bool = False
+    phase_while_all_wait: str | None = None
     always_succeeded: bool = False
     always_failed: bool = False
     never_ends: bool = False
     exit_code_offset: int = 0
     last_exit_code_offset: int = 0
+    exit_code_up_to: int = 255
     finished_offset_s: int = 0
+    started_offset_s: int = 0
     running_while_dead: bool = False
     forgets_last_state: bool = False
 
     # Its configuration (config.py)
     accepts_invalid: bool = False
+    takes_numbers: bool = False
+    takes_bare_digits: bool = False
     refuses_valid: bool = False
     effective_share: float = 1.0
     """The maximum in effect as a share of the one stated."""

@@ -72,6 +72,7 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     if refusal is not None:
         return refusal
     raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
+    raw = _with_unit(raw, behaviour)
     if raw is not None and not isinstance(raw, str):
         return StartRefusal(f"json: cannot unmarshal {_json_type(raw)} into Go value of type string")
     try:
@@ -89,6 +90,16 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     return Effective(
         gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(profile, period, behaviour), release=release
     )
+
+
+def _with_unit(raw: Any, behaviour: Behaviour) -> Any:
+    """The period as it is written, or as a faulty kubelet takes it where its unit is missing."""
+    is_number = isinstance(raw, int | float) and not isinstance(raw, bool)
+    if (is_number and behaviour.takes_numbers) or (
+        isinstance(raw, str) and raw.isdecimal() and behaviour.takes_bare_digits
+    ):
+        return f"{raw}s"
+    return raw
 
 
 def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> StartRefusal | None:
@@ -125,6 +136,7 @@ def _curve(period: int | None, gates: dict[str, bool], behaviour: Behaviour) -> 
     if period is not None and behaviour.heeds_max and gates[MAX_PERIOD]:
         maximum = period
     maximum = int(maximum * behaviour.effective_share * behaviour.cap_share)
+    maximum = max(maximum - maximum % behaviour.max_step_ns, min(maximum, S))
     if behaviour.initial_ns is not None:
         initial = behaviour.initial_ns
     if behaviour.lowers_initial:

@@ -4,15 +4,16 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from crashloop.history.event import Channel, Kind
+from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim.behaviour import S
 from crashloop.sim.completion import Completion
 from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.kubelet import Kubelet
-from crashloop.sim.loop import Steps
+from crashloop.sim.loop import Action, Steps
 from crashloop.sim.manifest import manifest
 from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.spec.scenario import Intervention, InterventionKind, Mode, PodScenario
@@ -27,22 +28,26 @@ LOOK_NS = 200 * MS
 
 
 class ScenarioPlayer:
-    """Carries out one scenario."""
+    """Carries out one scenario and writes its history."""
 
-    def __init__(self, scenario: PodScenario, world: World, runtime: Runtime, kubelet: Kubelet) -> None:
+    def __init__(
+        self, scenario: PodScenario, world: World, tape: Tape, runtime: Runtime, kubelet: Kubelet, on_end: Action
+    ) -> None:
         self.scenario = scenario
         self.world = world
-        self.loop, self.host, self.tape = world
+        self.loop, self.host = world
+        self.tape = tape
         self.runtime = runtime
         self.kubelet = kubelet
-        self.ended = False
+        self.history: tuple[Event, ...] | None = None
+        """None until it has ended."""
+        self._on_end = on_end
         self._complete = False
         self._completion = Completion(scenario.until)
         self._created_ns = self.loop.now
         self._exits: dict[str, int] = {}
         self._pokes_ns: list[int] = []
         self.pod, self._writer = self._create()
-        runtime.on_exit = self._exited
         self.loop.after(int(scenario.until.at_least_s * 1e9), self._check)
         for index, each in enumerate(scenario.interventions):
             if each.trigger.after_restart is None:
@@ -51,8 +56,9 @@ class ScenarioPlayer:
             self.loop.after(POKE_NS, self._poke)
 
     def _create(self) -> tuple[SimPod, StatusWriter]:
-        pod = SimPod(self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now)
-        writer = StatusWriter(self.world, pod.uid)
+        pod = SimPod(self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now, self.tape)
+        pod.on_exit = self._exited
+        writer = StatusWriter(self.world, pod)
         writer.on_delivery = self._status_seen
         self._completion.add(pod)
         self.tape.api(self.loop.now, Kind.CREATED, {"pod": manifest(pod)}, pod.uid)
@@ -63,8 +69,7 @@ class ScenarioPlayer:
         text = f"{self.host.chance.getrandbits(128):032x}"
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
-    def _exited(self, pod: SimPod, instance: SimulatedInstance) -> None:
-        self.kubelet.exited(pod, instance)
+    def _exited(self, instance: SimulatedInstance) -> None:
         index = self._exits.get(instance.name, 0)
         self._exits[instance.name] = index + 1
         for number, each in enumerate(self.scenario.interventions):
@@ -93,6 +98,8 @@ class ScenarioPlayer:
 
     def _poke(self) -> None:
         """Patch an annotation, as every second in the mode annotated; the first is written down at once."""
+        if self.history is not None:
+            return
         self._update(lambda: None)
         if not self._pokes_ns:
             self._write_poke(self.loop.now)
@@ -151,19 +158,22 @@ class ScenarioPlayer:
             self.loop.after(quiet_ns, lambda: self._settle(self.loop.now + SETTLE_NS))
 
     def _settle(self, at_most_ns: int) -> None:
+        if self.history is not None:
+            return
         if self._completion.is_told() or self.loop.now >= at_most_ns:
-            self.ended = True
-            self.loop.stop()
+            self.end("complete")
         else:
             self.loop.after(LOOK_NS, lambda: self._settle(at_most_ns))
 
-    def finish(self) -> None:
+    def end(self, reason: str) -> None:
         """The recording ends: read the pod out, and write the last poke down with what became of all."""
         self._read_out()
         pokes_ns = self._pokes_ns
         if pokes_ns:
             longest_ns = max((after - before for before, after in pairwise(pokes_ns)), default=0)
             self._write_poke(pokes_ns[-1], count=len(pokes_ns), longest_ns=longest_ns)
+        self.history = self.tape.seal(self.loop.now, reason)
+        self._on_end()
 
     def _read_out(self) -> None:
         """The pod as it is now, and the journals of its containers."""

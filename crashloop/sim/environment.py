@@ -1,10 +1,9 @@
-"""What everything simulated stands on: virtual time, the host, the recorder's tape."""
+"""What everything simulated on a node stands on: virtual time, and the host."""
 
 from typing import NamedTuple
 
 from crashloop.sim.host import SimulatedHost
 from crashloop.sim.loop import Loop
-from crashloop.sim.recorder import Tape
 
 
 class World(NamedTuple):
@@ -12,4 +11,3 @@ class World(NamedTuple):
 
     loop: Loop
     host: SimulatedHost
-    tape: Tape

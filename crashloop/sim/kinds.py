@@ -1,14 +1,25 @@
 """What simulates each kind of scenario: one row per kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from crashloop.history.event import Event
-from crashloop.sim.simulate import simulate, simulate_api, simulate_startup
+from crashloop.sim.simulate import simulate_api, simulate_node, simulate_startup
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario
 
-SIMULATIONS: dict[type[AnyScenario], Callable[..., tuple[Event, ...]]] = {
-    PodScenario: simulate,
-    StartupScenario: simulate_startup,
-    ApiScenario: simulate_api,
+Histories = tuple[tuple[Event, ...], ...]
+
+
+def _each_alone(simulated: Callable[..., tuple[Event, ...]]) -> Callable[..., Histories]:
+    def simulate_each(scenarios: Sequence[Any], *settings: Any, **more: Any) -> Histories:
+        return tuple(simulated(scenario, *settings, **more) for scenario in scenarios)
+
+    return simulate_each
+
+
+SIMULATIONS: dict[type[AnyScenario], Callable[..., Histories]] = {
+    PodScenario: simulate_node,
+    StartupScenario: _each_alone(simulate_startup),
+    ApiScenario: _each_alone(simulate_api),
 }
-"""Each takes the scenario, the profile of what is judged, its version, and by name rng, faults and host."""
+"""Each takes scenarios of one node, the profile of what is judged, its version, and by name rng, faults and host."""

@@ -1,5 +1,7 @@
 """The kubelet process: its configuration, its counters in memory, its pods; it can go and come back."""
 
+from collections.abc import Sequence
+
 from crashloop.history.event import Kind
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
@@ -8,9 +10,11 @@ from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
+from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.sim.sync import PodSync
+from crashloop.sim.turns import Turns
 from crashloop.spec.scenario import Container
 
 START_MS = (800, 2_500)
@@ -21,20 +25,25 @@ RETRY_NS = S // 10
 class Kubelet:
     """One node's kubelet over all its processes."""
 
-    def __init__(self, world: World, runtime: Runtime, effective: Effective, behaviour: Behaviour) -> None:
+    def __init__(
+        self, world: World, tapes: Sequence[Tape], runtime: Runtime, effective: Effective, behaviour: Behaviour
+    ) -> None:
         self.world = world
-        self.loop, self.host, self.tape = world
+        self.loop, self.host = world
+        self.tapes = tapes
         self.runtime = runtime
         self.effective = effective
         self.behaviour = behaviour
         self.policies = Policies(behaviour, effective.rules, effective.reset)
         self._pods: dict[str, tuple[SimPod, StatusWriter]] = {}
         self._syncs: dict[str, PodSync] = {}
+        self._turns = Turns()
         self._pid = FIRST_PID
         self.up = False
         self.backoffs = self._new_backoffs()
         runtime.on_change = self._changed
         runtime.on_start = self._started
+        runtime.on_exit = self._exited
         runtime.on_exit_planned = self._exit_planned
 
     def start(self, started_ns: int) -> None:
@@ -52,7 +61,8 @@ class Kubelet:
             "gates": self.effective.gates,
             "matches_profile": True,
         }
-        self.tape.kubelet(self.loop.now, Kind.NODE, data)
+        for tape in self.tapes:
+            tape.kubelet(self.loop.now, Kind.NODE, data)
         for pod, writer in self._pods.values():
             self._take(pod, writer)
 
@@ -92,7 +102,7 @@ class Kubelet:
         if self.up and pod.uid in self._syncs:
             self._syncs[pod.uid].worker.wake()
 
-    def exited(self, pod: SimPod, instance: SimulatedInstance) -> None:
+    def _exited(self, pod: SimPod, instance: SimulatedInstance) -> None:
         if pod.uid in self._syncs:
             self._syncs[pod.uid].exited(instance)
 
@@ -110,6 +120,9 @@ class Kubelet:
         )
         if before is not None:
             sync.statements.inherit(before.statements)
+        if self.behaviour.syncs_in_turn:
+            alone = sync.worker.sync
+            sync.worker.sync = lambda: self._turns.one_at_a_time(alone())
         self._syncs[pod.uid] = sync
         if self.behaviour.forgets_on_status:
             writer.on_write = lambda: self._forget(pod)
@@ -120,7 +133,7 @@ class Kubelet:
 
     def _forget(self, pod: SimPod) -> None:
         for container in pod.spec.containers:
-            self.backoffs.forget(self._syncs[pod.uid].key(container))
+            self.backoffs.forget(self._syncs[pod.uid].delays.key(container))
 
     def _changed(self) -> None:
         for sync in self._syncs.values():

@@ -20,7 +20,7 @@ class Pleg:
     """Relists for one pod, planned only when there is something to see or somebody waits."""
 
     def __init__(self, world: World, runtime: Runtime, pod: SimPod) -> None:
-        self._loop, self._host, _ = world
+        self._loop, self._host = world
         self._runtime = runtime
         self._pod = pod
         self._period_ns = PERIOD_NS + self._host.takes_ms(RELIST_MS)

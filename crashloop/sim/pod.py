@@ -1,8 +1,11 @@
 """A pod as the simulated cluster holds it: the manifest, its instances, and what the pod cache has seen of them."""
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+from crashloop.sim.loop import ignore
+from crashloop.sim.recorder import Tape
 from crashloop.spec.program import Life
 from crashloop.spec.scenario import Container, ContainerKind, Pod
 
@@ -35,6 +38,7 @@ class SimulatedInstance:
         "number",
         "ordinal",
         "pid",
+        "previous_code",
         "removed_ns",
         "sandbox",
         "seen",
@@ -61,6 +65,8 @@ class SimulatedInstance:
         self.exited_ns: int | None = None
         self.removed_ns: int | None = None
         self.exit_code = 0
+        self.previous_code: int | None = None
+        """Exit code of the instance before."""
         self.life = 0
         """The journal's number of what it runs."""
         self.killed = False
@@ -123,16 +129,22 @@ class PodView:
 class SimPod:
     """A pod object with its uid and everything the runtime holds for it."""
 
-    def __init__(self, name: str, uid: str, spec: Pod, created_ns: int) -> None:
+    def __init__(self, name: str, uid: str, spec: Pod, created_ns: int, tape: Tape) -> None:
         self.name = name
         self.uid = uid
         self.spec = spec
         self.created_ns = created_ns
+        self.tape = tape
+        """On which the recorder writes what happens to it."""
+        self.on_exit: Callable[[SimulatedInstance], None] = ignore
+        """Called after the kubelet when an instance exited."""
         self.inits = spec.of_kind(ContainerKind.INIT)
         self.regulars = spec.of_kind(ContainerKind.REGULAR)
         self.ephemerals = spec.of_kind(ContainerKind.EPHEMERAL)
         self.instances: list[SimulatedInstance] = []
         """Those the runtime still holds, in order of creation."""
+        self.exit_codes: dict[str, int] = {}
+        """The last exit code, by container."""
         self.made: dict[str, int] = {}
         """Instances created so far, by container."""
         self.numbers: dict[str, int] = {}

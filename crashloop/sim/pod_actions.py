@@ -83,8 +83,8 @@ def restarts(instance: SimulatedInstance, container: Container, pod: SimPod, pol
     if _completes_init(instance, container):
         return False
     if container.is_sidecar:
-        return policies.restarts_sidecar(container, instance.exit_code, instance.number)
-    return policies.restarts(container, pod.spec.restart_policy, instance.exit_code, instance.number)
+        return policies.restarts_sidecar(container, pod.spec, instance)
+    return policies.restarts(container, pod.spec, instance)
 
 
 def _completes_init(instance: SimulatedInstance, container: Container) -> bool:
@@ -106,7 +106,7 @@ def _reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container |
         if (
             newest is not None
             and newest.state is InstanceState.EXITED
-            and policies.resets(container, newest.instance.exit_code)
+            and policies.resets(container, pod.spec, newest.instance)
         ):
             return container
     return None

@@ -7,8 +7,9 @@ ShouldContainerBeRestarted and ShouldAllContainersRestart, all @v1.37.1; KEP-530
 import msgspec
 
 from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.pod import SimulatedInstance
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.scenario import Container, ContainerKind, Pod
 
 
 class Policies(msgspec.Struct, frozen=True):
@@ -20,68 +21,115 @@ class Policies(msgspec.Struct, frozen=True):
     reset: bool
     """Gate RestartAllContainersOnContainerExits."""
 
-    def restarts(self, container: Container, pod_policy: RestartPolicy, exit_code: int, restarts: int) -> bool:
-        """Whether the container is to run again after that exit, having been restarted so often."""
+    def restarts(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
+        """Whether the container is to run again after the exit of that instance."""
         behaviour = self.behaviour
         if container.kind is ContainerKind.EPHEMERAL:
             return behaviour.repeats_ephemeral
-        if behaviour.gives_up_after is not None and restarts >= behaviour.gives_up_after:
+        if self._given_up(instance):
             return False
         own = self._own_policy(container)
         if own is not None:
-            action = self.action(container, exit_code)
+            action = self.action(container, pod, instance)
             if action is Action.RESTART or (action is Action.RESTART_ALL_CONTAINERS and self.reset):
                 return True
         elif not behaviour.heeds_pod_policy:
             return True
-        policy = own or pod_policy
-        if policy is RestartPolicy.NEVER:
-            return behaviour.never_restarts_once and restarts == 0
-        return policy is RestartPolicy.ALWAYS or exit_code != 0 or behaviour.on_failure_is_always
+        if own is None or pod.restart_policy is behaviour.container_policy_ignored_under:
+            own = pod.restart_policy
+        return self._by_policy(own, instance)
 
-    def restarts_sidecar(self, container: Container, exit_code: int, restarts: int) -> bool:
+    def restarts_sidecar(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether a sidecar is to run again: always, says everything but a faulty kubelet."""
-        behaviour = self.behaviour
-        if behaviour.gives_up_after is not None and restarts >= behaviour.gives_up_after:
+        if self._given_up(instance):
             return False
-        if behaviour.sidecar_rules and container.rules:
-            return self.action(container, exit_code) is Action.RESTART
+        if self.behaviour.sidecar_rules and container.rules:
+            return self.action(container, pod, instance) is Action.RESTART
         return True
 
     def restarts_after_kill(self, container: Container, pod_policy: RestartPolicy) -> bool:
         """Whether a container that the kubelet kills is started in the same sync: rules are not asked."""
         return (self._own_policy(container) or pod_policy) is not RestartPolicy.NEVER
 
-    def resets(self, container: Container, exit_code: int) -> bool:
+    def resets(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether this exit restarts all containers of the pod."""
         return (
             self.rules
             and self.reset
             and container.kind is not ContainerKind.EPHEMERAL
-            and self.action(container, exit_code) is Action.RESTART_ALL_CONTAINERS
+            and self.action(container, pod, instance) is Action.RESTART_ALL_CONTAINERS
         )
 
-    def by_rule(self, container: Container, exit_code: int) -> bool:
+    def by_rule(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether it is a rule that restarts the container."""
-        return self._own_policy(container) is not None and self.action(container, exit_code) is Action.RESTART
+        return self._own_policy(container) is not None and self.action(container, pod, instance) is Action.RESTART
 
-    def action(self, container: Container, exit_code: int) -> Action | None:
+    def action(self, container: Container, pod: Pod, instance: SimulatedInstance) -> Action | None:
         """The action of the first rule that matches; None if none does."""
         behaviour = self.behaviour
-        if not behaviour.heeds_rules or not self.rules:
+        if not self.rules or not self._heeds_rules(container, pod, instance):
             return None
-        matching = [rule.action for rule in container.rules if self._matches(rule, exit_code)]
+        exit_code = instance.exit_code
+        if behaviour.rules_see_previous and instance.previous_code is not None:
+            exit_code = instance.previous_code
+        rules = container.rules[:1] if behaviour.first_rule_only else container.rules
+        matching = [rule.action for rule in rules if self._matches(rule, exit_code)]
         if not matching:
             return None
         return matching[-1 if behaviour.rules_reversed else 0]
+
+    def _heeds_rules(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
+        """Whether rules are looked at after this exit: always, but for a faulty kubelet."""
+        behaviour = self.behaviour
+        too_old = (
+            behaviour.rules_up_to_run_ns is not None
+            and instance.exited_ns is not None
+            and instance.exited_ns - (instance.started_ns or instance.exited_ns) > behaviour.rules_up_to_run_ns
+        )
+        return (
+            behaviour.heeds_rules
+            and instance.exit_code <= behaviour.rules_up_to_code
+            and (behaviour.rules_on_init or container.kind is not ContainerKind.INIT)
+            and not (behaviour.rules_when_alone and len(pod.containers) > 1)
+            and not (behaviour.rules_under_never_only and pod.restart_policy is not RestartPolicy.NEVER)
+            and not too_old
+        )
 
     def _matches(self, rule: RestartRule, exit_code: int) -> bool:
         behaviour = self.behaviour
         if exit_code == 0 and behaviour.rules_on_zero is not None:
             return behaviour.rules_on_zero
+        if rule.operator is Operator.NOT_IN and exit_code == 0 and behaviour.not_in_skips_zero:
+            return False
+        if rule.operator is Operator.NOT_IN and behaviour.not_in_any:
+            return any(value != exit_code for value in rule.values)
         values = rule.values[:1] if behaviour.first_value_only else rule.values
+        if behaviour.last_value_ignored and len(values) > 1:
+            values = values[:-1]
         wants_member = (rule.operator is Operator.IN) != behaviour.operators_swapped
         return (exit_code in values) is wants_member
+
+    def _by_policy(self, policy: RestartPolicy, instance: SimulatedInstance) -> bool:
+        """What a restart policy says where no rule does."""
+        behaviour, exit_code, is_first = self.behaviour, instance.exit_code, instance.number == 0
+        match policy:
+            case RestartPolicy.ALWAYS:
+                return True
+            case RestartPolicy.NEVER:
+                from_code = behaviour.never_restarts_from
+                return (behaviour.never_restarts_once and is_first) or (
+                    from_code is not None and exit_code >= from_code
+                )
+            case RestartPolicy.ON_FAILURE:
+                return (
+                    0 < exit_code <= behaviour.on_failure_up_to
+                    or behaviour.on_failure_is_always
+                    or (behaviour.on_failure_restarts_0_once and exit_code == 0 and is_first)
+                )
+
+    def _given_up(self, instance: SimulatedInstance) -> bool:
+        after = self.behaviour.gives_up_after
+        return after is not None and instance.number >= after
 
     def _own_policy(self, container: Container) -> RestartPolicy | None:
         if container.is_sidecar:

@@ -15,7 +15,7 @@ class Prober:
     """The probe workers of one pod. A worker ticks with its period over all instances of its container."""
 
     def __init__(self, world: World, behaviour: Behaviour, wake: Callable[[], None]) -> None:
-        self._loop, self._host, _ = world
+        self._loop, self._host = world
         self._behaviour = behaviour
         self._wake = wake
         self._phases: dict[str, int] = {}

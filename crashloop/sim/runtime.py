@@ -24,7 +24,7 @@ class Runtime:
     """Creates, starts, stops and removes containers in virtual time."""
 
     def __init__(self, world: World) -> None:
-        self.loop, self.host, self.tape = world
+        self.loop, self.host = world
         self.ready_ns = self.loop.now
         """The runtime does not answer before this time."""
         self.on_change: Callable[[], None] = ignore
@@ -59,6 +59,7 @@ class Runtime:
         instance = SimulatedInstance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
         instance.container_id = self._new_id()
         instance.pid = 1_000 + self._ids
+        instance.previous_code = pod.exit_codes.get(container.name)
         pod.instances.append(instance)
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
         self.on_change()
@@ -71,8 +72,8 @@ class Runtime:
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
         instance.life, life = pod.next_life(container)
         spoke = instance.spoke_ns = self.host.awake(born + self.host.takes_ms(SHELL_MS))
-        line = f"{self.tape.boot_ns(spoke) // (10 * MS)} start {instance.life}"
-        self.tape.journal(
+        line = f"{pod.tape.boot_ns(spoke) // (10 * MS)} start {instance.life}"
+        pod.tape.journal(
             spoke, Kind.STARTED, {"line": line}, pod_uid=pod.uid, container=container.name, instance=instance.life
         )
         if life is not None:
@@ -93,14 +94,16 @@ class Runtime:
             return
         now = self.loop.now
         instance.exited_ns, instance.exit_code = now, exit_code
+        pod.exit_codes[instance.name] = exit_code
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
-        line = f"{self.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
+        line = f"{pod.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
         data = {"exit_code": exit_code, "line": line}
-        self.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
+        pod.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
         published = self.host.awake(now + self.host.takes_ms(REAP_MS))
         self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, published_ns=published)
         self.on_change()
         self.on_exit(pod, instance)
+        pod.on_exit(instance)
 
     def remove(self, pod: SimPod, instance: SimulatedInstance) -> None:
         """Remove an exited instance with its log."""
@@ -121,7 +124,7 @@ class Runtime:
         return f"{self._ids:064x}"
 
     def _sandbox(self, pod: SimPod, sandbox_id: str, phase: str) -> None:
-        self.tape.runtime(self.loop.now, Kind.SANDBOX, {"container_id": sandbox_id, "phase": phase}, pod_uid=pod.uid)
+        pod.tape.runtime(self.loop.now, Kind.SANDBOX, {"container_id": sandbox_id, "phase": phase}, pod_uid=pod.uid)
 
     def _event(
         self,
@@ -132,7 +135,7 @@ class Runtime:
         sent_ns: int | None = None,
         **data: object,
     ) -> None:
-        self.tape.runtime(
+        pod.tape.runtime(
             t_ns,
             kind,
             {"container_id": instance.container_id, **data},

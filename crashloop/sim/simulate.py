@@ -1,5 +1,6 @@
 """One scenario on a simulated node: the history that a recorder would have written."""
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -40,23 +41,51 @@ def simulate(
 
     Raises ValueError if the kubelet does not start with that profile.
     """
+    return simulate_node((scenario,), profile, version, rng=rng, faults=faults, host=host)[0]
+
+
+def simulate_node(
+    scenarios: Sequence[PodScenario],
+    profile: KubeletProfile,
+    version: KubernetesVersion,
+    *,
+    rng: Random,
+    faults: frozenset[Fault] = _NO_FAULTS,
+    host: HostModel = CALM,
+) -> tuple[tuple[Event, ...], ...]:
+    """The histories of pod scenarios that begin together on one node; a pod whose scenario has ended stays there.
+
+    Raises ValueError if the kubelet does not start with that profile.
+    """
     behaviour = behaviour_of(faults)
     effective = take(profile, version, behaviour)
     if isinstance(effective, StartRefusal):
         raise ValueError(f"profile {profile.name!r}: kubelet {version} does not start: {effective.text}")
-    length_ns = int(scenario.until.at_most_s * 1e9)
-    machine = SimulatedHost(host, rng, BEGIN_NS, length_ns)
-    tape = Tape(machine, BEGIN_NS)
+    lengths_ns = [int(each.until.at_most_s * 1e9) for each in scenarios]
+    machine = SimulatedHost(host, rng, BEGIN_NS, max(lengths_ns))
     loop = Loop(BEGIN_NS, machine.awake)
-    world = World(loop, machine, tape)
+    world = World(loop, machine)
+    tapes = [Tape(machine, BEGIN_NS) for _ in scenarios]
     runtime = Runtime(world)
-    kubelet = Kubelet(world, runtime, effective, behaviour)
-    tape.began(scenario, profile, version)
+    kubelet = Kubelet(world, tapes, runtime, effective, behaviour)
+    for scenario, tape in zip(scenarios, tapes, strict=True):
+        tape.began(scenario, profile, version)
     kubelet.start(BEGIN_NS - S)
-    director = ScenarioPlayer(scenario, world, runtime, kubelet)
-    loop.run(BEGIN_NS + length_ns)
-    director.finish()
-    return tape.seal(loop.now, "complete" if director.ended else "deadline")
+    players: list[ScenarioPlayer] = []
+
+    def stop_with_the_last() -> None:
+        if all(player.history is not None for player in players):
+            loop.stop()
+
+    players += [
+        ScenarioPlayer(scenario, world, tape, runtime, kubelet, stop_with_the_last)
+        for scenario, tape in zip(scenarios, tapes, strict=True)
+    ]
+    for player, length_ns in sorted(zip(players, lengths_ns, strict=True), key=lambda each: each[1]):
+        loop.run(BEGIN_NS + length_ns)
+        if player.history is None:
+            player.end("deadline")
+    return tuple(player.history or () for player in players)
 
 
 def simulate_startup(

@@ -117,6 +117,8 @@ class Statements:
             return "Succeeded"
         if phase == "Succeeded" and behaviour.always_failed:
             return "Failed"
+        if phase == "Running" and behaviour.phase_while_all_wait is not None and view and not view.running():
+            return behaviour.phase_while_all_wait
         if phase == "Running" and behaviour.failed_while_waiting and self._rule_is_about_to_act(view):
             return "Failed"
         return phase
@@ -124,7 +126,8 @@ class Statements:
     def _rule_is_about_to_act(self, view: PodView) -> bool:
         newest = [(each, view.newest(each.name)) for each in self.pod.regulars]
         return all(seen is not None and seen.state is InstanceState.EXITED for _, seen in newest) and any(
-            seen is not None and self.policies.by_rule(container, seen.instance.exit_code) for container, seen in newest
+            seen is not None and self.policies.by_rule(container, self.pod.spec, seen.instance)
+            for container, seen in newest
         )
 
     def _container(self, container: Container, view: PodView, behaviour: Behaviour) -> dict[str, Any]:
@@ -178,8 +181,12 @@ class Statements:
         if name in self.reset and instance is None:
             number += 1
         number = max(number, 0)
-        if behaviour.count_stuck:
-            number = min(number, 1)
+        if behaviour.count_low_while_running and instance is not None and instance.seen is InstanceState.RUNNING:
+            number -= 1
+        if behaviour.count_high_while_waiting and name in self.reasons:
+            number += 1
+        if behaviour.count_up_to is not None:
+            number = min(number, behaviour.count_up_to)
         if behaviour.count_skips and number >= 2:
             number += 1
         if behaviour.count_drops and number >= 2:
@@ -188,22 +195,21 @@ class Statements:
 
 
 def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behaviour) -> State:
-    code = instance.exit_code + code_offset
-    finished_ns = None if instance.exited_ns is None else instance.exited_ns + behaviour.finished_offset_s * S
+    code = min(instance.exit_code + code_offset, behaviour.exit_code_up_to)
     return {
         "terminated": {
             "exitCode": code,
             "reason": "Completed" if code == 0 else "Error",
-            "startedAt": _stamp(instance.started_ns),
-            "finishedAt": _stamp(finished_ns),
+            "startedAt": _stamp(instance.started_ns, behaviour.started_offset_s),
+            "finishedAt": _stamp(instance.exited_ns, behaviour.finished_offset_s),
             "containerID": f"containerd://{instance.container_id}",
         }
     }
 
 
-def _stamp(t_ns: int | None) -> str | None:
+def _stamp(t_ns: int | None, offset_s: int = 0) -> str | None:
     """A time as the API writes it, in whole seconds."""
-    return None if t_ns is None else _written(t_ns // S)
+    return None if t_ns is None else _written(t_ns // S + offset_s)
 
 
 @lru_cache

@@ -6,14 +6,16 @@ from typing import Any
 from crashloop.history.event import Channel, Kind
 from crashloop.sim.environment import World
 from crashloop.sim.loop import ignore
+from crashloop.sim.pod import SimPod
 
 
 class StatusWriter:
     """Writes the statuses of one pod, one after the other; those made meanwhile are coalesced into the last."""
 
-    def __init__(self, world: World, pod_uid: str) -> None:
-        self._loop, self._host, self._tape = world
-        self._uid = pod_uid
+    def __init__(self, world: World, pod: SimPod) -> None:
+        self._loop, self._host = world
+        self._tape = pod.tape
+        self._uid = pod.uid
         self._written: dict[str, Any] = {}
         self._next: dict[str, Any] | None = None
         self._busy = False

@@ -16,6 +16,7 @@ from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Actions, Kill, decide
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
+from crashloop.sim.restart_delay import RestartDelays
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.statements import TERMINAL, Statements
 from crashloop.sim.status_writer import StatusWriter
@@ -42,14 +43,14 @@ class PodSync:
         backoffs: Backoffs,
         tick_phase_ns: int,
     ) -> None:
-        self.loop, self.host, self.tape = world
+        self.loop, self.host = world
         self.runtime = runtime
         self.pod = pod
         self.writer = writer
         self.effective = effective
         self.policies = policies
         self.behaviour = policies.behaviour
-        self.backoffs = backoffs
+        self.delays = RestartDelays(pod, policies, backoffs)
         self.statements = Statements(pod, policies)
         self.pleg = Pleg(world, runtime, pod)
         self.pleg.on_relist = self._relisted
@@ -94,6 +95,9 @@ class PodSync:
         yield from self._start_all(actions, view)
 
     def _start_all(self, actions: Actions, view: PodView) -> Steps:
+        if self.behaviour.siblings_wait and (longest_ns := self._longest_wait_ns(actions, view)) > FREE:
+            self.worker.completed(failed=True, held_ns=longest_ns)
+            return
         held_ns: int | None = None
         acted = bool(actions.kills or actions.kill_pod)
         for container in actions.starts:
@@ -112,42 +116,25 @@ class PodSync:
         else:
             self.worker.completed(failed=actions.kill_pod, acted=acted)
 
+    def _longest_wait_ns(self, actions: Actions, view: PodView) -> int:
+        exited = [(each, last) for each in actions.starts if (last := view.newest_exited(each.name)) is not None]
+        return max((self.delays.remaining_ns(*each, self.loop.now) for each in exited), default=FREE)
+
     def _back_off(self, container: Container, view: PodView) -> int:
         """For how long the start is held back, in nanoseconds; FREE counts as a start attempt."""
         last = view.newest_exited(container.name)
         if last is None or last.exited_ns is None:
             return FREE
-        now, key = self.loop.now, self.key(container)
-        since = last.started_ns if self.behaviour.from_start and last.started_ns is not None else last.exited_ns
-        self._meddle(key, last)
-        if not self.behaviour.rules_wait and self.policies.by_rule(container, last.exit_code):
-            return FREE
-        wait_ns = self.backoffs.remaining_ns(key, since, now, last.exit_code)
+        wait_ns = self.delays.remaining_ns(container, last, self.loop.now)
         if wait_ns <= FREE:
-            self.backoffs.next(key, since, now, self.host.chance.random())
+            self.delays.attempt(container, last, self.loop.now, self.host.chance.random())
             return FREE
-        self._log(container, key)
+        self._log(container)
+        self.delays.looked(container)
         return wait_ns
 
-    def _meddle(self, key: object, last: SimulatedInstance) -> None:
-        """Where a faulty kubelet meddles with its counters."""
-        if self.behaviour.success_forgets and last.exit_code == 0:
-            self.backoffs.forget(key)
-        if self.behaviour.resets_at_sync:
-            self.backoffs.restart_curve(key)
-        if not self.behaviour.first_is_free:
-            self.backoffs.begin(key, self.loop.now)
-
-    def key(self, container: Container) -> tuple[str, ...]:
-        """What a counter belongs to: pkg/kubelet/kuberuntime/helpers.go GetBackoffKey."""
-        pod, name = self.pod, container.name
-        owner = pod.uid if self.behaviour.keyed_by_uid else pod.name
-        own = name if self.behaviour.keyed_by_container else ""
-        return owner, own, pod.images[name], pod.resources[name]
-
-    def _log(self, container: Container, key: object) -> None:
-        entry = self.backoffs.entry(key, self.loop.now)
-        stated_ns = entry.delay_ns if entry else 0
+    def _log(self, container: Container) -> None:
+        stated_ns = self.delays.stated_ns(container, self.loop.now)
         text = f"back-off {spell(stated_ns)} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
         line = (
@@ -155,17 +142,22 @@ class PodSync:
             f'with CrashLoopBackOff: \\"{text}\\"" podUID="{self.pod.uid}"'
         )
         data = {"line": line, "delay_s": stated_ns / 1e9}
-        self.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
+        self.pod.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
 
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name
         number = pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
-        if self.behaviour.new_sandbox and number:
+        if number and self._wants_new_sandbox():
             yield from self._replace_sandbox()
         if self.behaviour.starts_twice and number == SECOND_INSTANCE:
             self.loop.spawn(self.runtime.start(pod, container, number))
         yield from self.runtime.start(pod, container, number)
+
+    def _wants_new_sandbox(self) -> bool:
+        behaviour = self.behaviour
+        ruled = any(each.rules for each in self.pod.spec.containers)
+        return behaviour.new_sandbox or (behaviour.new_sandbox_without_rules and not ruled)
 
     def _replace_sandbox(self) -> Steps:
         yield from self.runtime.stop_sandbox(self.pod, remove=True)
@@ -180,6 +172,8 @@ class PodSync:
         targets = {"all": [*others, source], "source": [source], "regular": [*pod.regulars]}[scope]
         removed = set()
         killed = False
+        if self.behaviour.reset_late_ns:
+            yield self.behaviour.reset_late_ns
         for container in targets:
             for instance in [each for each in pod.instances if each.name == container.name]:
                 removed.add(container.name)

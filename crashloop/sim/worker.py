@@ -17,6 +17,7 @@ RETRY_NS = 10 * S
 JITTER = 0.5
 TICK_NS = S
 FIRST_WITH_REMAINING = (1, 35)
+SLOW_RETRY = 3
 
 
 class Worker:
@@ -25,7 +26,7 @@ class Worker:
     def __init__(
         self, world: World, pleg: Pleg, behaviour: Behaviour, release: tuple[int, int], tick_phase_ns: int
     ) -> None:
-        self._loop, self._host, _ = world
+        self._loop, self._host = world
         self._pleg = pleg
         self._behaviour = behaviour
         self._release = release
@@ -85,6 +86,9 @@ class Worker:
             return self._jittered(RESYNC_NS)
         if self._release < FIRST_WITH_REMAINING or held_ns is None:
             return self._jittered(RETRY_NS)
+        slow_above_ns = self._behaviour.slow_retry_above_ns
+        if slow_above_ns is not None and held_ns > slow_above_ns:
+            return SLOW_RETRY * held_ns
         remaining = max(0, min(held_ns, RESYNC_NS))
         return remaining if self._behaviour.prompt else self._jittered(remaining)
 

@@ -5,9 +5,17 @@ from itertools import pairwise
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim import Fault
+from crashloop.sim import FAULTS, Fault
 from crashloop.sim.behaviour import CORRECT
-from crashloop.sim.faults import behaviour_of
+from crashloop.sim.faults import (
+    ConfigurationFault,
+    CounterFault,
+    CurveFault,
+    PunctualityFault,
+    RestartFault,
+    StatementFault,
+    behaviour_of,
+)
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Container, Mode
@@ -16,22 +24,29 @@ from suites.selftest.kit import sim_kit as sim
 LATE_S = 2.2
 
 LADDERS = {
-    Fault.BACKOFF_ABSENT: [0, 0, 0, 0],
-    Fault.FACTOR_1_5: [0, 10, 15, 22],
-    Fault.FACTOR_3: [0, 10, 30, 60],
-    Fault.LINEAR_GROWTH: [0, 10, 20, 30],
-    Fault.CAP_IGNORED: [0, 10, 20, 40, 80, 160],
-    Fault.CAP_ONE_STEP_LATE: [0, 10, 20, 40, 80, 80],
-    Fault.CAP_TOO_LOW: [0, 10, 20, 36, 36],
-    Fault.MAX_IGNORED: [0, 10, 20, 40, 80],
-    Fault.INITIAL_5S: [0, 5, 10, 20, 40],
-    Fault.INITIAL_20S: [0, 20, 40, 60],
-    Fault.FIRST_RESTART_DELAYED: [10, 20, 40],
-    Fault.LATE_TWICE: [0, 20, 40, 80],
-    Fault.RESETS_AT_SYNC: [0, 10, 10, 10],
-    Fault.LOST_ON_STATUS: [0, 0, 0],
-    Fault.LOST_ON_ANNOTATION: [0, 0, 0],
-    Fault.RUNS_OTHER_MAX: [0, 10, 20, 30, 30],
+    CurveFault.BACKOFF_ABSENT: [0, 0, 0, 0],
+    CurveFault.FACTOR_1_5: [0, 10, 15, 22],
+    CurveFault.FACTOR_3: [0, 10, 30, 60],
+    CurveFault.LINEAR_GROWTH: [0, 10, 20, 30],
+    CurveFault.CAP_IGNORED: [0, 10, 20, 40, 80, 160],
+    CurveFault.CAP_ONE_STEP_LATE: [0, 10, 20, 40, 80, 80],
+    CurveFault.CAP_TOO_LOW: [0, 10, 20, 36, 36],
+    CurveFault.MAX_IGNORED: [0, 10, 20, 40, 80],
+    CurveFault.INITIAL_5S: [0, 5, 10, 20, 40],
+    CurveFault.INITIAL_20S: [0, 20, 40, 60],
+    CurveFault.FIRST_RESTART_DELAYED: [10, 20, 40],
+    CurveFault.TWO_FREE: [0, 0, 10, 20],
+    CurveFault.THREE_FREE: [0, 0, 0, 10, 20],
+    PunctualityFault.LATE_TWICE: [0, 20, 40, 80],
+    PunctualityFault.LONG_20_PERCENT: [0, 12, 24, 48, 72],
+    PunctualityFault.LATE_5_S: [0, 15, 25, 45],
+    PunctualityFault.LATE_5_S_FROM_40_S: [0, 10, 20, 45, 65],
+    PunctualityFault.FIRST_1_S_LATE: [1, 10, 20],
+    CounterFault.RESETS_AT_SYNC: [0, 10, 10, 10],
+    CounterFault.LOST_EVERY_4TH: [0, 10, 20, 0, 10, 20, 40, 0],
+    CounterFault.LOST_ON_STATUS: [0, 0, 0],
+    CounterFault.LOST_ON_ANNOTATION: [0, 0, 0],
+    ConfigurationFault.RUNS_OTHER_MAX: [0, 10, 20, 30, 30],
 }
 
 
@@ -42,12 +57,70 @@ def test_a_fault_of_the_curve_changes_the_ladder(fault: Fault, ladder: list[int]
         assert due <= delay <= due + LATE_S
 
 
-@pytest.mark.parametrize(("fault", "early_s"), [(Fault.EARLY_100_MS, 0.1), (Fault.EARLY_1_S, 1.0)], ids=["100ms", "1s"])
+@pytest.mark.parametrize(
+    ("fault", "early_s"),
+    [(PunctualityFault.EARLY_10_MS, 0.01), (PunctualityFault.EARLY_100_MS, 0.1), (PunctualityFault.EARLY_1_S, 1.0)],
+    ids=["10ms", "100ms", "1s"],
+)
 def test_an_early_restart_is_that_much_early(fault: Fault, early_s: float) -> None:
     events = sim.simulated(sim.crashing(4, mode=Mode.NATURAL), "10s", faults=[fault])
     free, *others = sim.delays_s(events)
     assert free < 2
     assert all(10 - early_s <= delay < 10 - early_s + 0.2 for delay in others)
+
+
+@pytest.mark.parametrize(
+    ("fault", "least_s"),
+    [(PunctualityFault.RETRY_SLOW_ABOVE_30_S, 40 * 2.5), (PunctualityFault.RETRY_SLOW_ABOVE_100_S, 0)],
+    ids=["above-30s", "above-100s"],
+)
+def test_a_slow_retry_is_hidden_by_any_other_look(fault: Fault, least_s: float) -> None:
+    alone = sim.simulated(sim.crashing(4, mode=Mode.NATURAL), faults=[fault])
+    looked_at = sim.simulated(sim.crashing(4, mode=Mode.ANNOTATED), faults=[fault])
+    assert max(sim.delays_s(alone)) >= least_s
+    assert max(sim.delays_s(looked_at)) < 40 + LATE_S
+
+
+@pytest.mark.parametrize(
+    ("fault", "maximum", "ladder"),
+    [
+        (CurveFault.MAX_IN_TENS, "25s", [0, 10, 20, 20]),
+        (CurveFault.MAX_IN_TENS, "2s", [0, 1, 1, 1]),
+        (CurveFault.MAX_EVEN, "11s", [0, 10, 10]),
+    ],
+    ids=["25s", "2s", "11s"],
+)
+def test_a_rounded_maximum_is_a_second_at_least(fault: Fault, maximum: str, ladder: list[int]) -> None:
+    delays = sim.delays_s(sim.simulated(sim.crashing(len(ladder)), maximum, faults=[fault]))
+    assert [int(delay) for delay in delays[1:]] == ladder[1:]
+
+
+def test_a_finished_time_is_stated_late() -> None:
+    def finished(*faults: Fault) -> list[str]:
+        states = sim.container_states(sim.simulated(sim.crashing(2), "2s", faults=faults))
+        return sorted({each["lastState"]["terminated"]["finishedAt"] for each in states if "lastState" in each})
+
+    pairs = zip(finished(), finished(StatementFault.FINISHED_1S_LATE), strict=True)
+    assert all(said > true for true, said in pairs)
+
+
+def test_an_exit_code_is_stated_as_a_smaller_one() -> None:
+    events = sim.simulated(sim.crashing(2, exit_code=137), "2s", faults=[StatementFault.EXIT_CODE_UP_TO_127])
+    last = {each["lastState"]["terminated"]["exitCode"] for each in sim.container_states(events) if "lastState" in each}
+    assert last == {127}
+
+
+def test_a_delay_is_dropped_after_a_signal() -> None:
+    events = sim.simulated(sim.crashing(3, exit_code=137), faults=[CurveFault.CODES_FROM_128_NOT_DELAYED])
+    assert all(delay < LATE_S for delay in sim.delays_s(events))
+
+
+def test_the_maximum_is_shared_by_the_containers_of_a_pod() -> None:
+    pair = tuple(Container(name=name, program=exits_with(1, times=5)) for name in ("one", "other"))
+    scenario = sim.pod_of(*pair, restarts={"one": 5, "other": 5})
+    shared = sim.simulated(scenario, "20s", faults=[CurveFault.CAP_ON_POD_TOTAL])
+    assert min(sim.delays_s(sim.simulated(scenario, "20s"), "other")[3:]) >= 20
+    assert min(sim.delays_s(shared, "other")[3:]) < LATE_S
 
 
 def test_a_counter_by_container_is_shared_where_the_key_has_no_name() -> None:
@@ -57,7 +130,7 @@ def test_a_counter_by_container_is_shared_where_the_key_has_no_name() -> None:
     )
     scenario = sim.pod_of(*pair, restarts={"one": 2, "other": 2})
     apart = sim.simulated(scenario)
-    shared = sim.simulated(scenario, faults=[Fault.SHARED_BY_CONTAINERS])
+    shared = sim.simulated(scenario, faults=[CounterFault.SHARED_BY_CONTAINERS])
     assert sim.delays_s(apart, "other")[0] < LATE_S
     assert sim.delays_s(shared, "other")[0] >= 10
 
@@ -65,11 +138,11 @@ def test_a_counter_by_container_is_shared_where_the_key_has_no_name() -> None:
 @pytest.mark.parametrize(
     ("fault", "counts"),
     [
-        (Fault.COUNT_OFF_BY_ONE, [1, 2, 3, 4]),
-        (Fault.COUNT_ONE_LOW, [0, 1, 2]),
-        (Fault.COUNT_SKIPS, [0, 1, 3, 4]),
-        (Fault.COUNT_DECREASES, [0, 1, 0, 1]),
-        (Fault.COUNT_STUCK, [0, 1]),
+        (StatementFault.COUNT_OFF_BY_ONE, [1, 2, 3, 4]),
+        (StatementFault.COUNT_ONE_LOW, [0, 1, 2]),
+        (StatementFault.COUNT_SKIPS, [0, 1, 3, 4]),
+        (StatementFault.COUNT_DECREASES, [0, 1, 0, 1]),
+        (StatementFault.COUNT_STUCK, [0, 1]),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
@@ -80,7 +153,7 @@ def test_a_fault_of_the_count_is_only_stated(fault: Fault, counts: list[int]) ->
 
 
 def test_a_dead_container_is_said_to_run() -> None:
-    events = sim.simulated(sim.crashing(3), "10s", faults=[Fault.RUNNING_WHILE_DEAD])
+    events = sim.simulated(sim.crashing(3), "10s", faults=[StatementFault.RUNNING_WHILE_DEAD])
     assert {name for each in sim.container_states(events) for name in each["state"]} == {"waiting", "running"}
     assert sim.container_states(events)[0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
 
@@ -88,9 +161,9 @@ def test_a_dead_container_is_said_to_run() -> None:
 @pytest.mark.parametrize(
     ("fault", "exit_code", "phase"),
     [
-        (Fault.SUCCEEDED_AFTER_FAILURE, 1, "Succeeded"),
-        (Fault.FAILED_AFTER_SUCCESS, 0, "Failed"),
-        (Fault.NEVER_ENDS, 0, "Running"),
+        (StatementFault.SUCCEEDED_AFTER_FAILURE, 1, "Succeeded"),
+        (StatementFault.FAILED_AFTER_SUCCESS, 0, "Failed"),
+        (StatementFault.NEVER_ENDS, 0, "Running"),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
@@ -100,13 +173,13 @@ def test_a_wrong_end_is_stated(fault: Fault, exit_code: int, phase: str) -> None
 
 
 def test_two_instances_run_at_once() -> None:
-    events = sim.simulated(sim.crashing(3), "2s", faults=[Fault.DOUBLE_START])
+    events = sim.simulated(sim.crashing(3), "2s", faults=[RestartFault.DOUBLE_START])
     created = [event.t_ns for event in sim.of(events, Channel.RUNTIME, Kind.CREATED)]
     assert any(after - before < sim.S for before, after in pairwise(created))
 
 
 def test_an_instance_starts_before_the_last_has_exited() -> None:
-    events = sim.simulated(sim.crashing(3), "2s", faults=[Fault.START_BEFORE_EXIT])
+    events = sim.simulated(sim.crashing(3), "2s", faults=[RestartFault.START_BEFORE_EXIT])
     started = {event.instance: event.t_ns for event in sim.of(events, Channel.RUNTIME, Kind.STARTED)}
     exited = {event.instance: event.t_ns for event in sim.of(events, Channel.RUNTIME, Kind.EXITED)}
     assert started[2] < exited[1]
@@ -118,7 +191,7 @@ def test_a_restart_makes_a_new_sandbox() -> None:
         return len({event.data["container_id"] for event in sim.of(events, Channel.RUNTIME, Kind.SANDBOX)})
 
     assert sandboxes() == 1
-    assert sandboxes(Fault.NEW_SANDBOX) == 3
+    assert sandboxes(RestartFault.NEW_SANDBOX) == 3
 
 
 def test_a_neighbour_is_taken_along() -> None:
@@ -126,24 +199,24 @@ def test_a_neighbour_is_taken_along() -> None:
         Container(program=exits_with(1, times=2)), Container(name="neighbour", program=HOLDS), restarts={"app": 2}
     )
     assert sim.starts(sim.simulated(scenario, "2s"), "neighbour") == 1
-    assert sim.starts(sim.simulated(scenario, "2s", faults=[Fault.SIBLINGS_TOO]), "neighbour") > 1
+    assert sim.starts(sim.simulated(scenario, "2s", faults=[RestartFault.SIBLINGS_TOO]), "neighbour") > 1
 
 
 def test_no_fault_is_the_right_behaviour() -> None:
     assert behaviour_of([]) == CORRECT
-    assert all(behaviour_of([fault]) != CORRECT for fault in Fault)
+    assert all(behaviour_of([fault]) != CORRECT for fault in FAULTS)
 
 
-def test_each_fault_has_a_sentence_of_its_own() -> None:
-    sentences = [fault.sentence for fault in Fault]
-    assert len(set(sentences)) == len(sentences) >= 45
+def test_each_fault_has_a_name_and_a_sentence_of_its_own() -> None:
+    sentences, names = [fault.sentence for fault in FAULTS], [fault.name for fault in FAULTS]
+    assert len(set(sentences)) == len(set(names)) == len(FAULTS)
 
 
 def test_two_faults_that_change_the_same_answer_cannot_be_planted_together() -> None:
     with pytest.raises(ValueError, match=r"FACTOR_3: another one changes \['factor'\] already"):
-        behaviour_of([Fault.FACTOR_1_5, Fault.FACTOR_3])
+        behaviour_of([CurveFault.FACTOR_1_5, CurveFault.FACTOR_3])
 
 
 def test_faults_of_different_answers_can() -> None:
-    both = behaviour_of([Fault.FACTOR_3, Fault.COUNT_STUCK])
-    assert (both.factor, both.count_stuck) == (3.0, True)
+    both = behaviour_of([CurveFault.FACTOR_3, StatementFault.COUNT_STUCK])
+    assert (both.factor, both.count_up_to) == (3.0, 1)

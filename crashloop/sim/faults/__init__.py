@@ -1,0 +1,44 @@
+"""Planted faults: what the simulated kubelet can be made to do wrongly, one small change a row, one file a subject."""
+
+from itertools import chain
+
+from crashloop.sim.faults.api_server import ApiServerFault
+from crashloop.sim.faults.configuration import ConfigurationFault
+from crashloop.sim.faults.counter import CounterFault
+from crashloop.sim.faults.curve import CurveFault
+from crashloop.sim.faults.decision import DecisionFault
+from crashloop.sim.faults.fault import Fault, behaviour_of
+from crashloop.sim.faults.node import NodeFault
+from crashloop.sim.faults.punctuality import PunctualityFault
+from crashloop.sim.faults.restart import RestartFault
+from crashloop.sim.faults.statement import StatementFault
+
+FAULTS: tuple[Fault, ...] = tuple(
+    chain(
+        CurveFault,
+        PunctualityFault,
+        CounterFault,
+        DecisionFault,
+        RestartFault,
+        NodeFault,
+        StatementFault,
+        ConfigurationFault,
+        ApiServerFault,
+    )
+)
+"""All of them; their names are unique."""
+
+__all__ = [
+    "FAULTS",
+    "ApiServerFault",
+    "ConfigurationFault",
+    "CounterFault",
+    "CurveFault",
+    "DecisionFault",
+    "Fault",
+    "NodeFault",
+    "PunctualityFault",
+    "RestartFault",
+    "StatementFault",
+    "behaviour_of",
+]

@@ -1,0 +1,14 @@
+"""Faults of the configuration: which is taken, and what is made of it."""
+
+from crashloop.sim.faults.fault import Fault
+
+
+class ConfigurationFault(Fault):
+    """How the kubelet takes its configuration."""
+
+    ACCEPTS_INVALID = "starts with a configuration that it has to refuse", {"accepts_invalid": True}
+    TAKES_NUMBERS = "takes a number for a duration in seconds", {"takes_numbers": True}
+    TAKES_BARE_DIGITS = "takes a string without a unit for a duration in seconds", {"takes_bare_digits": True}
+    REFUSES_VALID = "refuses a configuration that is valid", {"refuses_valid": True}
+    RUNS_OTHER_MAX = "follows another maximum than it states in /configz", {"effective_share": 0.5}
+    CONFIGZ_OTHER_MAX = "states another maximum in /configz than it follows", {"configz_share": 0.5}

@@ -1,0 +1,66 @@
+"""Faults of the decision: which exited container restarts."""
+
+from crashloop.sim.behaviour import S
+from crashloop.sim.faults.fault import Fault
+from crashloop.spec.policy import RestartPolicy
+
+
+class DecisionFault(Fault):
+    """How restart rules and restart policies are read."""
+
+    # Restart rules
+    OPERATORS_SWAPPED = "takes In for NotIn and NotIn for In", {"operators_swapped": True}
+    RULES_REVERSED = "lets the last matching rule win", {"rules_reversed": True}
+    FIRST_RULE_ONLY = "looks at the first rule only", {"first_rule_only": True}
+    FIRST_VALUE_ONLY = "looks at the first exit code of a rule only", {"first_value_only": True}
+    LAST_VALUE_IGNORED = "does not look at the last of several exit codes of a rule", {"last_value_ignored": True}
+    RULES_IGNORED = "does not heed restart rules", {"heeds_rules": False}
+    RULES_SKIP_ZERO = "never applies a rule to exit code 0", {"rules_on_zero": False}
+    RULES_TAKE_ZERO = "applies every rule to exit code 0", {"rules_on_zero": True}
+    RULES_SEE_PREVIOUS_CODE = "applies rules to the exit code of the instance before", {"rules_see_previous": True}
+    NOT_IN_ANY = "applies NotIn if one of its exit codes differs", {"not_in_any": True}
+    NOT_IN_SKIPS_ZERO = "never applies NotIn to exit code 0", {"not_in_skips_zero": True}
+    RULES_UP_TO_50 = "does not heed rules at exit codes above 50", {"rules_up_to_code": 50}
+    RULES_UP_TO_127 = "does not heed rules at exit codes above 127", {"rules_up_to_code": 127}
+    RULES_NOT_ON_INIT = "does not heed the rules of init containers", {"rules_on_init": False}
+    RULES_WHEN_ALONE = "heeds rules only where a pod has one container", {"rules_when_alone": True}
+    RULES_UNDER_NEVER = "heeds rules only in pods under Never", {"rules_under_never_only": True}
+    RULES_UP_TO_5_S = "does not heed rules when an instance has run for more than 5 s", {"rules_up_to_run_ns": 5 * S}
+    SIDECAR_RULES = "applies restart rules to sidecars", {"sidecar_rules": True}
+
+    # Restart policies
+    CONTAINER_POLICY_IGNORED = (
+        "lets the pod's restart policy decide for every container",
+        {"heeds_container_policy": False},
+    )
+    CONTAINER_POLICY_IGNORED_UNDER_ALWAYS = (
+        "does not heed the policy of a container without a matching rule in pods under Always",
+        {"container_policy_ignored_under": RestartPolicy.ALWAYS},
+    )
+    CONTAINER_POLICY_IGNORED_UNDER_ON_FAILURE = (
+        "does not heed the policy of a container without a matching rule in pods under OnFailure",
+        {"container_policy_ignored_under": RestartPolicy.ON_FAILURE},
+    )
+    CONTAINER_POLICY_IGNORED_UNDER_NEVER = (
+        "does not heed the policy of a container without a matching rule in pods under Never",
+        {"container_policy_ignored_under": RestartPolicy.NEVER},
+    )
+    INIT_POLICY_IGNORED = "does not heed the restart policy of init containers", {"heeds_init_policy": False}
+    POD_POLICY_IGNORED = "treats containers without a policy as Always", {"heeds_pod_policy": False}
+    ON_FAILURE_AS_ALWAYS = "restarts after exit 0 under OnFailure", {"on_failure_is_always": True}
+    ON_FAILURE_RESTARTS_0_ONCE = (
+        "restarts after a first exit with 0 under OnFailure",
+        {"on_failure_restarts_0_once": True},
+    )
+    ON_FAILURE_UP_TO_127 = "does not restart after exit codes above 127 under OnFailure", {"on_failure_up_to": 127}
+    NEVER_RESTARTS_ONCE = "restarts a container under Never once", {"never_restarts_once": True}
+    NEVER_RESTARTS_FROM_128 = "restarts after exit codes of 128 and above under Never", {"never_restarts_from": 128}
+    GIVES_UP = "leaves a container dead after its third restart", {"gives_up_after": 3}
+    GIVES_UP_AFTER_13 = "leaves a container dead after its 13th restart", {"gives_up_after": 13}
+
+    # Init and ephemeral containers, probes
+    INIT_REPEATED = "runs a completed init container again", {"repeats_init": True}
+    INIT_NOT_AWAITED = "starts regular containers before the init containers are done", {"waits_for_init": False}
+    EPHEMERAL_REPEATED = "restarts ephemeral containers", {"repeats_ephemeral": True}
+    PROBES_IGNORED = "does not kill a container whose probe fails", {"heeds_probes": False}
+    PROBE_TOLERATED = "kills only after three failures more than the threshold", {"extra_failures": 3}

@@ -1,0 +1,12 @@
+"""Faults of the node: pods that ought not to know of each other depend on each other."""
+
+from crashloop.sim.behaviour import S
+from crashloop.sim.faults.fault import Fault
+
+
+class NodeFault(Fault):
+    """What the pods of a node share."""
+
+    SHARED_BY_NODE = "keeps one counter for all containers of a name", {"keyed_by_pod": False}
+    RESTARTS_THROTTLED = "restarts one container of the node per second at most", {"restarts_apart_ns": S}
+    SYNCS_IN_TURN = "works on one pod of the node at a time", {"syncs_in_turn": True}

@@ -1,0 +1,51 @@
+"""Faults of the statements: what the kubelet says about what it did."""
+
+from crashloop.sim.faults.fault import Fault
+
+
+class StatementFault(Fault):
+    """What a pod's status says wrongly."""
+
+    # restartCount
+    COUNT_OFF_BY_ONE = "states a restartCount that is one too high", {"count_offset": 1}
+    COUNT_ONE_LOW = "states a restartCount that is one too low", {"count_offset": -1}
+    COUNT_LOW_WHILE_RUNNING = (
+        "states a restartCount that is one too low while the container runs",
+        {"count_low_while_running": True},
+    )
+    COUNT_HIGH_WHILE_WAITING = (
+        "states a restartCount that is one too high while the container waits",
+        {"count_high_while_waiting": True},
+    )
+    COUNT_SKIPS = "leaves a number out of restartCount", {"count_skips": True}
+    COUNT_DECREASES = "lets restartCount fall back", {"count_drops": True}
+    COUNT_STUCK = "states a restartCount of 1 for good", {"count_up_to": 1}
+    COUNT_UP_TO_5 = "states a restartCount of 5 at most", {"count_up_to": 5}
+    COUNT_UP_TO_12 = "states a restartCount of 12 at most", {"count_up_to": 12}
+
+    # The phase
+    FAILED_WHILE_WAITING = (
+        "states the phase Failed while a rule is about to restart a container",
+        {"failed_while_waiting": True},
+    )
+    PENDING_WHILE_ALL_WAIT = "states the phase Pending while no container runs", {"phase_while_all_wait": "Pending"}
+    FAILED_WHILE_ALL_WAIT = "states the phase Failed while no container runs", {"phase_while_all_wait": "Failed"}
+    UNKNOWN_WHILE_ALL_WAIT = "states the phase Unknown while no container runs", {"phase_while_all_wait": "Unknown"}
+    SUCCEEDED_AFTER_FAILURE = "states the phase Succeeded though a container failed", {"always_succeeded": True}
+    FAILED_AFTER_SUCCESS = "states the phase Failed though every container exited with 0", {"always_failed": True}
+    NEVER_ENDS = "states the phase Running for good", {"never_ends": True}
+
+    # Container states
+    WRONG_EXIT_CODE = "states an exit code that is one too high", {"exit_code_offset": 1, "last_exit_code_offset": 1}
+    WRONG_LAST_EXIT_CODE = "states a wrong exit code of the previous instance", {"last_exit_code_offset": 1}
+    EXIT_CODE_UP_TO_1 = "states every exit code but 0 as 1", {"exit_code_up_to": 1}
+    EXIT_CODE_UP_TO_41 = "states an exit code of 41 at most", {"exit_code_up_to": 41}
+    EXIT_CODE_UP_TO_127 = "states an exit code of 127 at most", {"exit_code_up_to": 127}
+    FINISHED_1S_LATE = "states a finishedAt that is 1 s late", {"finished_offset_s": 1}
+    FINISHED_2S_LATE = "states a finishedAt that is 2 s late", {"finished_offset_s": 2}
+    FINISHED_5S_LATE = "states a finishedAt that is 5 s late", {"finished_offset_s": 5}
+    FINISHED_2S_EARLY = "states a finishedAt that is 2 s early", {"finished_offset_s": -2}
+    FINISHED_5S_EARLY = "states a finishedAt that is 5 s early", {"finished_offset_s": -5}
+    STARTED_1H_EARLY = "states a startedAt that is one hour early", {"started_offset_s": -3_600}
+    RUNNING_WHILE_DEAD = "states that a container runs that has exited", {"running_while_dead": True}
+    LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}

@@ -1,0 +1,91 @@
+"""For how long the start of an exited container is held back.
+
+pkg/kubelet/kuberuntime/kuberuntime_manager.go doBackOff and helpers.go GetBackoffKey @v1.37.1.
+"""
+
+from crashloop.sim.backoff import Backoffs
+from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.sim.policy import Policies
+from crashloop.spec.scenario import Container, ContainerKind
+
+
+class RestartDelays:
+    """The delays of one pod's containers; times are virtual nanoseconds."""
+
+    def __init__(self, pod: SimPod, policies: Policies, backoffs: Backoffs) -> None:
+        self.pod = pod
+        self.policies = policies
+        self.behaviour = policies.behaviour
+        self.backoffs = backoffs
+
+    def key(self, container: Container) -> tuple[str, ...]:
+        """What a counter belongs to."""
+        pod, name, behaviour = self.pod, container.name, self.behaviour
+        owner = pod.uid if behaviour.keyed_by_uid else pod.name
+        owner = owner if behaviour.keyed_by_pod else ""
+        own = name if behaviour.keyed_by_container else ""
+        image = pod.images[name] if behaviour.keyed_by_image else ""
+        return owner, own, image, pod.resources[name]
+
+    def remaining_ns(self, container: Container, last: SimulatedInstance, now_ns: int) -> int:
+        """For how long a start after the exit of `last` is still held back; 0 or less: it may come now."""
+        return max(self._own_remaining_ns(container, last, now_ns), self.backoffs.throttled_ns(now_ns))
+
+    def _own_remaining_ns(self, container: Container, last: SimulatedInstance, now_ns: int) -> int:
+        assert last.exited_ns is not None
+        flat_ns = self._flat_ns(container, last)
+        if flat_ns is not None:
+            return last.exited_ns + flat_ns - now_ns
+        key, behaviour = self.key(container), self.behaviour
+        since_ns = last.started_ns if behaviour.from_start and last.started_ns is not None else last.exited_ns
+        self._meddle(key, last, now_ns)
+        remaining_ns = self.backoffs.remaining_ns(key, since_ns, now_ns, last.exit_code)
+        if not behaviour.caps_pod_total:
+            return remaining_ns
+        others = [self.key(each) for each in self.pod.spec.containers if each is not container]
+        left_ns = max(0, self.backoffs.max_ns - self.backoffs.total_ns(others, now_ns))
+        return min(remaining_ns, since_ns + left_ns - now_ns)
+
+    def attempt(self, container: Container, last: SimulatedInstance, now_ns: int, luck: float) -> None:
+        """A start is attempted."""
+        assert last.exited_ns is not None
+        self.backoffs.attempted_ns = now_ns
+        if self._flat_ns(container, last) is None:
+            self.backoffs.next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck)
+
+    def stated_ns(self, container: Container, now_ns: int) -> int:
+        """The delay that the kubelet logs of a container that it holds back."""
+        entry = self.backoffs.entry(self.key(container), now_ns)
+        return entry.delay_ns if entry else 0
+
+    def looked(self, container: Container) -> None:
+        """A look found the container waiting."""
+        if self.behaviour.doubles_at_look:
+            self.backoffs.double(self.key(container))
+
+    def _flat_ns(self, container: Container, last: SimulatedInstance) -> int | None:
+        """The delay where a faulty kubelet does not ask the counter; None where it does."""
+        behaviour = self.behaviour
+        if last.number < behaviour.free_restarts - 1:
+            return 0
+        is_init = container.kind is ContainerKind.INIT
+        if is_init and not (behaviour.delays_sidecars if container.is_sidecar else behaviour.delays_init):
+            return 0
+        if behaviour.rule_delay_ns is not None and self.policies.by_rule(container, self.pod.spec, last):
+            return behaviour.rule_delay_ns if last.number else 0
+        return None
+
+    def _meddle(self, key: tuple[str, ...], last: SimulatedInstance, now_ns: int) -> None:
+        """Where a faulty kubelet meddles with its counters."""
+        behaviour, backoffs = self.behaviour, self.backoffs
+        entry = backoffs.entry(key, now_ns)
+        if (
+            (behaviour.success_forgets and last.exit_code == 0)
+            or (behaviour.code_change_forgets and entry is not None and entry.exit_code != last.exit_code)
+            or (behaviour.forgets_every is not None and (last.number + 1) % behaviour.forgets_every == 0)
+        ):
+            backoffs.forget(key)
+        if behaviour.resets_at_sync:
+            backoffs.restart_curve(key)
+        if behaviour.free_restarts == 0:
+            backoffs.begin(key, now_ns)
