@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from crashloop.spec.scenario import PodScenario, StartupScenario
+from crashloop.spec.scenario import Scenario
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 """A number that fits what it is kept in."""
@@ -14,10 +14,13 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     """`begin`."""
 
     format: str
-    scenario: PodScenario | StartupScenario
+    scenario: Scenario
     node: str | None = None
     kubernetes_version: str
     profile: Any = None
+    """Of the node; None for a scenario that needs none."""
+    feature_gates: dict[str, bool] = {}
+    """Gates that the control plane was started with."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,8 @@ class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
     index: int | None = None
     arguments: dict[str, Any] | None = None
     ended_ns: int | None = None
+    scenario: str | None = None
+    """The other scenario on the same node whose intervention it is."""
     count: int | None = None
     """Last poke: how many succeeded."""
     longest_ns: Whole | None = None
@@ -91,6 +96,33 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     """Since when the Node object says that the node is Ready; None while it does not, or where the kubelet's log is read."""
     unread: str | None = None
     """Why nothing could be read by which a restart of the node or its kubelet is seen; None if it was, or the log is read."""
+
+
+class AnswerCause(msgspec.Struct, frozen=True, kw_only=True):
+    """What the API server objects to in a field."""
+
+    field: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class AnswerData(msgspec.Struct, frozen=True, kw_only=True):
+    """`answer`."""
+
+    index: Whole
+    """Position of the request in the scenario, from 0."""
+    verb: str
+    dry_run: bool = False
+    code: Whole
+    """HTTP status."""
+    reason: str = ""
+    message: str = ""
+    causes: tuple[AnswerCause, ...] = ()
+    warnings: tuple[str, ...] = ()
+    object: dict[str, Any] | None = None
+    """As it was returned; None for a refusal."""
+    bytes: Whole | None = None
+    """Length of the JSON of that object."""
 
 
 class AcceptedContainer(msgspec.Struct, frozen=True, rename="camel"):

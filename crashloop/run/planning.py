@@ -11,7 +11,8 @@ from crashloop.model.prediction import expected_duration_s
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.requirements import applies, load_requirements
 from crashloop.run.matching import Offer
-from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, plan_waves, unique_scenarios
+from crashloop.spec.assignment import assign
+from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import PodScenario, Scenario, StartupScenario, profiles_of
@@ -80,6 +81,13 @@ def build_plan(
     scenarios = unique_scenarios(tuple(each.scenario for each in judged))
     for name in profiles_of(scenarios):
         validate_for_node(_profile(name, offer), version)
+    assignment = assign(
+        scenarios,
+        budgets,
+        _durations_s(scenarios, version, offer),
+        _nodes(scenarios, offer),
+        nodes_change=Capability.NODES_CHANGE in capabilities,
+    )
     return Plan(
         suite="conformance",
         provider=settings["provider"],
@@ -90,7 +98,9 @@ def build_plan(
         scenarios=scenarios,
         judgements=tuple(Judgement(requirement=each.requirement, scenario=each.scenario.name) for each in judged),
         skipped=tuple(skipped),
-        waves=plan_waves(scenarios, budgets, _durations_s(scenarios, version, offer), _nodes(scenarios, offer)),
+        feature_gates=settings.get("feature_gates", {}),
+        nodes=assignment.nodes,
+        placements=assignment.placements,
     )
 
 

@@ -35,7 +35,6 @@ def a_run(tmp_path: Path, *judgements: Judgement, **changes: Any) -> RunDir:
         profiles=(MAX_2S, STOCK),
         scenarios=(CRASHING, renamed(CRASHING, "other"), TRIED),
         judgements=judgements or (ASKED,),
-        waves=(),
     )
     run.write(run.plan_json, msgspec.structs.replace(plan, **changes))
     return run
