@@ -132,7 +132,6 @@ def write_run(root: Path, events: int, histories: int) -> int:
         judgements=tuple(
             Judgement(requirement=name, scenario=each.name) for each in scenarios for name in REQUIREMENTS
         ),
-        waves=(),
     )
     run.write(run.plan_json, plan)
     encode, written = msgspec.json.Encoder().encode, 0

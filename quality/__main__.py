@@ -24,7 +24,7 @@ from quality.executable import write_executable
 from quality.fault import Fault
 from quality.faults import TRUE
 from quality.planning import SUITE, build_plan
-from quality.planted import WAVES, Planted
+from quality.planted import PLANTED, Planted
 from quality.table import render, to_markdown
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
@@ -40,9 +40,9 @@ def main() -> int:
         console.width = PLAIN_WIDTH
     began = time.monotonic()
     try:
-        waves = _chosen(options.only)
-        run = _record(waves, keep=options.keep)
-        rows = compare([each for wave in waves for each in wave], tuple(verdicts(run, run.plan())))
+        planted = _chosen(options.only)
+        run = _record(planted, keep=options.keep)
+        rows = compare(list(planted), tuple(verdicts(run, run.plan())))
     except UsageError as error:
         console.print(f"quality: {error}", markup=False, soft_wrap=True)
         return ExitCode.USAGE
@@ -66,17 +66,16 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _chosen(only: Sequence[str] | None) -> tuple[tuple[Planted, ...], ...]:
-    """The waves, reduced to the faults that were asked for. Raises UsageError for one that there is not."""
-    names = {each.fault.name for wave in WAVES for each in wave}
+def _chosen(only: Sequence[str] | None) -> tuple[Planted, ...]:
+    """The nodes, reduced to the faults that were asked for. Raises UsageError for one that there is not."""
+    names = {each.fault.name for each in PLANTED}
     unknown = sorted(set(only or ()) - names)
     if unknown:
         raise UsageError(f"--only {unknown[0]}: there is no such fault; expected one of {', '.join(sorted(names))}.")
-    chosen = (tuple(each for each in wave if only is None or each.fault.name in only) for wave in WAVES)
-    return tuple(wave for wave in chosen if wave)
+    return tuple(each for each in PLANTED if only is None or each.fault.name in only)
 
 
-def _record(waves: Sequence[Sequence[Planted]], *, keep: bool) -> RunDir:
+def _record(planted: Sequence[Planted], *, keep: bool) -> RunDir:
     """Record a run of these nodes in a new run directory."""
     settings = resolve_settings()
     version = settings.versions.kubernetes
@@ -88,10 +87,10 @@ def _record(waves: Sequence[Sequence[Planted]], *, keep: bool) -> RunDir:
         fault: Fault = planted.fault
         return None if fault == TRUE else str(kubelets / fault.name)
 
-    plan = build_plan(waves, kubernetes_version=version, budgets=Budgets(), kubelet_of=kubelet_of)
+    plan = build_plan(planted, kubernetes_version=version, budgets=Budgets(), kubelet_of=kubelet_of)
     run = write_plan(path, plan, {"provider": plan.provider, "keep": keep})
     kubelets.mkdir()
-    for each in (planted for wave in waves for planted in wave):
+    for each in planted:
         write_executable(kubelets, each.fault, binaries.kubelet)
     owner = Owner(run.root, sys.stderr)
     owner.start()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from crashloop.profiles import load_profile
-from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode, Wave
+from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from quality.planted import Planted
@@ -12,14 +12,18 @@ SUITE = "quality"
 
 
 def build_plan(
-    waves: Sequence[Sequence[Planted]],
+    planted: Sequence[Planted],
     *,
     kubernetes_version: str,
     budgets: Budgets,
     kubelet_of: Callable[[Planted], str | None],
 ) -> Plan:
-    """A node for each planted fault. `kubelet_of` gives the path of its kubelet; None is the cluster's own."""
-    planted = [each for wave in waves for each in wave]
+    """A node for each planted fault, in the order given; scenarios that are watched longest are launched first.
+
+    `kubelet_of` gives the path of the fault's kubelet; None is the cluster's own.
+    """
+    placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
+    placed.sort(key=lambda each: (-each[0].until.at_most_s, each[0].name))
     return Plan(
         suite=SUITE,
         provider="local",
@@ -34,7 +38,8 @@ def build_plan(
             for trial in each.trials
             for requirement in trial.judged_by
         ),
-        waves=tuple(_wave(wave) for wave in waves if wave),
+        nodes=tuple(PlannedNode(name=each.node, profile=each.profile) for each in planted),
+        placements={scenario.name: node for scenario, node in placed},
     )
 
 
@@ -50,14 +55,4 @@ def _profile(planted: Planted, kubelet: str | None) -> KubeletProfile:
         config=declared.config,
         description=f"{declared.description} Its kubelet {planted.fault.sentence}.",
         kubelet_binary=kubelet,
-    )
-
-
-def _wave(planted: Sequence[Planted]) -> Wave:
-    """Scenarios that are watched longest are launched first."""
-    placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
-    placed.sort(key=lambda each: (-each[0].until.at_most_s, each[0].name))
-    return Wave(
-        nodes=tuple(PlannedNode(name=each.node, profile=each.profile) for each in planted),
-        placements={scenario.name: node for scenario, node in placed},
     )

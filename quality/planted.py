@@ -97,4 +97,5 @@ QUICK: tuple[Planted, ...] = (
 )
 """Restarts that come early, twice or are miscounted, and the disturbances."""
 
-WAVES = (SLOW, QUICK)
+PLANTED = (*SLOW, *QUICK)
+"""Every node of the run, in the order in which they come up: those that take longest first."""

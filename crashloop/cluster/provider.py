@@ -86,7 +86,7 @@ class ExistingOptions(msgspec.Struct, frozen=True, kw_only=True):
     image: str
     """Image for container programs, pulled by the nodes where they lack it: a POSIX shell and a `sleep` of fractions. --image."""
     max_pods: int = 40
-    """Pods that may be there at once, heartbeats included; what exceeds them goes into a further wave. --max-pods.
+    """Pods that may be there at once, heartbeats included; what exceeds them waits. --max-pods.
 
     Default 40: little beside what a namespace of a shared cluster is usually allowed.
     """

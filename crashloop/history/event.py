@@ -43,7 +43,8 @@ class Kind(StrEnum):
     """What happened. The channels that use a kind and its `data` stand beside it."""
 
     BEGIN = "begin"
-    """RECORDER. data: format, scenario (its plan entry), node, kubernetes_version, profile."""
+    """RECORDER. data: format, scenario (its plan entry), node and its profile (null for a scenario that needs none),
+    kubernetes_version, feature_gates (those that the control plane was started with)."""
     END = "end"
     """RECORDER; last line of a sealed history. data: reason (complete, deadline, interrupted, failed, refused), detail.
 
@@ -62,7 +63,8 @@ class Kind(StrEnum):
     came late, but all of them)."""
     INTERVENTION = "intervention"
     """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, or the error), index (of the plan's
-    interventions; null for a poke of the annotated mode), ended_ns.
+    interventions; null for a poke of the annotated mode), ended_ns; scenario, with index null: what another scenario
+    did to the node of both.
 
     Of the pokes, one a second, only the first, those that failed and the last are written; the last has also
     count (of those that succeeded) and longest_ns (between two that succeeded).
@@ -93,9 +95,9 @@ class Kind(StrEnum):
     """API: the pod object is gone. data: resource_version."""
     ANSWER = "answer"
     """API, API scenarios: the answer to a request; t_ns is our clock on receipt. data: index (of the scenario's requests),
-    verb, code (HTTP status), reason and causes (of the Status: list of {field, reason, message}), warnings (header Warning),
-    object (as returned; null if refused), found (as a GET returned it afterwards; null if there is none), stored_bytes (of
-    `found` in the API server's storage encoding, Protobuf), dry_run."""
+    verb, dry_run, code (HTTP status), reason, message and causes (of the Status: list of {field, reason, message}),
+    warnings (headers Warning), object (as returned; null if refused), found (as a GET returned it afterwards; null if there
+    is none), stored_bytes (of `found` in the API server's storage encoding, Protobuf)."""
     LOG = "log"
     """KUBELET: a line of the kubelet's log about this container that carries a back-off. t_ns is the line's own time,
     in steps of 1 us. data: line, delay_s."""

@@ -18,6 +18,9 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     node: str | None = None
     kubernetes_version: str
     profile: Any = None
+    """Of the node; None for a scenario that needs none."""
+    feature_gates: dict[str, bool] = {}
+    """Gates that the control plane was started with."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,8 @@ class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
     index: int | None = None
     arguments: dict[str, Any] | None = None
     ended_ns: int | None = None
+    scenario: str | None = None
+    """The other scenario on the same node whose intervention it is."""
     count: int | None = None
     """Last poke: how many succeeded."""
     longest_ns: Whole | None = None
@@ -91,6 +96,35 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     """Since when the Node object says that the node is Ready; None while it does not, or where the kubelet's log is read."""
     unread: str | None = None
     """Why nothing could be read by which a restart of the node or its kubelet is seen; None if it was, or the log is read."""
+
+
+class AnswerCause(msgspec.Struct, frozen=True, kw_only=True):
+    """What the API server objects to in a field."""
+
+    field: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class AnswerData(msgspec.Struct, frozen=True, kw_only=True):
+    """`answer`."""
+
+    index: Whole
+    """Position of the request in the scenario, from 0."""
+    verb: str
+    dry_run: bool = False
+    code: Whole
+    """HTTP status."""
+    reason: str = ""
+    message: str = ""
+    causes: tuple[AnswerCause, ...] = ()
+    warnings: tuple[str, ...] = ()
+    object: dict[str, Any] | None = None
+    """As it was returned; None for a refusal."""
+    found: dict[str, Any] | None = None
+    """As a GET returned it afterwards; None if it is not stored."""
+    stored_bytes: Whole | None = None
+    """Length of `found` in the API server's storage encoding, Protobuf."""
 
 
 class AcceptedContainer(msgspec.Struct, frozen=True, rename="camel"):
@@ -149,27 +183,6 @@ class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Whole | None = None
     stderr: str = ""
     configz: dict[str, Any] | None = None
-
-
-class CauseData(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of `causes`."""
-
-    field: str = ""
-    reason: str = ""
-    message: str = ""
-
-
-class AnswerData(msgspec.Struct, frozen=True, kw_only=True):
-    """`answer`."""
-
-    index: Whole
-    code: Whole
-    reason: str = ""
-    causes: tuple[CauseData, ...] = ()
-    warnings: tuple[str, ...] = ()
-    object: dict[str, Any] | None = None
-    found: dict[str, Any] | None = None
-    stored_bytes: Whole | None = None
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):

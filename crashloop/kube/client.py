@@ -14,8 +14,9 @@ import urllib3
 from kubernetes import config
 from kubernetes.client import ApiClient, ApiException, Configuration
 
+from crashloop.kube.answers import Answer, warnings_of
 from crashloop.kube.contexts import UNREADABLE, unusable_kubeconfig
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable, about_credentials, refusal
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable, CredentialsRefused, about_credentials, refusal
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
@@ -23,7 +24,10 @@ ANSWER_S = 15.0
 PAGE = 500
 """Objects in one answer to a list, as kubectl has it."""
 
-_STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+JSON = "application/json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+"""The encoding in which the API server stores objects of its own kinds."""
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 Json = dict[str, Any]
 
@@ -59,6 +63,32 @@ class KubeApi:
     def call(self, doing: str, method: str, path: str, **request: Any) -> Json:
         """Any request that is answered with an object; `doing` is how an error begins. Takes `query` and `body`."""
         return self._json(doing, method, path, **request)
+
+    def answer(self, doing: str, method: str, path: str, **request: Any) -> Answer:
+        """What the API server answers to any request, a refusal included.
+
+        Takes `query`, `body`, `content_type` and `accept`.
+
+        Raises ApiUnreachable without an answer, and CredentialsRefused.
+        """
+        response = self._respond(doing, method, path, **request)
+        try:
+            body = bytes(response.data)
+        except urllib3.exceptions.HTTPError as error:
+            raise _unreachable(doing, error) from error
+        warnings = warnings_of(response.headers.getlist("Warning"))
+        if 200 <= response.status <= 299:
+            return Answer(code=response.status, warnings=warnings, body=body)
+        refused = about_credentials(refusal(doing, response.status, response.reason, body), self.kubeconfig)
+        if isinstance(refused, CredentialsRefused):
+            raise refused
+        return Answer(
+            code=response.status,
+            reason=refused.reason,
+            message=refused.message,
+            causes=refused.causes,
+            warnings=warnings,
+        )
 
     def version(self) -> str:
         """The API server's version, such as v1.37.1."""
@@ -108,7 +138,7 @@ class KubeApi:
     def patch_pod(self, namespace: str, name: str, patch: Json, *, subresource: str | None = None) -> Json:
         """Apply a strategic merge patch to a pod, or to its subresource (`resize`, `ephemeralcontainers`)."""
         path = _pods(namespace, name) + (f"/{subresource}" if subresource else "")
-        return self._json(f"patch pod {name}", "PATCH", path, body=patch, content_type=_STRATEGIC_MERGE)
+        return self._json(f"patch pod {name}", "PATCH", path, body=patch, content_type=STRATEGIC_MERGE)
 
     def delete_pod(self, namespace: str, name: str, *, grace_s: int | None = None) -> None:
         """Delete a pod; 0 seconds of grace remove the object at once. A pod that is gone already is no error."""
@@ -200,6 +230,19 @@ class KubeApi:
             raise _unreachable(doing, error) from error
 
     def _open(
+        self, doing: str, method: str, path: str, *, host: str | None = None, **request: Any
+    ) -> urllib3.HTTPResponse:
+        """The open answer to a request that was granted."""
+        response = self._respond(doing, method, path, host=host, **request)
+        if 200 <= response.status <= 299:
+            return response
+        try:
+            refused = refusal(doing, response.status, response.reason, bytes(response.data))
+        except urllib3.exceptions.HTTPError as error:
+            raise _unreachable(doing, error) from error
+        raise refused if host else about_credentials(refused, self.kubeconfig)
+
+    def _respond(
         self,
         doing: str,
         method: str,
@@ -207,11 +250,13 @@ class KubeApi:
         *,
         query: dict[str, str] | None = None,
         body: Json | None = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
+        accept: str = JSON,
         answer_s: float = ANSWER_S,
         host: str | None = None,
     ) -> urllib3.HTTPResponse:
-        headers = {"Accept": "application/json"} | ({"Content-Type": content_type} if body is not None else {})
+        """The open answer to a request, whatever its code."""
+        headers = {"Accept": accept} | ({"Content-Type": content_type} if body is not None else {})
         try:
             request = self._client.param_serialize(
                 method,
@@ -224,10 +269,7 @@ class KubeApi:
             )
             answer = self._client.call_api(*request, _request_timeout=(CONNECT_S, answer_s))
             response: urllib3.HTTPResponse = answer.response
-            if 200 <= response.status <= 299:
-                return response
-            refused = refusal(doing, response.status, response.reason, bytes(response.data))
-            raise refused if host else about_credentials(refused, self.kubeconfig)
+            return response
         except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise _unreachable(doing, error) from error
 

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from crashloop.cluster.provider import Cluster
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.history.event import Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.record.annotations import annotation
 from crashloop.record.channels.events import now_ns, recorder_event
-from crashloop.record.scenario_recording import ScenarioRecording
-from crashloop.spec.scenario import ContainerKind, Intervention, InterventionKind
+from crashloop.record.event_router import EventRouter
+from crashloop.record.pod_recording import PodRecording
+from crashloop.spec.scenario import DISTURB_NODE, ContainerKind, Intervention, InterventionKind
 
 Arguments = dict[str, Any]
 
@@ -19,13 +22,19 @@ class Interventions:
     """Carries interventions out. `recreate` replaces the pod of a scenario by a new one of the same name."""
 
     def __init__(
-        self, api: KubeApi, namespace: str, cluster: Cluster, recreate: Callable[[ScenarioRecording], None]
+        self,
+        api: KubeApi,
+        namespace: str,
+        cluster: Cluster,
+        router: EventRouter,
+        recreate: Callable[[PodRecording], None],
     ) -> None:
         self._api = api
         self._namespace = namespace
         self._cluster = cluster
+        self._router = router
         self._recreate = recreate
-        self._actions: dict[InterventionKind, Callable[[ScenarioRecording, Arguments], None]] = {
+        self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
@@ -35,8 +44,11 @@ class Interventions:
             InterventionKind.RESTART_RUNTIME: lambda watched, _: self._cluster.restart_runtime(watched.node.name),
         }
 
-    def carry_out(self, watched: ScenarioRecording, index: int) -> Event:
-        """Do it; the event says what came of it. What could not be done is evidence as well, not an error of the run."""
+    def carry_out(self, watched: PodRecording, index: int) -> Event:
+        """Do it, and write what came of it into the history; what disturbs a node, into those of all scenarios there.
+
+        What could not be done is evidence as well, not an error of the run.
+        """
         intervention: Intervention = watched.scenario.interventions[index]
         began_ns, outcome = now_ns(), "ok"
         try:
@@ -50,18 +62,25 @@ class Interventions:
             "index": index,
             "ended_ns": now_ns(),
         }
-        return recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name)
+        event = recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name)
+        watched.take(event)
+        if intervention.action in DISTURB_NODE:
+            others = msgspec.structs.replace(event, data=data | {"index": None, "scenario": watched.name})
+            for scenario in self._router.on_node(watched.node.name):
+                if scenario is not watched:
+                    scenario.take(others)
+        return event
 
-    def _annotate(self, watched: ScenarioRecording, _: Arguments) -> None:
+    def _annotate(self, watched: PodRecording, _: Arguments) -> None:
         self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))
 
-    def _change_image(self, watched: ScenarioRecording, arguments: Arguments) -> None:
+    def _change_image(self, watched: PodRecording, arguments: Arguments) -> None:
         """To `image`; without it, to the same image by its digest: other text, same content, and no need to pull."""
         container = _argument(watched, arguments, "container")
         image = arguments.get("image") or self._image_id(watched, container)
         self._patch_container(watched, container, {"image": image})
 
-    def _image_id(self, watched: ScenarioRecording, container: str) -> str:
+    def _image_id(self, watched: PodRecording, container: str) -> str:
         status = self._api.get_pod(self._namespace, watched.name)["status"]
         for each in (*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())):
             if each["name"] == container and each.get("imageID"):
@@ -71,7 +90,7 @@ class Interventions:
             "Let the intervention wait until the container has started."
         )
 
-    def _resize(self, watched: ScenarioRecording, arguments: Arguments) -> None:
+    def _resize(self, watched: PodRecording, arguments: Arguments) -> None:
         """Change the requests (`cpu`, `memory`) of a container in place."""
         requests = {name: arguments[name] for name in ("cpu", "memory") if name in arguments}
         self._patch_container(
@@ -81,22 +100,22 @@ class Interventions:
             subresource="resize",
         )
 
-    def _restart_kubelet(self, watched: ScenarioRecording, arguments: Arguments, *, kill: bool) -> None:
+    def _restart_kubelet(self, watched: PodRecording, arguments: Arguments, *, kill: bool) -> None:
         self._cluster.restart_kubelet(watched.node.name, kill=kill, down_s=float(arguments.get("down_s", 0.0)))
 
     def _patch_container(
-        self, watched: ScenarioRecording, container: str, change: Arguments, *, subresource: str | None = None
+        self, watched: PodRecording, container: str, change: Arguments, *, subresource: str | None = None
     ) -> None:
         field = "containers" if container in _regular(watched) else "initContainers"
         patch = {"spec": {field: [{"name": container} | change]}}
         self._api.patch_pod(self._namespace, watched.name, patch, subresource=subresource)
 
 
-def _regular(watched: ScenarioRecording) -> set[str]:
+def _regular(watched: PodRecording) -> set[str]:
     return {each.name for each in watched.scenario.pod.of_kind(ContainerKind.REGULAR)}
 
 
-def _argument(watched: ScenarioRecording, arguments: Arguments, name: str) -> str:
+def _argument(watched: PodRecording, arguments: Arguments, name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise UsageError(

@@ -10,7 +10,7 @@ from crashloop.spec.plan import PlannedNode
 def match(planned: Iterable[PlannedNode], nodes: Iterable[Node]) -> dict[str, Node]:
     """A node for as many planned ones as possible: that of the same name, else one of the same profile that nobody has.
 
-    A provider may be unable to choose the names of its nodes, and a node of an earlier wave can serve a later one.
+    A provider may be unable to choose the names of its nodes, and the nodes of a kept cluster have theirs.
     """
     wanted, present = list(planned), list(nodes)
     by_name = {node.name: node for node in present}

@@ -21,12 +21,11 @@ from crashloop.cluster.ownership import mark_kept
 from crashloop.cluster.provider import Cluster, ClusterRequest
 from crashloop.cluster.providers import owning_provider, provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
-from crashloop.record.history_file import HistoryFile
+from crashloop.record.history_ends import seal_unrecorded
 from crashloop.record.lifeline import Interrupted, Lifeline
 from crashloop.record.naming import run_name
-from crashloop.record.scenario_recording import begin_event, end_events
 from crashloop.record.settings import RecorderSettings, recorder_settings
-from crashloop.record.waves import Waves, first_requests
+from crashloop.record.stage import Stage, first_requests
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Plan
 from crashloop.verdict import ExitCode
@@ -91,7 +90,7 @@ class Recorder:
 
     def _record(self, plan: Plan) -> None:
         settings = recorder_settings(self._run.info())
-        if not plan.waves:
+        if not plan.scenarios:
             return
         where = (
             self._own_cluster(plan, settings)
@@ -100,7 +99,7 @@ class Recorder:
         )
         with where as (cluster, lent):
             self._write_state("recording")
-            Waves(self._run, plan, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
+            Stage(self._run, plan, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
 
     @contextmanager
     def _kept_cluster(self, plan: Plan, name: str) -> Iterator[tuple[Cluster, frozenset[str]]]:
@@ -120,13 +119,13 @@ class Recorder:
 
     @contextmanager
     def _own_cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[tuple[Cluster, frozenset[str]]]:
-        """A cluster with the nodes of the first wave; afterwards its logs are kept and it is gone, unless it is to be kept."""
+        """A cluster with the first nodes; afterwards its logs are kept and it is gone, unless it is to be kept."""
         maker = provider(plan.provider)
         request = ClusterRequest(
             name=run_name(self._run.root.absolute()),
             kubernetes_version=plan.kubernetes_version,
             nodes=first_requests(plan, maker.capabilities),
-            feature_gates=settings.feature_gates,
+            feature_gates=plan.feature_gates,
             kubelet_binary=settings.kubelet_binary,
             bin_dir=settings.bin_dir,
             node_image=settings.node_image,
@@ -166,10 +165,7 @@ class Recorder:
         for scenario in self._plan.scenarios:
             path = self._run.history(scenario.name)
             if not path.exists():
-                file = HistoryFile(path)
-                version, profile = self._plan.kubernetes_version, self._plan.profile(scenario.profile)
-                file.append(begin_event(scenario, node=None, kubernetes_version=version, profile=profile))
-                file.seal(end_events(reason, detail))
+                seal_unrecorded(path, scenario, self._plan, reason, detail)
 
     def _write_state(
         self,

@@ -24,8 +24,6 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster to use with the provider `existing`. Default: none. --kubeconfig and what goes with it."""
     keep: bool = False
     """Whether the cluster is left up. Default: it is removed once the last evidence is in. --keep."""
-    feature_gates: dict[str, bool] = {}
-    """Gates of the control plane. Default: upstream's."""
 
 
 def recorder_settings(info: RunInfo) -> RecorderSettings:

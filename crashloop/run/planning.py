@@ -9,7 +9,8 @@ from crashloop.profiles import load_profile, validate_for_node
 from crashloop.requirements import applies, load_requirements
 from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
-from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, plan_waves, unique_scenarios
+from crashloop.spec.assignment import assign
+from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import Scenario, profiles_of
@@ -62,6 +63,13 @@ def build_plan(
     scenarios = unique_scenarios(tuple(each.scenario for each in judged))
     for name in profiles_of(scenarios):
         validate_for_node(_profile(name, offer), version)
+    assignment = assign(
+        scenarios,
+        budgets,
+        _durations_s(scenarios, version, offer),
+        _nodes(scenarios, offer),
+        nodes_change=Capability.NODES_CHANGE in capabilities,
+    )
     return Plan(
         suite="conformance",
         provider=settings["provider"],
@@ -73,7 +81,8 @@ def build_plan(
         scenarios=scenarios,
         judgements=tuple(Judgement(requirement=each.requirement, scenario=each.scenario.name) for each in judged),
         skipped=tuple(skipped),
-        waves=plan_waves(scenarios, budgets, _durations_s(scenarios, version, offer), _nodes(scenarios, offer)),
+        nodes=assignment.nodes,
+        placements=assignment.placements,
     )
 
 

@@ -1,5 +1,6 @@
 """Waiting for a scenario's history to be complete."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -8,14 +9,13 @@ import psutil
 from crashloop.errors import ClusterError
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.waiting import wait_until
 
 BRING_UP_S = 2400.0
 """The longest that binaries (built from source when nothing else is there) and the cluster may take."""
 
-WAVE_OVERHEAD_S = 120.0
-"""The longest that launching and sealing a wave may take beyond its longest watch."""
+OVERHEAD_S = 120.0
+"""The longest that launching and sealing a scenario may take beyond its watch, with what its node takes to come up."""
 
 _END = b'"kind":"end"'
 
@@ -29,7 +29,7 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
     wait_until(
         f"history of {scenario} to be complete",
         lambda: is_sealed(history) or _recorder_has_ended(run),
-        timeout_s=BRING_UP_S + sum(WAVE_OVERHEAD_S + _longest_watch_s(plan, wave.placements) for wave in plan.waves),
+        timeout_s=BRING_UP_S + _longest_s(plan),
         every_s=0.2,
         last_seen=lambda: f"{history.name}: {_size(history)} bytes; recorder: {_state(run)}",
     )
@@ -69,8 +69,22 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _longest_watch_s(plan: Plan, scenarios: dict[str, str]) -> float:
-    def watch_s(scenario: Scenario) -> float:
-        return scenario.until.at_most_s if isinstance(scenario, PodScenario) else scenario.at_most_s
-
-    return max((watch_s(plan.scenario(name)) for name in scenarios), default=0.0)
+def _longest_s(plan: Plan) -> float:
+    """The longest that the recording may take, if every scenario takes as long as it may."""
+    budgets, scenarios = plan.budgets, {each.name: each for each in plan.scenarios}
+    side_by_side_s: dict[str, float] = {}
+    one_by_one_s: defaultdict[str, float] = defaultdict(float)
+    for name, node in plan.placements.items():
+        longest_s = OVERHEAD_S + scenarios[name].longest_s
+        if scenarios[name].disturbs_node:
+            one_by_one_s[node] += longest_s
+        else:
+            side_by_side_s[node] = max(side_by_side_s.get(node, 0.0), longest_s)
+    occupied_s = [side_by_side_s.get(node.name, 0.0) + one_by_one_s[node.name] for node in plan.nodes]
+    taken_s = sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
+    taken_s += sum(each.starts for each in plan.scenarios) / budgets.container_starts_per_s
+    taken_s += sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.node_profile is None)
+    if budgets.live_pods is not None:
+        pods_s = sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.pod_spec is not None)
+        taken_s += pods_s / max(budgets.live_pods // 2, 1)  # the others may be heartbeats
+    return taken_s

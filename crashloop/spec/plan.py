@@ -1,7 +1,4 @@
-"""The plan of a run: which scenarios run on which nodes, in which waves. A pure function of what was selected."""
-
-from collections.abc import Mapping
-from typing import NamedTuple
+"""The plan of a run: which scenarios run on which nodes. `crashloop.spec.assignment` makes it from what was selected."""
 
 import msgspec
 
@@ -16,6 +13,7 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
     """What the host can carry at once; `crashloop doctor` measures it."""
 
     container_starts_per_s: float = 3.0
+    """Sandboxes and containers that launches start per second, over any 10 s."""
     live_nodes: int = 12
     live_pods: int | None = None
     """Pods at once, with one for each node's heartbeat; None: no limit."""
@@ -44,13 +42,6 @@ class PlannedNode(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
 
 
-class Wave(msgspec.Struct, frozen=True, kw_only=True):
-    """Scenarios that run side by side. `placements` maps scenario to node; its order is the order of launch."""
-
-    nodes: tuple[PlannedNode, ...]
-    placements: dict[str, str]
-
-
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """plan.json."""
 
@@ -66,7 +57,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     scenarios: tuple[Scenario, ...]
     judgements: tuple[Judgement, ...]
     skipped: tuple[Skip, ...] = ()
-    waves: tuple[Wave, ...]
+    nodes: tuple[PlannedNode, ...] = ()
+    """In the order in which they come up; beyond `budgets.live_nodes`, one comes up when another has served its last scenario."""
+    placements: dict[str, str] = {}
+    """Node by scenario, in the order of launch. A scenario that is missing here needs no node."""
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name. Raises KeyError."""
@@ -81,58 +75,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             if profile.name == name:
                 return profile
         raise KeyError(name)
-
-
-def plan_waves(
-    scenarios: tuple[Scenario, ...],
-    budgets: Budgets,
-    durations_s: Mapping[str, float] | None = None,
-    nodes: Mapping[str, str] | None = None,
-) -> tuple[Wave, ...]:
-    """Place every scenario: one node a profile and wave, a further one for each scenario that disturbs its node.
-
-    Long scenarios, by their expected durations or else their longest watch, are launched first, so that the run lasts
-    little longer than its longest scenario. What exceeds a budget goes into a further wave. `nodes` maps profiles to
-    nodes that are there already; one node can stand for several profiles.
-    """
-    expected_s = {each.name: _watch_s(each) for each in scenarios} | dict(durations_s or {})
-    longest_first = sorted(scenarios, key=lambda scenario: (-expected_s[scenario.name], scenario.name))
-    waves: list[_Draft] = []
-    for scenario in longest_first:
-        if scenario.node_profile is None:
-            continue
-        own = scenario.disturbs_node
-        known = (nodes or {}).get(scenario.node_profile, scenario.node_profile)
-        node = f"{scenario.node_profile}-{scenario.name}" if own else known
-        wave = next((each for each in waves if each.has_room(node, budgets)), None)
-        if wave is None:
-            waves.append(wave := _Draft({}, {}))
-        wave.nodes.setdefault(node, scenario.node_profile)
-        wave.placements[scenario.name] = node
-    return tuple(
-        Wave(
-            nodes=tuple(PlannedNode(name=name, profile=profile) for name, profile in each.nodes.items()),
-            placements=each.placements,
-        )
-        for each in waves
-    )
-
-
-class _Draft(NamedTuple):
-    """A wave that is being filled: profile by node, node by scenario."""
-
-    nodes: dict[str, str]
-    placements: dict[str, str]
-
-    def has_room(self, node: str, budgets: Budgets) -> bool:
-        """Whether one more scenario fits, on that node."""
-        nodes = len(self.nodes) + (node not in self.nodes)
-        pods = len(self.placements) + 1 + nodes
-        return nodes <= budgets.live_nodes and (budgets.live_pods is None or pods <= budgets.live_pods)
-
-
-def _watch_s(scenario: Scenario) -> float:
-    return scenario.longest_s
 
 
 def unique_scenarios(scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:

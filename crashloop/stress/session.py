@@ -1,10 +1,11 @@
 """Every pod of a load has a history of its own, which begins when the pod is first heard of and is sealed when it is gone.
 
 Theory of operation. Pods of a load are not planned one by one, so there is no list of scenarios: a pod's name tells its
-load, and the load what the pod is (crashloop.stress.pods). The channels are those of every run
-(crashloop.record.channels.cluster_channels); this session only makes a scenario for whatever pod they tell of.
+load, and the load what the pod is (crashloop.stress.pods). So its scenario is found by that name, and nothing has to
+wait for the pod's uid. The channels are those of every run (crashloop.record.channels.cluster_channels).
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,13 +16,16 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.watch import PodObject
 from crashloop.record.channels.api import api_event
 from crashloop.record.event_router import EventRouter
-from crashloop.record.scenario_recording import ScenarioRecording, end_events
+from crashloop.record.history_ends import begin_event, end_events, start_history
+from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, load_of
 from crashloop.stress.pods import scenario_of
 
 SETTLES_S = 5.0
 """How long after a pod is gone the runtime may still tell of it."""
+
+log = logging.getLogger(__name__)
 
 
 class LoadEventRouter(EventRouter):
@@ -43,8 +47,9 @@ class LoadEventRouter(EventRouter):
         self._history = history
         self._about = about
         self._own_lock = threading.Lock()
-        self._open: dict[str, ScenarioRecording] = {}
+        self._open: dict[str, PodRecording] = {}
         self._closed: set[str] = set()
+        self._strangers: set[str] = set()
         self._gone_s: dict[str, float] = {}
         self.starts = 0
         """Container starts that the runtime has told of so far."""
@@ -56,30 +61,36 @@ class LoadEventRouter(EventRouter):
         """Pods that are there now, as far as is known."""
         return len(self._open) - len(self._gone_s)
 
-    def met(self, pod: PodObject) -> None:
-        """Begin the history of a pod with when it was asked for, which whoever made it wrote into it."""
+    def met(self, pod: PodObject) -> PodRecording | None:
+        """Begin the history of a pod with when it was asked for, as its annotation says."""
         about = pod.metadata
         watched = self.find(about.name)
-        if watched is None or about.uid in watched.pod_uids:
-            return
-        watched.created(about.uid)
+        if watched is None or about.uid in watched.pods:
+            return watched
+        watched.joined(about.uid, about.name)
         asked = about.annotations.get(ASKED_ANNOTATION, "")
         if asked.isdecimal():
             made = {"metadata": {"name": about.name, "uid": about.uid, "labels": about.labels}}
             watched.take(api_event(Kind.CREATED, about.uid, int(asked), pod=made))
+        return watched
 
-    def find(self, pod: str) -> ScenarioRecording | None:
+    def find(self, pod: str) -> PodRecording | None:
+        """The scenario of the pod of that name; None if it belongs to no load, or its history is sealed."""
         with self._own_lock:
             if pod in self._open or pod in self._closed:
                 return self._open.get(pod)
             load = load_of(pod, tuple(self._loads))
             if load is None:
-                return super().find(pod)
+                if pod not in self._strangers:
+                    log.info("pod %s belongs to no load; what happens to it is not recorded", pod)
+                self._strangers.add(pod)
+                return None
             self._open[pod] = self._begin(pod, self._loads[load])
             return self._open[pod]
 
     def pod(self, pod: str, event: Event) -> None:
-        super().pod(pod, event)
+        if (watched := self.find(pod)) is not None:
+            watched.take(event)
         if event.channel is Channel.RUNTIME and event.kind is Kind.STARTED:
             self.starts += 1
         elif event.kind is Kind.DELETED:
@@ -99,10 +110,14 @@ class LoadEventRouter(EventRouter):
             gone = pod in self._gone_s
             self._seal(pod, "complete" if gone else reason, "the pod is gone" if gone else detail)
 
-    def _begin(self, pod: str, load: AnyLoad) -> ScenarioRecording:
+    def _begin(self, pod: str, load: AnyLoad) -> PodRecording:
         node, kubelet = self._nodes[load.node]
-        watched = ScenarioRecording(scenario_of(load, pod, profile=kubelet.name), node, self._info, kubelet)
-        watched.begin(self._history(pod), *self._about(node.name))
+        watched = PodRecording(scenario_of(load, pod, profile=kubelet.name), node, self._info)
+        version = self._info.kubernetes_version
+        begin = begin_event(
+            watched.scenario, node=node.name, kubernetes_version=version, profile=kubelet, feature_gates={}
+        )
+        watched.begin(start_history(self._history(pod), begin, *self._about(node.name)))
         super().watch([watched])
         self.pods += 1
         return watched

@@ -14,7 +14,7 @@ from crashloop.kube.kubelet import ConfigzRefused, Kubelets
 from crashloop.spec.version import KubernetesVersion
 
 ALWAYS = frozenset({Capability.NODES_CHANGE})
-"""Nodes are taken into use and left alone again from wave to wave, each with its heartbeat."""
+"""Nodes are taken into use and left alone again as scenarios need them, each with its heartbeat."""
 DEFAULT_PROFILE = "stock"
 AT_ONCE = 8
 """Kubelets that are asked for their configuration at the same time."""

@@ -79,8 +79,7 @@ class ApiChannel:
 def take_pod(session: EventRouter, pod: PodObject, received_ns: int) -> None:
     """Record what a pod object says of its status."""
     about, version = pod.metadata, pod.metadata.resource_version
-    session.met(pod)
-    if (watched := session.find(about.name)) is not None:
+    if (watched := session.met(pod)) is not None:
         event = api_event(Kind.STATUS, about.uid, received_ns, resource_version=version, status=pod.status)
         watched.take_status(event, about.uid, pod.status, version)
 

@@ -10,7 +10,7 @@ class Sink(Protocol):
     """Takes what a channel has seen. Safe to call from any thread; what concerns no scenario that is watched is dropped."""
 
     def pod(self, pod: str, event: Event) -> None:
-        """Something about a pod of the run's namespace."""
+        """Something about a pod of the run's namespace: `event.pod_uid` says which, its name `pod` is for messages."""
 
     def node(self, node: str, event: Event) -> None:
         """Something that concerns every scenario on a node."""

@@ -5,14 +5,14 @@ from crashloop.history.journal import Journal, journal_events, read_journal
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.record.channels.events import gap, now_ns
-from crashloop.record.scenario_recording import ScenarioRecording
+from crashloop.record.pod_recording import PodRecording
 from crashloop.waiting import WaitTimeout, wait_until
 
 COMPLETE_WITHIN_S = 5.0
 """A container that was started just now prints its journal within this time, and a runtime that was restarted answers."""
 
 
-def read_journals(api: KubeApi, namespace: str, watched: ScenarioRecording) -> list[Event]:
+def read_journals(api: KubeApi, namespace: str, watched: PodRecording) -> list[Event]:
     """The journals of all containers that have started in the pod there is now. What cannot be read becomes a gap."""
     return [
         event
@@ -22,14 +22,14 @@ def read_journals(api: KubeApi, namespace: str, watched: ScenarioRecording) -> l
     ]
 
 
-def _journal_of(api: KubeApi, namespace: str, watched: ScenarioRecording, container: str) -> list[Event]:
+def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: str) -> list[Event]:
     newest, missing = Journal(), "its log was not read"
     expected = watched.starts(container)
 
     def tells_all() -> bool:
         nonlocal newest, missing
         try:
-            newest = read_journal(api.read_log(namespace, watched.name, container))
+            newest = read_journal(api.read_log(namespace, watched.pods[watched.newest_pod], container))
         except KubeError as error:
             missing = str(error)
             return False
@@ -44,7 +44,7 @@ def _journal_of(api: KubeApi, namespace: str, watched: ScenarioRecording, contai
         gaps = [gap(Channel.JOURNAL, from_ns=0, to_ns=now_ns(), reason=reason, node=watched.node.name)]
     events = journal_events(
         newest,
-        pod_uid=watched.pod_uids[-1],
+        pod_uid=watched.newest_pod,
         container=container,
         node=watched.node.name,
         received_ns=now_ns(),

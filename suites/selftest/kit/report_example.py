@@ -11,7 +11,8 @@ from typing import Any
 from crashloop.report.results import DeviationText, Results, build_results
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir, RunInfo
-from crashloop.spec.plan import Budgets, Judgement, Plan, plan_waves
+from crashloop.spec.assignment import assign
+from crashloop.spec.plan import Budgets, Judgement, Plan
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
@@ -354,7 +355,7 @@ PLAN = Plan(
     profiles=PROFILES,
     scenarios=SCENARIOS,
     judgements=tuple(Judgement(requirement=each.requirement, scenario=each.scenario) for each in VERDICTS),
-    waves=plan_waves(SCENARIOS, Budgets()),
+    **assign(SCENARIOS, Budgets())._asdict(),
 )
 
 ENVIRONMENT: dict[str, Any] = {

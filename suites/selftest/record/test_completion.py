@@ -9,9 +9,8 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import gap
 from crashloop.record.completion import is_told, missing
 from crashloop.record.counts import Counts, PodCounts
-from crashloop.record.schedule import due_ns, launch_offsets
-from crashloop.spec.plan import Budgets
-from crashloop.spec.scenario import Container, Pod, PodScenario, Trigger, Until
+from crashloop.record.triggers import due_ns
+from crashloop.spec.scenario import Trigger, Until
 
 RUNNING = {"running": {"startedAt": "2026-11-21T16:00:00Z"}}
 EXITED = {"terminated": {"exitCode": 1}}
@@ -153,12 +152,3 @@ def test_an_intervention_after_a_restart_counts_from_the_exit_of_that_instance()
     assert due_ns(trigger, created_ns=0, counts=counts) is None
     lived(counts, 20 * S)
     assert due_ns(trigger, created_ns=0, counts=counts) == 25 * S
-
-
-def test_launches_are_paced_by_what_each_pod_starts() -> None:
-    def scenario(name: str, containers: int) -> PodScenario:
-        pod = Pod(containers=tuple(Container(name=f"c{n}") for n in range(containers)))
-        return PodScenario(name=name, profile="p", pod=pod, until=Until())
-
-    planned = (scenario("one", 1), scenario("three", 3), scenario("last", 1))
-    assert launch_offsets(planned, Budgets(container_starts_per_s=2.0)) == {"one": 0.0, "three": 1.0, "last": 3.0}

@@ -8,8 +8,8 @@ import pytest
 from crashloop.history.event import Event, Kind
 from crashloop.history.jsonl import Damage, Numbered, read_events
 from crashloop.record.channels.events import recorder_event
+from crashloop.record.history_ends import begin_event, end_events
 from crashloop.record.history_file import HistoryFile
-from crashloop.record.scenario_recording import begin_event, end_events
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 
@@ -23,7 +23,8 @@ def read(path: Path) -> list[Numbered[Event] | Damage]:
 
 def begun(path: Path) -> HistoryFile:
     file = HistoryFile(path)
-    file.append(begin_event(SCENARIO, node="n", kubernetes_version="1.37.1", profile=KubeletProfile(name="p")))
+    profile = KubeletProfile(name="p")
+    file.append(begin_event(SCENARIO, node="n", kubernetes_version="1.37.1", profile=profile, feature_gates={}))
     return file
 
 

@@ -35,7 +35,7 @@ def test_nodes_whose_names_the_provider_chose_are_found_by_profile() -> None:
     assert placed(wanted, present) == {"p": "kind-worker", "q": "kind-worker2", "p-own": "kind-worker3"}
 
 
-def test_a_node_of_an_earlier_wave_serves_a_later_one() -> None:
+def test_a_node_that_was_there_before_serves_a_planned_one_of_its_profile() -> None:
     assert placed(planned(("p-second", "p")), nodes(("p-first", "p"))) == {"p-second": "p-first"}
 
 

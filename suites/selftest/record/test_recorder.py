@@ -15,7 +15,8 @@ from crashloop.errors import UsageError
 from crashloop.history.reduction import read_recording
 from crashloop.record.settings import recorder_settings
 from crashloop.rundir import RecorderState, RunDir, RunInfo
-from crashloop.spec.plan import Budgets, Plan, plan_waves
+from crashloop.spec.assignment import assign
+from crashloop.spec.plan import Budgets, Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Container, Pod, PodScenario, StartupScenario, Until
@@ -48,7 +49,7 @@ def write_plan(run: RunDir, *, provider: str) -> None:
         profiles=(KubeletProfile(name="stock"),),
         scenarios=SCENARIOS,
         judgements=(),
-        waves=plan_waves(SCENARIOS, Budgets()),
+        **assign(SCENARIOS, Budgets())._asdict(),
     )
     run.write(run.plan_json, plan)
 
@@ -119,9 +120,8 @@ def test_a_plan_that_cannot_be_carried_out_fails_the_run_and_seals_every_history
 
 
 def test_settings_are_those_of_the_run_and_others_are_left_alone() -> None:
-    settings = recorder_settings(info(kubelet_binary="/k", keep=True, scope="full", feature_gates={"Gate": False}))
+    settings = recorder_settings(info(kubelet_binary="/k", keep=True, scope="full"))
     assert (settings.kubelet_binary, settings.bin_dir, settings.keep) == ("/k", None, True)
-    assert settings.feature_gates == {"Gate": False}
 
 
 def test_a_setting_of_the_wrong_type_is_the_user_s_business() -> None:

@@ -41,7 +41,6 @@ def a_run(tmp_path: Path, *judgements: Judgement, settings: Mapping[str, Any] | 
         profiles=(MAX_2S, STOCK),
         scenarios=(CRASHING, renamed(CRASHING, "other"), TRIED),
         judgements=judgements or (ASKED,),
-        waves=(),
     )
     run.write(run.plan_json, msgspec.structs.replace(plan, **changes))
     return run

@@ -9,7 +9,7 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.rundir import RunDir, RunInfo, new_run_path
-from crashloop.spec.plan import Budgets, Judgement, Plan, plan_waves, unique_scenarios
+from crashloop.spec.plan import Judgement, Plan, PlannedNode, unique_scenarios
 from crashloop.spec.policy import restart_in, restart_not_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
@@ -43,19 +43,27 @@ def test_a_plan_survives_its_json_form() -> None:
         profiles=(KubeletProfile(name="stock", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}),),
         scenarios=(CRASHING, DISTURBED),
         judgements=(Judgement(requirement="CAP-3", scenario="crashing"),),
-        waves=plan_waves((CRASHING, DISTURBED), Budgets()),
+        feature_gates={"ContainerRestartRules": False},
+        nodes=(PlannedNode(name="stock", profile="stock"),),
+        placements={"crashing": "stock", "disturbed": "stock"},
     )
     assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
 
 
-def test_a_scenario_that_disturbs_its_node_gets_one_of_its_own() -> None:
-    (wave,) = plan_waves((CRASHING, DISTURBED), Budgets())
-    assert wave.placements == {"crashing": "stock", "disturbed": "stock-disturbed"}
-
-
-def test_nodes_beyond_the_budget_go_into_a_further_wave() -> None:
-    scenarios = tuple(msgspec.structs.replace(CRASHING, name=f"s-{n}", profile=f"p-{n}") for n in range(5))
-    assert [len(wave.nodes) for wave in plan_waves(scenarios, Budgets(live_nodes=2))] == [2, 2, 1]
+def test_a_plan_of_an_earlier_version_with_waves_is_still_read() -> None:
+    plan = {
+        "format": "crashloop.plan/1",
+        "suite": "conformance",
+        "provider": "local",
+        "kubernetes_version": "1.37.1",
+        "scope": "quick",
+        "profiles": [{"name": "stock"}],
+        "scenarios": msgspec.to_builtins((CRASHING,)),
+        "judgements": [{"requirement": "CAP-3", "scenario": "crashing"}],
+        "waves": [{"nodes": [{"name": "stock", "profile": "stock"}], "placements": {"crashing": "stock"}}],
+    }
+    read = msgspec.json.decode(msgspec.json.encode(plan), type=Plan)
+    assert (read.scenarios, read.nodes, read.placements, read.feature_gates) == ((CRASHING,), (), {}, {})
 
 
 def test_two_different_scenarios_cannot_share_a_name() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import crashloop
 from crashloop.checks import kinds as judging
+from crashloop.record import kinds as recording
 from crashloop.report import kinds as drawing
 from crashloop.run import kinds as planning
 from crashloop.sim import kinds as simulating
@@ -17,6 +18,7 @@ from crashloop.spec.scenario import AnyScenario, ApiRequest, ApiScenario, Scenar
 ROOT = Path(crashloop.__file__).parents[1]
 KINDS = set(get_args(Scenario))
 TABLES: dict[str, Mapping[type[AnyScenario], Any]] = {
+    "record": recording.KINDS,
     "checks": judging.KINDS,
     "sim": simulating.SIMULATIONS,
     "run": planning.KINDS,

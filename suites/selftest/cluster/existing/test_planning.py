@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from crashloop.cluster.provider import Capability, Survey, SurveyedNode
 from crashloop.run.matching import Offer
 from crashloop.run.planning import Declared, build_plan
@@ -42,9 +40,8 @@ def reasons(plan: Plan) -> dict[str, str]:
 def test_scenarios_run_on_the_nodes_that_stand_for_their_profiles() -> None:
     plan = planned(on("BACKOFF-2", crashing("one", "stock")), on("CAP-3", crashing("two", "max-2s")))
     assert plan.kubernetes_version == "1.37.1"
-    (wave,) = plan.waves
-    assert wave.placements == {"one": "a", "two": "b"}
-    assert {node.name: node.profile for node in wave.nodes} == {"a": "stock", "b": "max-2s"}
+    assert plan.placements == {"one": "a", "two": "b"}
+    assert {node.name: node.profile for node in plan.nodes} == {"a": "stock", "b": "max-2s"}
     assert plan.profile("stock").kubernetes_version is None
     assert plan.profile("max-2s").kubernetes_version == "1.36.3"
 
@@ -67,7 +64,7 @@ def test_what_the_provider_cannot_do_is_skipped_with_the_missing_capability() ->
         "CONFIG-1 configured": "the provider lacks the capability configz",
         "CONFIG-2 start": "the provider lacks the capability kubelet-candidate",
     }
-    assert plan.waves == ()
+    assert (plan.scenarios, plan.nodes, plan.placements) == ((), (), {})
 
 
 def test_with_the_configuration_read_requirements_on_it_are_judged() -> None:
@@ -75,20 +72,6 @@ def test_with_the_configuration_read_requirements_on_it_are_judged() -> None:
     assert plan.skipped == ()
 
 
-@pytest.mark.parametrize(("live_pods", "waves"), [(None, [5]), (6, [5]), (3, [2, 2, 1]), (2, [1] * 5)])
-def test_pods_beyond_the_budget_go_into_further_waves_with_room_for_a_heartbeat_on_each_node(
-    live_pods: int | None, waves: list[int]
-) -> None:
-    scenarios = [on("BACKOFF-2", crashing(f"s-{number}", "stock")) for number in range(5)]
-    plan = planned(*scenarios, budgets=Budgets(live_pods=live_pods))
-    assert [len(wave.placements) for wave in plan.waves] == waves
-    assert plan.budgets.live_pods == live_pods
-
-
-def test_a_second_node_takes_the_room_of_a_heartbeat() -> None:
-    plan = planned(
-        on("BACKOFF-2", crashing("one", "stock")),
-        on("CAP-3", crashing("two", "max-2s")),
-        budgets=Budgets(live_pods=3),
-    )
-    assert [len(wave.placements) for wave in plan.waves] == [1, 1]
+def test_the_plan_says_how_many_pods_may_be_there_at_once() -> None:
+    plan = planned(on("BACKOFF-2", crashing("one", "stock")), budgets=Budgets(live_pods=3))
+    assert plan.budgets.live_pods == 3

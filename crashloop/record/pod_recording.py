@@ -1,65 +1,30 @@
-"""One pod scenario while it is recorded: its history, what was counted so far, and how far it has come."""
+"""The evidence of one pod scenario while it is recorded: its history, its pods, and what was counted so far."""
 
 import threading
 import time
-from enum import Enum, auto
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
-from crashloop.history.event import HISTORY_FORMAT, Event, Kind
-from crashloop.record.channels.events import now_ns, recorder_event
-from crashloop.record.channels.host import clock_event, read_clocks
+from crashloop.history.event import Event
+from crashloop.record.channels.events import now_ns
 from crashloop.record.completion import SETTLE_S, is_told, missing
 from crashloop.record.counts import Counts, PodCounts
 from crashloop.record.history_file import HistoryFile
-from crashloop.record.schedule import due_ns
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.record.triggers import due_ns
+from crashloop.spec.scenario import PodScenario
 
 
-class ScenarioStage(Enum):
-    """How far a scenario has come. Only the director of its wave moves it on."""
+class PodRecording:
+    """Events come from any thread; everything else is for the scenario's own steps, one at a time."""
 
-    PLANNED = auto()
-    LAUNCHING = auto()
-    WATCHED = auto()
-    FINISHING = auto()
-    SEALED = auto()
-
-
-def begin_event(scenario: Scenario, *, node: str | None, kubernetes_version: str, profile: KubeletProfile) -> Event:
-    """The first line of a history."""
-    data = {
-        "format": HISTORY_FORMAT,
-        "scenario": msgspec.to_builtins(scenario),
-        "node": node,
-        "kubernetes_version": kubernetes_version,
-        "profile": msgspec.to_builtins(profile),
-    }
-    return recorder_event(Kind.BEGIN, now_ns(), data, node=node)
-
-
-def end_events(reason: str, detail: str, **more: Any) -> tuple[Event, Event]:
-    """The last two lines of a history: the clocks, and why it ends."""
-    clocks = clock_event(read_clocks())
-    return clocks, recorder_event(Kind.END, now_ns(), {"reason": reason, "detail": detail} | more)
-
-
-class ScenarioRecording:
-    """Events come from any thread; everything else is for the director."""
-
-    def __init__(self, scenario: PodScenario, node: Node, cluster: ClusterInfo, profile: KubeletProfile) -> None:
+    def __init__(self, scenario: PodScenario, node: Node, cluster: ClusterInfo) -> None:
         self.scenario = scenario
         self.node = node
-        self.stage = ScenarioStage.PLANNED
-        self.pod_uids: list[str] = []
-        """Of all pods of the scenario; the last is the one there is now."""
+        self.pods: dict[str, str] = {}
+        """Names of all pods of the scenario by their uids, in the order in which they were met."""
         self.file: HistoryFile | None = None
-        self._cluster = cluster
-        self._profile = profile
         self._lock = threading.Lock()
         self._counts = Counts(has_runtime_events=Capability.RUNTIME_EVENTS in cluster.capabilities)
         self._created_ns = 0
@@ -72,23 +37,30 @@ class ScenarioRecording:
     def name(self) -> str:
         return self.scenario.name
 
-    def begin(self, path: Path, *about_node: Event) -> None:
-        """Start the history, with what is known of the node."""
-        begin = begin_event(
-            self.scenario,
-            node=self.node.name,
-            kubernetes_version=self._cluster.kubernetes_version,
-            profile=self._profile,
-        )
-        self.file = HistoryFile(path)
-        for event in (begin, clock_event(read_clocks()), *about_node):
-            self.file.append(event)
+    @property
+    def node_name(self) -> str:
+        return self.node.name
 
-    def created(self, pod_uid: str) -> None:
-        """A pod was accepted. The scenario's time counts from the first."""
-        if not self.pod_uids:
-            self._created_ns, self._created_monotonic_s = now_ns(), time.monotonic()
-        self.pod_uids.append(pod_uid)
+    @property
+    def newest_pod(self) -> str:
+        """Uid of the pod that was met last."""
+        return next(reversed(self.pods))
+
+    def joined(self, pod_uid: str, pod: str) -> None:
+        """A pod of the scenario was accepted. The scenario's time counts from the first."""
+        with self._lock:
+            if not self.pods:
+                self._created_ns, self._created_monotonic_s = now_ns(), time.monotonic()
+            self.pods.setdefault(pod_uid, pod)
+
+    def begin(self, file: HistoryFile) -> None:
+        """From now on events are written into this file."""
+        self.file = file
+
+    def seal(self, last: Iterable[Event]) -> None:
+        """End the history with these events, unless it has ended or never began."""
+        if self.file is not None:
+            self.file.seal(last)
 
     def take(self, event: Event) -> None:
         """Write an event, and count it if it counts. Before the beginning and after the end there is nothing to write to."""
@@ -107,9 +79,9 @@ class ScenarioRecording:
             self.file.append(event)
 
     def starts(self, container: str) -> int:
-        """How often a container has started in the pod there is now."""
+        """How often a container has started in the pod that was met last."""
         with self._lock:
-            return self._counts.starts(container, self.pod_uids[-1])
+            return self._counts.starts(container, self.newest_pod)
 
     def age_s(self) -> float:
         """Seconds since the first pod was created."""

@@ -1,0 +1,95 @@
+"""What is known of the kubelet of each node: read when the node came up, and again after each restart."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from crashloop.cluster.provider import Capability, Cluster, Node
+from crashloop.history.event import Event
+from crashloop.kube.client import Json, KubeApi
+from crashloop.record.channels.kubelet_log import KubeletProcess
+from crashloop.record.channels.node_restarts import NodeSign, news, read_sign
+from crashloop.record.event_router import EventRouter
+from crashloop.record.nodes import node_event, read_configz
+from crashloop.spec.plan import Plan
+from crashloop.waiting import WaitTimeout, wait_until
+
+KUBELET_ANSWERS_S = 30.0
+
+log = logging.getLogger(__name__)
+
+
+class NodeFacts:
+    """The newest facts about each node, which are those that a history begins with. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        api: KubeApi,
+        plan: Plan,
+        cluster: Cluster,
+        router: EventRouter,
+        process: Callable[[str], KubeletProcess | None],
+    ) -> None:
+        """`process` is the kubelet of a node by its log."""
+        self._api = api
+        self._plan = plan
+        self._router = router
+        self._process = process
+        self._has_configz = Capability.CONFIGZ in cluster.info.capabilities
+        self._has_log = Capability.KUBELET_LOG in cluster.info.capabilities
+        self._nodes: dict[str, Node] = {}
+        self._newest: dict[str, Event] = {}
+        self._settled: dict[str, threading.Event] = {}
+        """Not set while a restarted kubelet has not answered yet."""
+
+    def read(self, node: Node) -> None:
+        """A node came up."""
+        self._nodes[node.name] = node
+        self._settled.setdefault(node.name, threading.Event()).set()
+        configz = read_configz(self._api, node.name) if self._has_configz else None
+        self._newest[node.name] = self._event(node, configz, self._process(node.name), self._sign(node.name))
+
+    def event(self, node: str) -> Event:
+        """What is known of a node now; waits for the answer of a kubelet that is being restarted."""
+        self._settled[node].wait(KUBELET_ANSWERS_S + 1.0)
+        changed = self.news(node, self._newest[node])
+        return changed[-1] if changed else self._newest[node]
+
+    def news(self, node: str, since: Event) -> list[Event]:
+        """What the Node object tells of a restart since an event about the node, where there is no kubelet's log."""
+        sign = news(since.data, self._sign(node))
+        if sign is None:
+            return []
+        self._newest[node] = self._event(self._nodes[node], since.data["configz"], None, sign)
+        return [self._newest[node]]
+
+    def restarted(self, node: str, process: KubeletProcess) -> None:
+        """By its log the kubelet was restarted: its answer goes to the scenarios on the node, later, since it takes seconds."""
+        if node not in self._nodes:
+            return  # it comes up, and is read then
+        self._settled[node].clear()
+        threading.Thread(target=self._tell, args=(node, process), name=f"restart-{node}", daemon=True).start()
+
+    def _tell(self, node: str, process: KubeletProcess) -> None:
+        configz: Json | None = None
+        if self._has_configz:
+            try:
+                configz = wait_until(
+                    f"the kubelet of {node} to answer with its configuration",
+                    lambda: read_configz(self._api, node),
+                    timeout_s=KUBELET_ANSWERS_S,
+                    every_s=0.5,
+                )
+            except WaitTimeout as error:
+                log.warning("%s", error)
+        self._newest[node] = self._event(self._nodes[node], configz, process, None)
+        self._router.node(node, self._newest[node])
+        self._settled[node].set()
+
+    def _event(self, node: Node, configz: Json | None, process: KubeletProcess | None, sign: NodeSign | None) -> Event:
+        profile = self._plan.profile(node.profile)
+        return node_event(node.name, profile, configz, process, declared=node.declared, sign=sign)
+
+    def _sign(self, node: str) -> NodeSign | None:
+        """What the Node object tells of a kubelet's restart, where nothing else does."""
+        return None if self._has_log else read_sign(self._api, node)

@@ -1,0 +1,110 @@
+"""The steps of a pod scenario: launch, attend (patches of the annotated mode, interventions), finish."""
+
+import logging
+from collections.abc import Callable
+
+from crashloop.cluster.provider import Node
+from crashloop.errors import CrashloopError
+from crashloop.history.event import Event
+from crashloop.kube.errors import ApiRefusal, CredentialsRefused
+from crashloop.record.active_scenario import ScenarioStage
+from crashloop.record.annotations import Annotations
+from crashloop.record.history_ends import end_events
+from crashloop.record.interventions import Interventions
+from crashloop.record.pod_recording import PodRecording
+from crashloop.record.pods import Pods
+from crashloop.record.site import RecordingSite
+from crashloop.spec.scenario import Mode, PodScenario
+
+log = logging.getLogger(__name__)
+
+
+class ActivePod:
+    """Implements `crashloop.record.active_scenario.ActiveScenario` for a pod."""
+
+    def __init__(self, scenario: PodScenario, node: Node, site: RecordingSite) -> None:
+        info = site.cluster.info
+        self.stage = ScenarioStage.LAUNCHING
+        self._site = site
+        self._recording = PodRecording(scenario, node, info)
+        self._pods = Pods(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
+        self._hands = Interventions(site.api, site.namespace, site.cluster, site.router, self._pods.recreate)
+        self._pokes: Annotations | None = None
+        self._about: Event | None = None
+
+    @property
+    def name(self) -> str:
+        return self._recording.name
+
+    @property
+    def node_name(self) -> str:
+        return self._recording.node_name
+
+    def step(self) -> Callable[[], None] | None:
+        if self.stage is ScenarioStage.LAUNCHING:
+            return self._launch
+        recording = self._recording
+        late = recording.age_s() >= recording.scenario.until.at_most_s
+        if late or recording.is_complete():
+            self.stage = ScenarioStage.FINISHING
+            missing = recording.missing()
+            return lambda: self._finish(missing)
+        if due := recording.due_interventions():
+            return lambda: self._intervene(due)
+        if self._pokes is not None and self._pokes.due():
+            return self._poke
+        return None
+
+    def interrupt(self, detail: str) -> None:
+        self._seal(end_events("interrupted", detail))
+
+    def _launch(self) -> None:
+        site, recording = self._site, self._recording
+        about = site.about(recording.node)
+        self._about = about[0]
+        recording.begin(site.begin(recording.scenario, recording.node, *about))
+        site.router.watch((recording,))
+        try:
+            site.wait_until_ready(recording.node)
+            self._pods.create(recording)
+        except CrashloopError as error:
+            log.warning("scenario %s: not launched: %s", self.name, error)
+            if isinstance(error, ApiRefusal) and not isinstance(error, CredentialsRefused):
+                causes = [
+                    {"field": each.field, "reason": each.reason, "message": each.message} for each in error.causes
+                ]
+                self._seal(end_events("refused", str(error), code=error.code, causes=causes))
+            else:
+                self._seal(end_events("interrupted", str(error)))
+        else:
+            if recording.scenario.mode is Mode.ANNOTATED:
+                self._pokes = Annotations()
+            self.stage = ScenarioStage.WATCHED
+
+    def _intervene(self, due: list[int]) -> None:
+        for index in due:
+            event = self._hands.carry_out(self._recording, index)
+            log.info("scenario %s: %s: %s", self.name, event.data["action"], event.data["outcome"])
+
+    def _poke(self) -> None:
+        assert self._pokes is not None
+        event = self._pokes.poke(self._site.api, self._site.namespace, self.name)
+        if event is not None:
+            self._recording.take(event)
+
+    def _finish(self, missing: tuple[str, ...]) -> None:
+        assert self._about is not None
+        self._pods.read_out(self._recording)
+        last = self._site.last_words(self._recording.node, since=self._about)
+        if self._pokes is not None:
+            last = [*self._pokes.last(), *last]
+        reason = "deadline" if missing else "complete"
+        detail = f"still missing: {'; '.join(missing)}" if missing else "all evidence that was asked for is in"
+        self._seal((*last, *end_events(reason, detail)))
+        self._pods.delete(self._recording)
+        log.info("scenario %s: %s after %.1f s", self.name, reason, self._recording.age_s())
+
+    def _seal(self, last: tuple[Event, ...]) -> None:
+        self._recording.seal(last)
+        self._site.router.unwatch(self.name)
+        self.stage = ScenarioStage.SEALED

@@ -1,0 +1,83 @@
+"""The loop that takes every scenario of a run from planned to sealed.
+
+Theory of operation. Ten times a second the loop launches what the schedule says and looks at every active scenario. What
+takes time (calls to the API server or the cluster) goes to a small pool of threads. A scenario has at most one such
+task under way, so its stages follow each other; only this loop moves the schedule on.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from crashloop.record.active_scenario import ActiveScenario, ScenarioStage
+from crashloop.record.lifeline import Lifeline
+from crashloop.record.node_keeper import NodeKeeper, Stranded
+from crashloop.record.schedule import Schedule
+from crashloop.spec.scenario import Scenario
+
+LOOK_S = 0.1
+TASKS = 12
+
+log = logging.getLogger(__name__)
+
+
+class ScenarioLoop:
+    """Runs once."""
+
+    def __init__(
+        self,
+        *,
+        schedule: Schedule,
+        nodes: NodeKeeper,
+        active: Callable[[Scenario], ActiveScenario],
+        strand: Callable[[Stranded], None],
+        lifeline: Lifeline,
+    ) -> None:
+        """`active` makes a scenario that is launched; `strand` seals those that have no node."""
+        self._schedule = schedule
+        self._nodes = nodes
+        self._make = active
+        self._strand = strand
+        self._lifeline = lifeline
+        self._active: dict[str, ActiveScenario] = {}
+        self._tasks: dict[str, Future[None]] = {}
+        self._pool = ThreadPoolExecutor(TASKS, thread_name_prefix="task")
+
+    def run(self) -> None:
+        """Return when all are sealed. A broken life line ends those that are active as interrupted."""
+        try:
+            while not self._schedule.is_done:
+                if self._lifeline.broken.wait(LOOK_S):
+                    break
+                for stranded in self._nodes.tend():
+                    self._strand(stranded)
+                for scenario in self._schedule.to_launch(time.monotonic()):
+                    self._active[scenario.name] = self._make(scenario)
+                for each in list(self._active.values()):
+                    self._look(each)
+        finally:
+            # Twice: what is open ends at once, and what a task has begun meanwhile ends with that task.
+            self._interrupt()
+            self._pool.shutdown(cancel_futures=True)
+            self._interrupt()
+
+    def _look(self, scenario: ActiveScenario) -> None:
+        task = self._tasks.get(scenario.name)
+        if task is not None:
+            if not task.done():
+                return
+            del self._tasks[scenario.name]
+            task.result()
+        if scenario.stage is ScenarioStage.SEALED:
+            del self._active[scenario.name]
+            self._schedule.ended(scenario.name)
+        elif (step := scenario.step()) is not None:
+            self._tasks[scenario.name] = self._pool.submit(step)
+
+    def _interrupt(self) -> None:
+        """Seal what is still open, without a call to anybody."""
+        told = self._lifeline.broken.is_set()
+        detail = "the recorder was stopped" if told else "the recorder failed while the scenario was recorded"
+        for scenario in self._active.values():
+            scenario.interrupt(detail)

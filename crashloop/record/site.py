@@ -1,0 +1,66 @@
+"""Where the scenarios of a run are recorded, as every kind of scenario needs it."""
+
+import msgspec
+
+from crashloop.cluster.provider import Cluster, Node
+from crashloop.history.event import Event
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.record.channels.cluster_channels import ClusterChannels
+from crashloop.record.event_router import EventRouter
+from crashloop.record.history_ends import begin_event, start_history
+from crashloop.record.history_file import HistoryFile
+from crashloop.record.node_facts import NodeFacts
+from crashloop.rundir import RunDir
+from crashloop.spec.plan import Plan
+from crashloop.spec.scenario import Scenario
+from crashloop.waiting import wait_until
+
+READY_WITHIN_S = 60.0
+"""A node whose kubelet or runtime was restarted by the scenario before is Ready again within this time."""
+
+
+class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
+    """A run on a cluster that is up, in a namespace."""
+
+    run: RunDir
+    plan: Plan
+    cluster: Cluster
+    api: KubeApi
+    namespace: str
+    label: str
+    """Value of the run's label."""
+    router: EventRouter
+    channels: ClusterChannels
+    facts: NodeFacts
+
+    def begin(self, scenario: Scenario, node: Node | None, *about_node: Event) -> HistoryFile:
+        """Start the history of a scenario."""
+        begin = begin_event(
+            scenario,
+            node=None if node is None else node.name,
+            kubernetes_version=self.cluster.info.kubernetes_version,
+            profile=None if scenario.node_profile is None else self.plan.profile(scenario.node_profile),
+            feature_gates=self.plan.feature_gates,
+        )
+        return start_history(self.run.history(scenario.name), begin, *about_node)
+
+    def about(self, node: Node) -> tuple[Event, ...]:
+        """What is known of a node now: its kubelet, and its clocks where they are not this host's."""
+        return (self.facts.event(node.name), *self.channels.readings(node.name))
+
+    def last_words(self, node: Node, *, since: Event) -> list[Event]:
+        """What is to be known of a node at the end of a scenario, beside what the channels have reported since it began."""
+        news = self.facts.news(node.name, since)
+        return [*self.channels.readings(node.name), *self.channels.interruptions(node.name), *news]
+
+    def wait_until_ready(self, node: Node) -> None:
+        """Return once the node is Ready. Raises WaitTimeout."""
+
+        def is_ready() -> bool:
+            try:
+                return self.api.is_ready(node.name)
+            except KubeError:
+                return False
+
+        wait_until(f"node {node.name} to be Ready", is_ready, timeout_s=READY_WITHIN_S, every_s=0.5)

@@ -1,0 +1,128 @@
+"""A plan from its first scenario to its last, on one cluster: namespace, channels, nodes, scenarios."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crashloop.cluster.provider import Capability, Cluster, NodeRequest, Progress
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.pods.manifest import RUN_LABEL
+from crashloop.record.channels.cluster_channels import ClusterChannels
+from crashloop.record.channels.kubelet_log import KubeletProcess
+from crashloop.record.event_router import EventRouter
+from crashloop.record.history_ends import seal_unrecorded
+from crashloop.record.kinds import AT_ONCE, active
+from crashloop.record.lifeline import Lifeline
+from crashloop.record.naming import run_name
+from crashloop.record.node_facts import NodeFacts
+from crashloop.record.node_keeper import NodeKeeper, Stranded, requests
+from crashloop.record.scenario_loop import ScenarioLoop
+from crashloop.record.schedule import Schedule
+from crashloop.record.site import RecordingSite
+from crashloop.rundir import RunDir
+from crashloop.spec.plan import Plan
+
+NAMESPACE_PREFIX = "crashloop-"
+
+log = logging.getLogger(__name__)
+
+
+def schedule_of(plan: Plan, capabilities: frozenset[Capability]) -> Schedule:
+    """The schedule of a plan on a cluster that can do so much."""
+    return Schedule(
+        plan,
+        at_once=AT_ONCE,
+        node_pods=0 if Capability.NODES_ON_HOST in capabilities else 1,
+        nodes_change=Capability.NODES_CHANGE in capabilities,
+    )
+
+
+def first_requests(plan: Plan, capabilities: frozenset[Capability]) -> tuple[NodeRequest, ...]:
+    """The nodes to begin with: as many as the budgets allow, or all of them where nodes cannot change."""
+    return requests(plan, schedule_of(plan, capabilities).nodes_to_bring_up())
+
+
+class Stage:
+    """Records a plan on a cluster that is up. Nodes that are `lent` were there before and stay."""
+
+    def __init__(
+        self,
+        run: RunDir,
+        plan: Plan,
+        cluster: Cluster,
+        lifeline: Lifeline,
+        progress: Progress,
+        *,
+        lent: frozenset[str] = frozenset(),
+    ) -> None:
+        self._run = run
+        self._plan = plan
+        self._cluster = cluster
+        self._lifeline = lifeline
+        self._progress = progress
+        self._lent = lent
+        self._api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
+        self._label = run_name(run.root.absolute())
+        self._router = EventRouter()
+
+    def record(self) -> None:
+        """Record every scenario; returns early when the life line breaks."""
+        with self._namespace() as namespace:
+            channels = ClusterChannels(self._api, namespace, self._label, self._router, self._restarted)
+            self._facts = NodeFacts(self._api, self._plan, self._cluster, self._router, channels.process)
+            site = RecordingSite(
+                run=self._run,
+                plan=self._plan,
+                cluster=self._cluster,
+                api=self._api,
+                namespace=namespace,
+                label=self._label,
+                router=self._router,
+                channels=channels,
+                facts=self._facts,
+            )
+            channels.start()
+            try:
+                self._record(site)
+            finally:
+                channels.stop()
+
+    def _record(self, site: RecordingSite) -> None:
+        schedule = schedule_of(self._plan, self._cluster.info.capabilities)
+        nodes = NodeKeeper(site, schedule, self._progress, lent=self._lent)
+        loop = ScenarioLoop(
+            schedule=schedule,
+            nodes=nodes,
+            active=lambda scenario: active(scenario, nodes.node_of(scenario), site),
+            strand=self._strand,
+            lifeline=self._lifeline,
+        )
+        try:
+            loop.run()
+        finally:
+            nodes.close()
+
+    def _strand(self, stranded: Stranded) -> None:
+        scenario = stranded.scenario
+        seal_unrecorded(self._run.history(scenario.name), scenario, self._plan, "failed", stranded.error)
+        log.warning("scenario %s: not launched: %s", scenario.name, stranded.error)
+
+    def _restarted(self, node: str, process: KubeletProcess) -> None:
+        self._facts.restarted(node, process)
+
+    @contextmanager
+    def _namespace(self) -> Iterator[str]:
+        given = self._cluster.info.namespace
+        if given is not None:
+            yield given
+            return
+        name = self._api.create_namespace(prefix=NAMESPACE_PREFIX, labels={RUN_LABEL: self._label})
+        try:
+            self._api.wait_for_default_service_account(name)
+            yield name
+        finally:
+            try:
+                self._api.delete_namespace(name)
+            except KubeError as error:
+                log.warning("namespace %s is left behind: %s", name, error)

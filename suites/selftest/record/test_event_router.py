@@ -1,0 +1,262 @@
+"""Events reach the histories of the scenarios that they concern, and only while those are recorded."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import msgspec
+import pytest
+
+from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.history.jsonl import Numbered, read_events
+from crashloop.kube.client import KubeApi
+from crashloop.kube.watch import PodObject
+from crashloop.pods.manifest import SCENARIO_LABEL
+from crashloop.record.channels.api import take_pod
+from crashloop.record.channels.events import gap, recorder_event
+from crashloop.record.event_router import HELD_EVENTS, EventRouter
+from crashloop.record.history_ends import begin_event, end_events, start_history
+from crashloop.record.interventions import Interventions
+from crashloop.record.nodes import node_event
+from crashloop.record.pod_recording import PodRecording
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
+
+PROFILE = KubeletProfile(name="stock")
+CLUSTER = ClusterInfo(
+    name="c",
+    provider="p",
+    kubernetes_version="1.37.1",
+    kubeconfig="k",
+    nodes=(),
+    capabilities=frozenset({Capability.RUNTIME_EVENTS}),
+    image="localhost/program:1",
+)
+
+
+class Begin(Protocol):
+    def __call__(self, name: str, *, node: str = "node", **changes: Any) -> PodRecording: ...
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    """Begins scenarios; what the test leaves open is closed."""
+    all_begun: list[PodRecording] = []
+
+    def begun(name: str, *, node: str = "node", **changes: Any) -> PodRecording:
+        scenario = PodScenario(
+            name=name,
+            profile="stock",
+            pod=Pod(containers=(Container(program=exits_with(1, times=9)),)),
+            until=Until(restarts={"app": 1}),
+        )
+        scenario = msgspec.structs.replace(scenario, **changes)
+        watched = PodRecording(scenario, Node(name=node, profile="stock"), CLUSTER)
+        first = begin_event(scenario, node=node, kubernetes_version="1.37.1", profile=PROFILE, feature_gates={})
+        watched.begin(start_history(tmp_path / f"{name}.jsonl", first, node_event(node, PROFILE, None, None)))
+        all_begun.append(watched)
+        return watched
+
+    yield begun
+    for watched in all_begun:
+        assert watched.file is not None
+        watched.file.seal(())
+
+
+def written(watched: PodRecording) -> list[Event]:
+    """What was written behind the begin, clock and node events."""
+    assert watched.file is not None
+    with watched.file.path.open("rb") as lines:
+        events = [each.event for each in read_events(lines) if isinstance(each, Numbered)]
+    assert [event.kind for event in events[:3]] == [Kind.BEGIN, Kind.CLOCK, Kind.NODE]
+    return events[3:]
+
+
+def runtime(kind: Kind, t_ns: int, pod: str) -> Event:
+    return Event(
+        seq=0,
+        t_ns=t_ns,
+        received_ns=t_ns,
+        channel=Channel.RUNTIME,
+        kind=kind,
+        pod_uid=f"uid-{pod}",
+        container="app",
+    )
+
+
+def reported(name: str, version: int, *, scenario: str | None = "s", restarts: int = 0) -> PodObject:
+    """A pod as the API server reports it, with the label of a scenario."""
+    container = {"name": "app", "restartCount": restarts, "state": {"running": {}}, "lastState": {}}
+    labels = {} if scenario is None else {SCENARIO_LABEL: scenario}
+    raw = {
+        "metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version), "labels": labels},
+        "status": {"phase": "Running", "containerStatuses": [container]},
+    }
+    return msgspec.json.decode(msgspec.json.encode(raw), type=PodObject)
+
+
+@pytest.fixture
+def router() -> EventRouter:
+    return EventRouter()
+
+
+def test_what_concerns_a_pod_a_node_or_everyone_reaches_just_those(begin: Begin, router: EventRouter) -> None:
+    here, there = begin("here", node="one"), begin("there", node="two")
+    router.watch((here, there))
+    router.claim("uid-here", "here", "here")
+    router.pod("here", runtime(Kind.STARTED, 1, "here"))
+    router.pod("stranger", runtime(Kind.STARTED, 2, "stranger"))
+    router.node("two", gap(Channel.RUNTIME, from_ns=1, to_ns=2, reason="lost"))
+    router.everyone(recorder_event(Kind.STALL, 3, {"stalled_ns": 1}))
+    assert [event.kind for event in written(here)] == [Kind.STARTED, Kind.STALL]
+    assert [event.kind for event in written(there)] == [Kind.GAP, Kind.STALL]
+
+
+def test_what_is_said_of_a_pod_before_its_uid_is_known_is_held_back(begin: Begin, router: EventRouter) -> None:
+    watched = begin("s")
+    router.watch((watched,))
+    for t_ns, kind in enumerate((Kind.CREATED, Kind.STARTED, Kind.EXITED)):
+        router.pod("s", runtime(kind, t_ns, "s"))
+    assert written(watched) == []
+    router.claim("uid-s", "s", "s")
+    router.pod("s", runtime(Kind.REMOVED, 9, "s"))
+    assert [event.kind for event in written(watched)] == [Kind.CREATED, Kind.STARTED, Kind.EXITED, Kind.REMOVED]
+    assert watched.starts("app") == 1
+
+
+def test_pods_that_others_have_made_belong_to_the_scenario_of_their_label(begin: Begin, router: EventRouter) -> None:
+    watched = begin("job")
+    router.watch((watched,))
+    router.pod("job-x7k2p", runtime(Kind.STARTED, 1, "job-x7k2p"))
+    for pod in ("job-x7k2p", "job-9qzzf"):
+        take_pod(router, reported(pod, 5, scenario="job"), received_ns=7)
+    router.pod("job-9qzzf", runtime(Kind.STARTED, 2, "job-9qzzf"))
+    assert [(event.kind, event.pod_uid) for event in written(watched)] == [
+        (Kind.STARTED, "uid-job-x7k2p"),
+        (Kind.STATUS, "uid-job-x7k2p"),
+        (Kind.STATUS, "uid-job-9qzzf"),
+        (Kind.STARTED, "uid-job-9qzzf"),
+    ]
+    assert watched.pods == {"uid-job-x7k2p": "job-x7k2p", "uid-job-9qzzf": "job-9qzzf"}
+
+
+def test_a_pod_that_bears_the_name_of_a_scenario_is_not_its_pod(begin: Begin, router: EventRouter) -> None:
+    watched = begin("s")
+    router.watch((watched,))
+    take_pod(router, reported("s", 5, scenario="another"), received_ns=7)
+    router.pod("s", runtime(Kind.STARTED, 1, "s"))
+    assert written(watched) == []
+
+
+def test_a_pod_of_no_scenario_is_reported_once(
+    begin: Begin, router: EventRouter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr("crashloop.record.event_router.HELD_S", 0.0)
+    router.watch((begin("s"),))
+    take_pod(router, reported("labelled", 5, scenario="elsewhere"), received_ns=7)
+    for _ in range(3):
+        router.pod("labelled", runtime(Kind.STARTED, 1, "labelled"))
+        router.pod("silent", runtime(Kind.STARTED, 1, "silent"))
+    assert [record.message for record in caplog.records] == [
+        "pod labelled belongs to no scenario; what happens to it is not recorded",
+        "pod silent belongs to no scenario; what happens to it is not recorded",
+    ]
+
+
+def test_what_was_dropped_before_a_pod_was_known_is_a_gap_in_its_history(begin: Begin, router: EventRouter) -> None:
+    watched = begin("s")
+    router.watch((watched,))
+    for t_ns in range(1, HELD_EVENTS + 3):
+        router.pod("s", runtime(Kind.STARTED, t_ns, "s"))
+    router.claim("uid-s", "s", "s")
+    first, *held = written(watched)
+    assert (first.kind, first.data["channel"], first.data["from_ns"]) == (Kind.GAP, "runtime", HELD_EVENTS + 1)
+    assert first.data["lost"] is True
+    assert [event.t_ns for event in held] == list(range(1, HELD_EVENTS + 1))
+
+
+def test_a_sealed_history_takes_nothing_more(begin: Begin, router: EventRouter) -> None:
+    watched = begin("s")
+    router.watch((watched,))
+    router.claim("uid-s", "s", "s")
+    watched.seal(end_events("complete", "done"))
+    router.pod("s", runtime(Kind.STARTED, 1, "s"))
+    router.unwatch("s")
+    router.pod("s", runtime(Kind.EXITED, 2, "s"))
+    assert [event.kind for event in written(watched)] == [Kind.CLOCK, Kind.END]
+    assert watched.starts("app") == 0
+
+
+def test_a_status_that_a_list_repeats_is_written_once(begin: Begin, router: EventRouter) -> None:
+    watched = begin("s")
+    router.watch((watched,))
+    for version in (5, 5, 6):
+        take_pod(router, reported("s", version), received_ns=7)
+    take_pod(router, reported("stranger", 8, scenario=None), received_ns=7)
+    assert [(event.kind, event.data["resource_version"]) for event in written(watched)] == [
+        (Kind.STATUS, "5"),
+        (Kind.STATUS, "6"),
+    ]
+
+
+def test_a_scenario_is_complete_once_the_statuses_tell_what_the_runtime_showed(
+    begin: Begin, router: EventRouter
+) -> None:
+    watched = begin("s")
+    router.watch((watched,))
+    router.claim("uid-s", "s", "s")
+    for t_ns in (1, 3):
+        router.pod("s", runtime(Kind.STARTED, t_ns, "s"))
+        assert not watched.is_complete()
+        router.pod("s", runtime(Kind.EXITED, t_ns + 1, "s"))
+    assert watched.missing() == ()
+    assert not watched.is_complete(), "no status tells of the restart yet"
+    take_pod(router, reported("s", 5, restarts=1), received_ns=9)
+    assert watched.is_complete()
+
+
+class Acts:
+    """The one method of a cluster that the test needs."""
+
+    def __init__(self) -> None:
+        self.restarted: list[str] = []
+
+    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
+        self.restarted.append(f"{node} {kill} {down_s:g}")
+
+
+def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_there(
+    begin: Begin, router: EventRouter
+) -> None:
+    restart = Intervention(trigger=Trigger(), action=InterventionKind.RESTART_KUBELET, arguments={"down_s": 2.0})
+    acting, beside, elsewhere = begin("acting", interventions=(restart,)), begin("beside"), begin("far", node="two")
+    router.watch((acting, beside, elsewhere))
+    cluster = Acts()
+    api = cast("KubeApi", None)
+    hands = Interventions(api, "ns", cast("Cluster", cluster), router, lambda _: None)
+    hands.carry_out(acting, 0)
+    assert cluster.restarted == ["node False 2"]
+    (own,), (other,) = written(acting), written(beside)
+    assert (own.kind, own.data["action"], own.data["index"]) == (Kind.INTERVENTION, "restart-kubelet", 0)
+    assert "scenario" not in own.data
+    assert (other.data["action"], other.data["index"], other.data["scenario"]) == ("restart-kubelet", None, "acting")
+    assert (other.t_ns, other.data["ended_ns"]) == (own.t_ns, own.data["ended_ns"])
+    assert written(elsewhere) == []
+
+
+def test_an_intervention_comes_due_once(begin: Begin) -> None:
+    def at(**trigger: Any) -> Intervention:
+        return Intervention(trigger=Trigger(**trigger), action=InterventionKind.ANNOTATE)
+
+    watched = begin(
+        "s",
+        interventions=(at(container="app", after_restart=0), at(after_s=1000), at(container="app", after_restart=1)),
+    )
+    watched.joined("uid-s", "s")
+    assert watched.due_interventions() == []
+    watched.take(runtime(Kind.EXITED, 1, "s"))
+    assert watched.due_interventions() == [0]
+    assert watched.due_interventions() == []
