@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.run.analysis import read_history
+from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Wave
 from crashloop.spec.scenario import PodScenario
