@@ -16,17 +16,18 @@ from random import Random
 
 import msgspec
 
-from crashloop.checks.evaluate import JudgementInput
 from crashloop.checks.judge import judge
+from crashloop.checks.judgement import JudgementInput
 from crashloop.deviations import load_deviations
 from crashloop.history.event import Event
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.profiles import load_profile
-from crashloop.sim import CALM, Fault, HostModel, simulate, simulate_startup
+from crashloop.sim import CALM, Fault, HostModel
+from crashloop.sim.kinds import SIMULATIONS
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import PodScenario, Scenario, StartupScenario
+from crashloop.spec.scenario import API_SERVER, Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
 
@@ -61,8 +62,8 @@ class Catch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_of(scenario: Scenario) -> KubeletProfile:
-    """The profile that decides what happens in a scenario: the node's, or the candidate of a startup scenario."""
-    return _profile(scenario.candidate if isinstance(scenario, StartupScenario) else scenario.profile)
+    """The profile that decides what happens in a scenario; of the API server only the gates count."""
+    return KubeletProfile(name=API_SERVER) if scenario.judged_profile is None else _profile(scenario.judged_profile)
 
 
 @cache
@@ -79,10 +80,8 @@ def history_of(
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The simulated history of a scenario. Raises ValueError if the kubelet does not start with the profile."""
-    profile, rng = profile_of(scenario), Random(seed)
-    if isinstance(scenario, PodScenario):
-        return simulate(scenario, profile, version, rng=rng, faults=faults, host=host)
-    return simulate_startup(scenario, profile, version, rng=rng, faults=faults, host=host)
+    simulated = SIMULATIONS[type(scenario)]
+    return simulated(scenario, profile_of(scenario), version, rng=Random(seed), faults=faults, host=host)
 
 
 def recorded(events: Iterable[Event]) -> Recording:
@@ -128,7 +127,7 @@ def _acting(fault: Fault, scenario: Scenario) -> Recording | None:
 
 @cache
 def _correct_history(scenario: bytes) -> tuple[Event, ...]:
-    return history_of(msgspec.json.decode(scenario, type=PodScenario | StartupScenario))
+    return history_of(msgspec.json.decode(scenario, type=Scenario))
 
 
 def _catch(trial: Trial, recording: Recording) -> Catch | None:

@@ -1,45 +1,21 @@
-"""The checkers of a requirement, asked about one recorded scenario under some variants of the model."""
+"""Runs the checkers of a requirement on one recorded scenario, under some variants of the model."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import msgspec
-
-from crashloop.checks.case import Case, Memo
 from crashloop.checks.finding import Checked, Finding, error
-from crashloop.checks.registry import POD_CHECKERS, STARTUP_CHECKERS
-from crashloop.checks.startup import StartupCase
-from crashloop.history.recording import Recording
-from crashloop.model.gates import effective_gates
-from crashloop.model.prediction import predict, predict_startup
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import PodScenario, Scenario
-from crashloop.spec.version import KubernetesVersion
+from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.kinds import KINDS
 
 
-class JudgementInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement to be judged on one recorded scenario."""
-
-    requirement: Requirement
-    scenario: Scenario
-    profile: KubeletProfile
-    """The node's, or the candidate of a startup scenario."""
-    version: KubernetesVersion
-    """The cluster's; a profile may have its own."""
-    recording: Recording
-    memo: Memo = msgspec.field(default_factory=Memo)
-    """Shared by the questions about one recorded scenario."""
-
-
-def run_checkers(question: JudgementInput, deviations: frozenset[str]) -> Checked:
+def run_checkers(judgement: JudgementInput, variants: frozenset[str]) -> Checked:
     """What the requirement's checkers say, all together, with the prediction under these variants of the model."""
-    checks = tuple(_checks(question, deviations))
+    checks = tuple(_checks(judgement, variants))
     if not checks:
-        named = ", ".join(question.requirement.checkers) or "none"
+        named = ", ".join(judgement.requirement.checkers) or "none"
         return Checked(
-            findings=(error(f"no checker for scenario {question.scenario.name!r} among its own ({named})."),)
+            findings=(error(f"no checker for scenario {judgement.scenario.name!r} among its own ({named})."),)
         )
     findings: list[Finding] = []
     facts: dict[str, Any] = {}
@@ -50,34 +26,12 @@ def run_checkers(question: JudgementInput, deviations: frozenset[str]) -> Checke
     return Checked(findings=tuple(findings), facts=facts)
 
 
-def _checks(question: JudgementInput, deviations: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
-    scenario, recording = question.scenario, question.recording
-    wanted = question.requirement.checkers
-    if isinstance(scenario, PodScenario):
-        predictions = question.memo.predictions
-        if deviations not in predictions:
-            predictions[deviations] = predict(scenario, question.profile, question.version, deviations)
-        case = Case(
-            scenario=scenario,
-            profile=question.profile,
-            prediction=predictions[deviations],
-            recording=recording,
-            memo=question.memo,
-            gates=effective_gates(question.profile, question.version),
-            parameters=question.requirement.parameters,
-        )
-        for name in wanted:
-            if name in POD_CHECKERS:
-                yield name, partial(POD_CHECKERS[name], case)
-        return
-    startup = StartupCase(
-        scenario=scenario,
-        prediction=predict_startup(scenario, question.profile, question.version, deviations),
-        recording=recording,
-    )
+def _checks(judgement: JudgementInput, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
+    kind = KINDS[type(judgement.scenario)]
+    wanted = [name for name in judgement.requirement.checkers if name in kind.checkers]
+    case = kind.case(judgement.scenario, judgement, variants) if wanted else None
     for name in wanted:
-        if name in STARTUP_CHECKERS:
-            yield name, partial(STARTUP_CHECKERS[name], startup)
+        yield name, partial(kind.checkers[name], case)
 
 
 def _safely(name: str, check: Callable[[], Checked]) -> Checked:

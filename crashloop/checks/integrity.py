@@ -9,7 +9,7 @@ from crashloop.spec.scenario import PodScenario, Scenario
 def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
     """Why nothing in the recording can be judged; none if it can.
 
-    Damage inside the file makes everything in it doubtful: ERROR. Ground truths that contradict each other: INCONCLUSIVE.
+    Damage inside the file makes everything in it doubtful: ERROR.
     """
     if recording.broken:
         return tuple(
@@ -27,15 +27,19 @@ def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
     if recording.end is not None and recording.end.reason == "failed":
         detail = recording.end.detail or "it left no message"
         return (error(f"nothing could be recorded {at_lines([recording.end_line])}: {detail}", recording.end_line),)
+    return ()
+
+
+def pod_obstacles(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
+    """Why nothing in the recording of a pod can be judged: it was refused, changed or not seen, or ground truths differ."""
     if recording.end is not None and recording.end.reason == "refused":
         detail = recording.end.detail or "no detail"
         return (
             error(f"the API server refused the pod {at_lines([recording.end_line])}: {detail}.", recording.end_line),
         )
-    if isinstance(scenario, PodScenario) and not recording.pods:
+    if not recording.pods:
         return (inconclusive(f"nothing was recorded about the pod {at_lines([recording.end_line])}."),)
-    dropped = _dropped(scenario, recording) if isinstance(scenario, PodScenario) else ()
-    return dropped or tuple(
+    return _dropped(scenario, recording) or tuple(
         inconclusive(
             f'ground truths about "{each.container}" contradict each other {at_lines(each.lines)}: {each.problem}.',
             *each.lines,

@@ -10,14 +10,14 @@ the variant is contradicted by the same history, the deviation is gone, and that
 from collections.abc import Sequence
 from typing import Any
 
-from crashloop.checks.effective_config import node_objections
-from crashloop.checks.evaluate import JudgementInput, crashed, run_checkers
+from crashloop.checks.evaluate import crashed, run_checkers
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.integrity import obstacles, unfinished
+from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED, as_shipped
 from crashloop.spec.deviation import Deviation
-from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Evidence, Outcome, Verdict
 
 
@@ -33,9 +33,8 @@ def judge(question: JudgementInput, deviations: Sequence[Deviation] = ()) -> Ver
 
 
 def _judged(question: JudgementInput, deviations: Sequence[Deviation]) -> Verdict:
-    found = obstacles(question.scenario, question.recording)
-    if not found and isinstance(question.scenario, PodScenario):
-        found = node_objections(question.scenario, question.profile, question.version, question.recording)
+    kind = KINDS[type(question.scenario)]
+    found = obstacles(question.scenario, question.recording) or kind.obstacles(question.scenario, question)
     if found:
         return verdict_of(question, Checked(findings=found))
     expected = tuple(
@@ -100,7 +99,7 @@ def verdict_of(
     return Verdict(
         requirement=question.requirement.id,
         scenario=question.scenario.name,
-        profile=question.scenario.profile,
+        profile=question.scenario.subject,
         outcome=checked.outcome,
         findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first),
         evidence=(Evidence(file=f"history/{question.scenario.name}.jsonl", lines=lines),),

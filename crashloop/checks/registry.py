@@ -1,4 +1,4 @@
-"""The checkers by the names under which the catalogue knows them."""
+"""The checkers of pods by the names under which the catalogue knows them."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,6 @@ from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.reset import check_reset
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.starts_once import check_starts_once
-from crashloop.checks.startup import StartupCase, check_startup
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "cap": check_cap,
@@ -43,7 +42,3 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "restart-decision": check_restart_decision,
     "starts-once": check_starts_once,
 }
-STARTUP_CHECKERS: dict[str, Callable[[StartupCase], Checked]] = {"startup": check_startup}
-
-CHECKERS = frozenset((*POD_CHECKERS, *STARTUP_CHECKERS))
-"""Every name that a requirement may use."""

@@ -91,6 +91,11 @@ class Kind(StrEnum):
     """API: data: resource_version, status (PodStatus as sent). t_ns is our clock on receipt."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
+    ANSWER = "answer"
+    """API, API scenarios: the answer to a request; t_ns is our clock on receipt. data: index (of the scenario's requests),
+    verb, code (HTTP status), reason and causes (of the Status: list of {field, reason, message}), warnings (header Warning),
+    object (as returned; null if refused), found (as a GET returned it afterwards; null if there is none), stored_bytes (of
+    `found` in the API server's storage encoding, Protobuf), dry_run."""
     LOG = "log"
     """KUBELET: a line of the kubelet's log about this container that carries a back-off. t_ns is the line's own time,
     in steps of 1 us. data: line, delay_s."""

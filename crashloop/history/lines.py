@@ -135,6 +135,11 @@ class ProcessHealthy(ProcessLine, tag="process-healthy", frozen=True, kw_only=Tr
     kind: ClassVar[Kind] = Kind.PROCESS_HEALTHY
 
 
+class AnswerLine(Line, tag="answer", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.ANSWER
+    data: payload.AnswerData
+
+
 OfTheRun = (
     BeginLine
     | EndLine
@@ -147,6 +152,7 @@ OfTheRun = (
     | ProcessStarted
     | ProcessExited
     | ProcessHealthy
+    | AnswerLine
 )
 OfAPod = Created | Started | Exited | Removed | Oom | ExecExited | Sandbox | Status | Deleted | Log
 AnyLine = OfTheRun | OfAPod

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from crashloop.spec.scenario import PodScenario, StartupScenario
+from crashloop.spec.scenario import Scenario
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 """A number that fits what it is kept in."""
@@ -14,7 +14,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     """`begin`."""
 
     format: str
-    scenario: PodScenario | StartupScenario
+    scenario: Scenario
     node: str | None = None
     kubernetes_version: str
     profile: Any = None
@@ -149,6 +149,27 @@ class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Whole | None = None
     stderr: str = ""
     configz: dict[str, Any] | None = None
+
+
+class CauseData(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of `causes`."""
+
+    field: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class AnswerData(msgspec.Struct, frozen=True, kw_only=True):
+    """`answer`."""
+
+    index: Whole
+    code: Whole
+    reason: str = ""
+    causes: tuple[CauseData, ...] = ()
+    warnings: tuple[str, ...] = ()
+    object: dict[str, Any] | None = None
+    found: dict[str, Any] | None = None
+    stored_bytes: Whole | None = None
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):

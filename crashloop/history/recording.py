@@ -9,7 +9,7 @@ from crashloop.history.event import Channel
 from crashloop.history.host import HostRecord
 from crashloop.history.instances import Contradiction, Instance
 from crashloop.history.jsonl import Damage
-from crashloop.history.payload import AcceptedContainer, Begin, End, InterventionData, NodeData, ProcessData
+from crashloop.history.payload import AcceptedContainer, AnswerData, Begin, End, InterventionData, NodeData, ProcessData
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.spec.scenario import InterventionKind
@@ -83,6 +83,14 @@ class ProcessEvent(msgspec.Struct, frozen=True, kw_only=True):
     data: ProcessData
 
 
+class ApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a request of an API scenario."""
+
+    line: int
+    t_ns: int
+    data: AnswerData
+
+
 class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
     """A back-off in the kubelet's log: shown, never judged."""
 
@@ -132,6 +140,8 @@ class Recording(msgspec.Struct, kw_only=True):
     started: tuple[ProcessEvent, ...] = ()
     exited: tuple[ProcessEvent, ...] = ()
     healthy: tuple[ProcessEvent, ...] = ()
+    answers: tuple[ApiAnswer, ...] = ()
+    """To the requests of an API scenario, in the order of their receipt."""
     clocks: Clocks
     host: HostRecord
     events: int = 0

@@ -10,7 +10,7 @@ from crashloop.history.host import HostRecord
 from crashloop.history.jsonl import Damage, read_lines
 from crashloop.history.lines import AnyLine, Line, decode_line
 from crashloop.history.pods import PodReducer
-from crashloop.history.recording import AnnotationPeriod, Done, Gap, NodeReport, ProcessEvent, Recording
+from crashloop.history.recording import AnnotationPeriod, ApiAnswer, Done, Gap, NodeReport, ProcessEvent, Recording
 
 _JOURNAL = Channel.JOURNAL
 
@@ -42,6 +42,7 @@ class _Reducer:
             lines.ProcessExited: [],
             lines.ProcessHealthy: [],
         }
+        self._answers: list[ApiAnswer] = []
         self._pods: dict[str, PodReducer] = {}
         self._of_the_run: dict[type[Line], Callable[[int, Any], None]] = {
             lines.BeginLine: self._begin,
@@ -55,6 +56,7 @@ class _Reducer:
             lines.ProcessStarted: self._process,
             lines.ProcessExited: self._process,
             lines.ProcessHealthy: self._process,
+            lines.AnswerLine: self._answer,
         }
 
     def take(self, number: int, line: AnyLine) -> None:
@@ -87,6 +89,7 @@ class _Reducer:
         recording.started = tuple(self._processes[lines.ProcessStarted])
         recording.exited = tuple(self._processes[lines.ProcessExited])
         recording.healthy = tuple(self._processes[lines.ProcessHealthy])
+        recording.answers = tuple(self._answers)
         reduced = [pod.reduced(recording.clocks) for pod in self._pods.values()]
         recording.pods = tuple(pod for pod, _ in reduced)
         self.damage += [fault for _, faults in reduced for fault in faults]
@@ -129,6 +132,9 @@ class _Reducer:
 
     def _process(self, number: int, line: lines.ProcessLine) -> None:
         self._processes[type(line)].append(ProcessEvent(line=number, t_ns=line.t_ns, data=line.data))
+
+    def _answer(self, number: int, line: lines.AnswerLine) -> None:
+        self._answers.append(ApiAnswer(line=number, t_ns=line.t_ns, data=line.data))
 
 
 def _pokes(written: list[Done]) -> AnnotationPeriod | None:

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from crashloop.report.delay import ReportedDelay
+from crashloop.report.kinds import CAPTIONS
 from crashloop.report.standing import Standing, worst_standing
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Verdict
 
 DELAYS = "delays"
@@ -82,7 +82,7 @@ def _curve(
         scenario=scenario,
         container=container,
         profile=verdicts[0].profile,
-        mode=planned.mode.value if isinstance(planned, PodScenario) else "",
+        mode=CAPTIONS[type(planned)](planned) if planned is not None else "",
         standing=worst_standing(verdicts),
         requirements=tuple(dict.fromkeys(verdict.requirement for verdict in verdicts)),
         delays=tuple(delays[place] for place in sorted(delays)),

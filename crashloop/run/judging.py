@@ -5,16 +5,17 @@ from datetime import UTC, datetime
 import msgspec
 
 from crashloop.checks.case import Memo
-from crashloop.checks.evaluate import JudgementInput
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
+from crashloop.checks.judgement import JudgementInput
 from crashloop.deviations import load_deviations
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.requirements import load_requirements
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Judgement, Plan, Skip
-from crashloop.spec.scenario import Scenario, StartupScenario
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
 
@@ -93,9 +94,9 @@ def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo
     scenario = next((each for each in plan.scenarios if each.name == judgement.scenario), None)
     if scenario is None:
         return f"the plan has no scenario {judgement.scenario!r} to judge it on."
-    profile = next((each for each in plan.profiles if each.name == _profile_name(scenario)), None)
+    profile = _judged_profile(plan, scenario)
     if profile is None:
-        return f"the plan has no profile {_profile_name(scenario)!r}, which scenario {scenario.name!r} needs."
+        return f"the plan has no profile {scenario.judged_profile!r}, which scenario {scenario.name!r} needs."
     return JudgementInput(
         requirement=requirement,
         scenario=scenario,
@@ -106,8 +107,11 @@ def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo
     )
 
 
-def _profile_name(scenario: Scenario) -> str:
-    return scenario.candidate if isinstance(scenario, StartupScenario) else scenario.profile
+def _judged_profile(plan: Plan, scenario: Scenario) -> KubeletProfile | None:
+    """The profile of what is judged; of the API server only its gates count. None if the plan lacks it."""
+    if scenario.judged_profile is None:
+        return KubeletProfile(name=scenario.subject, config={"featureGates": plan.feature_gates})
+    return next((each for each in plan.profiles if each.name == scenario.judged_profile), None)
 
 
 def _recorded(run: RunDir, scenario: str) -> Recording | Finding:

@@ -5,22 +5,15 @@ from typing import Any, NamedTuple
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
-from crashloop.model.prediction import expected_duration_s
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.requirements import applies, load_requirements
+from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
 from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, plan_waves, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import InterventionKind, PodScenario, Scenario, StartupScenario, profiles_of
+from crashloop.spec.scenario import Scenario, profiles_of
 from crashloop.spec.version import KubernetesVersion
-
-INTERVENTIONS_NEED = {
-    InterventionKind.RESTART_KUBELET: Capability.KUBELET_RESTART,
-    InterventionKind.KILL_KUBELET: Capability.KUBELET_RESTART,
-    InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
-}
-"""What a provider must be able to do for an intervention; those on the pod alone need nothing."""
 
 
 class Declared(NamedTuple):
@@ -53,7 +46,7 @@ def build_plan(
     for each in wanted:
         requirement = catalogue[each.requirement]
         reason = _lacking(each.scenario, requirement, capabilities, offer) or _why_not(
-            requirement, _profile(each.scenario.profile, offer), version
+            requirement, _judged_on(each.scenario, settings, offer), version
         )
         if reason is None:
             judged.append(each)
@@ -62,7 +55,7 @@ def build_plan(
                 Skip(
                     requirement=each.requirement,
                     scenario=each.scenario.name,
-                    profile=each.scenario.profile,
+                    profile=each.scenario.subject,
                     reason=reason,
                 )
             )
@@ -74,6 +67,7 @@ def build_plan(
         provider=settings["provider"],
         kubernetes_version=str(version),
         scope=settings["scope"],
+        feature_gates=control_plane_gates(settings),
         budgets=budgets,
         profiles=tuple(_profiles(scenarios, offer)),
         scenarios=scenarios,
@@ -89,6 +83,18 @@ def _profile(name: str, offer: Offer | None) -> KubeletProfile:
     return profile if offer is None else offer.on_node(profile)
 
 
+def _judged_on(scenario: Scenario, settings: dict[str, Any], offer: Offer | None) -> KubeletProfile:
+    """The profile of the node, or the gates of the API server."""
+    if scenario.node_profile is None:
+        return KubeletProfile(name=scenario.subject, config={"featureGates": control_plane_gates(settings)})
+    return _profile(scenario.node_profile, offer)
+
+
+def control_plane_gates(settings: dict[str, Any]) -> dict[str, bool]:
+    """Feature gates that the API server is started with."""
+    return dict(settings.get("feature_gates") or {})
+
+
 def _nodes(scenarios: Iterable[Scenario], offer: Offer | None) -> dict[str, str]:
     """Nodes that are there already, by profile."""
     if offer is None:
@@ -102,42 +108,29 @@ def _why_not(requirement: Requirement, profile: KubeletProfile, version: Kuberne
 
 
 def _durations_s(scenarios: Iterable[Scenario], version: KubernetesVersion, offer: Offer | None) -> dict[str, float]:
-    """How long each pod is expected to be watched at the longest."""
+    """How long each scenario with a node is expected to be watched at the longest."""
     return {
-        each.name: expected_duration_s(each, _profile(each.profile, offer), version)[1]
+        each.name: KINDS[type(each)].expected_s(each, _profile(each.node_profile, offer), version)
         for each in scenarios
-        if isinstance(each, PodScenario)
+        if each.node_profile is not None
     }
 
 
 def _profiles(scenarios: Iterable[Scenario], offer: Offer | None) -> Iterator[KubeletProfile]:
-    names: dict[str, None] = {}
-    for scenario in scenarios:
-        names[scenario.profile] = None
-        if isinstance(scenario, StartupScenario):
-            names[scenario.candidate] = None
-    return (_profile(name, offer) for name in sorted(names))
+    return (_profile(name, offer) for name in sorted({name for each in scenarios for name in each.profiles}))
 
 
 def _lacking(
     scenario: Scenario, requirement: Requirement, capabilities: frozenset[Capability], offer: Offer | None
 ) -> str | None:
-    for capability in (*needed_capabilities(scenario), *map(Capability, requirement.needs)):
+    for capability in (*KINDS[type(scenario)].capabilities(scenario), *map(Capability, requirement.needs)):
         if capability not in capabilities:
             return f"the provider lacks the capability {capability}"
-    profile = load_profile(scenario.profile)
+    if scenario.node_profile is None:
+        return None
+    profile = load_profile(scenario.node_profile)
     if offer is not None:
         return None if offer.node_for(profile) else offer.why_none(profile)
     if Capability.KUBELET_PROFILES not in capabilities:
         return f"the provider lacks the capability {Capability.KUBELET_PROFILES}"
     return None
-
-
-def needed_capabilities(scenario: Scenario) -> Iterator[Capability]:
-    """What a provider must be able to do for the scenario, besides having a node with its profile."""
-    if isinstance(scenario, StartupScenario):
-        yield Capability.KUBELET_CANDIDATE
-        return
-    for intervention in scenario.interventions:
-        if intervention.action in INTERVENTIONS_NEED:
-            yield INTERVENTIONS_NEED[intervention.action]

@@ -106,5 +106,18 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum in effect as a share of the one stated."""
     configz_share: float = 1.0
 
+    # The API server (api_server.py)
+    api_drops_rules: bool = False
+    """Drops the fields of restart rules without a word, as with the gate off."""
+    api_accepts_anything: bool = False
+    api_stores_rejected: bool = False
+    api_ignores_dry_run: bool = False
+    api_refuses_repeats: bool = False
+    api_bytes_per_code: int = 2
+    """Bytes in which an exit code is stored; as a varint in Protobuf, a code up to 255 takes 2 with the list's own."""
+    api_keeps_no_default: bool = False
+    api_blames_pod: bool = False
+    """Names the pod spec as the field that is wrong, whatever is."""
+
 
 CORRECT = Behaviour()

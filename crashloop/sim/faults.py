@@ -114,6 +114,16 @@ class Fault(Enum):
     RUNS_OTHER_MAX = "follows another maximum than it states in /configz", {"effective_share": 0.5}
     CONFIGZ_OTHER_MAX = "states another maximum in /configz than it follows", {"configz_share": 0.5}
 
+    # Its API server
+    API_DROPS_RULES = "has an API server that drops restart rules in silence", {"api_drops_rules": True}
+    API_ACCEPTS_ANYTHING = "has an API server that validates no restart rule", {"api_accepts_anything": True}
+    API_STORES_REJECTED = "has an API server that stores what it rejects", {"api_stores_rejected": True}
+    API_IGNORES_DRY_RUN = "has an API server that stores dry runs", {"api_ignores_dry_run": True}
+    API_REFUSES_REPEATS = "has an API server that rejects a rule that repeats a code", {"api_refuses_repeats": True}
+    API_STORES_WIDE = "has an API server that stores 8 bytes per exit code", {"api_bytes_per_code": 8}
+    API_KEEPS_NO_DEFAULT = "has an API server that sets no default restart policy", {"api_keeps_no_default": True}
+    API_BLAMES_POD = "has an API server that names the wrong field", {"api_blames_pod": True}
+
 
 def behaviour_of(faults: Iterable[Fault]) -> Behaviour:
     """A kubelet with these faults and no others. Raises ValueError if two of them change the same answer."""

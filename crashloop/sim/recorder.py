@@ -94,6 +94,10 @@ class Tape:
         """A pod object as the watch brought it."""
         self._add(received_ns, Channel.API, kind, data=data, pod_uid=pod_uid)
 
+    def answered(self, t_ns: int, data: dict[str, Any]) -> None:
+        """The API server's answer to a request of the scenario."""
+        self._add(t_ns, Channel.API, Kind.ANSWER, data=data)
+
     def intervened(
         self, t_ns: int, action: str, arguments: dict[str, Any], index: int | None, ended_ns: int, **more: int
     ) -> None:

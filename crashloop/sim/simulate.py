@@ -1,8 +1,10 @@
 """One scenario on a simulated node: the history that a recorder would have written."""
 
 from random import Random
+from typing import Any
 
 from crashloop.history.event import Event, Kind
+from crashloop.sim.api_server import ApiServer
 from crashloop.sim.behaviour import S
 from crashloop.sim.config import StartRefusal, take
 from crashloop.sim.director import ScenarioPlayer
@@ -14,13 +16,14 @@ from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import PodScenario, StartupScenario
+from crashloop.spec.scenario import ApiScenario, PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 
 BEGIN_NS = 1_800_000_000 * S
 """The Unix time at which every simulation begins (January 2027)."""
 KUBELET_EXITS_MS = (150, 900)
 KUBELET_HEALTHY_MS = (700, 3_000)
+API_ANSWERS_MS = (2, 40)
 _NO_FAULTS: frozenset[Fault] = frozenset()
 
 
@@ -78,4 +81,34 @@ def simulate_startup(
     else:
         now = machine.awake(now + machine.takes_ms(KUBELET_HEALTHY_MS))
         tape.kubelet(now, Kind.PROCESS_HEALTHY, {"configz": outcome.configz})
+    return tape.seal(now + S // 100, "complete")
+
+
+def simulate_api(
+    scenario: ApiScenario,
+    settings: KubeletProfile,
+    version: KubernetesVersion,
+    *,
+    rng: Random,
+    faults: frozenset[Fault] = _NO_FAULTS,
+    host: HostModel = CALM,
+) -> tuple[Event, ...]:
+    """The history of requests to an API server with those gates."""
+    server = ApiServer(settings, version, behaviour_of(faults))
+    machine = SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
+    tape = Tape(machine, BEGIN_NS)
+    tape.began(scenario, settings, version)
+    now = BEGIN_NS
+    for index, request in enumerate(scenario.requests):
+        now = machine.awake(now + machine.takes_ms(API_ANSWERS_MS))
+        answer = server.answer(request)
+        found = server.stored.get(request.name)
+        data: dict[str, Any] = {
+            "index": index,
+            "verb": request.verb.value,
+            "dry_run": request.dry_run,
+            "warnings": [],
+            "found": found,
+        }
+        tape.answered(now, data | answer)
     return tape.seal(now + S // 100, "complete")

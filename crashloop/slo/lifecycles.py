@@ -12,7 +12,7 @@ from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
 from crashloop.model.lives import CounterLost, Lived, Observed
 from crashloop.slo.types import Lifecycle, Restart, RestartAll
-from crashloop.spec.scenario import ContainerKind, Mode, PodScenario
+from crashloop.spec.scenario import ContainerKind, Mode
 from crashloop.spec.version import KubernetesVersion
 
 Decides = Callable[[str, int | None], bool]
@@ -41,14 +41,14 @@ def lifecycles(
     begin = recording.begin
     node = (begin.node if begin else None) or ""
     name = begin.scenario.name if begin else ""
-    scenario = begin.scenario if begin and isinstance(begin.scenario, PodScenario) else None
+    spec = begin.scenario.pod_spec if begin else None
     return tuple(
         lifecycle(
             pod,
             pod_name=name,
             node=node,
             group=group,
-            has_init=scenario is not None and bool(scenario.pod.of_kind(ContainerKind.INIT)),
+            has_init=spec is not None and bool(spec.of_kind(ContainerKind.INIT)),
             promise=promise,
             expects=expects,
             triggers=triggers,

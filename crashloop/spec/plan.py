@@ -7,7 +7,7 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.spec.scenario import Scenario
 
 PLAN_FORMAT = "crashloop.plan/1"
 
@@ -59,6 +59,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     kubernetes_version: str
     scope: str
+    feature_gates: dict[str, bool] = {}
+    """Gates of the control plane that differ from the release's defaults."""
     budgets: Budgets = Budgets()
     profiles: tuple[KubeletProfile, ...]
     scenarios: tuple[Scenario, ...]
@@ -97,13 +99,15 @@ def plan_waves(
     longest_first = sorted(scenarios, key=lambda scenario: (-expected_s[scenario.name], scenario.name))
     waves: list[_Draft] = []
     for scenario in longest_first:
-        own = isinstance(scenario, PodScenario) and scenario.disturbs_node
-        known = (nodes or {}).get(scenario.profile, scenario.profile)
-        node = f"{scenario.profile}-{scenario.name}" if own else known
+        if scenario.node_profile is None:
+            continue
+        own = scenario.disturbs_node
+        known = (nodes or {}).get(scenario.node_profile, scenario.node_profile)
+        node = f"{scenario.node_profile}-{scenario.name}" if own else known
         wave = next((each for each in waves if each.has_room(node, budgets)), None)
         if wave is None:
             waves.append(wave := _Draft({}, {}))
-        wave.nodes.setdefault(node, scenario.profile)
+        wave.nodes.setdefault(node, scenario.node_profile)
         wave.placements[scenario.name] = node
     return tuple(
         Wave(
@@ -128,7 +132,7 @@ class _Draft(NamedTuple):
 
 
 def _watch_s(scenario: Scenario) -> float:
-    return scenario.until.at_most_s if isinstance(scenario, PodScenario) else 0.0
+    return scenario.longest_s
 
 
 def unique_scenarios(scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:

@@ -1,9 +1,11 @@
-"""Scenarios: one pod or one kubelet start, what it needs, what is done to it and until when it is watched.
+"""Scenarios: what is asked of Kubernetes, what that needs, what is done to it and until when it is watched.
 
 Tests declare scenarios; the recorder carries them out; checkers judge what was recorded. Everything is data.
+A kind of scenario is a class of this file. Each layer has one table from kinds to what that layer does for them:
+crashloop.record.kinds, crashloop.checks.kinds, crashloop.sim.kinds, crashloop.run.kinds, crashloop.report.kinds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -114,6 +116,12 @@ class InterventionKind(StrEnum):
     RESTART_RUNTIME = "restart-runtime"
 
 
+DISTURB_NODE = frozenset(
+    (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET, InterventionKind.RESTART_RUNTIME)
+)
+"""Interventions that every pod of the node feels."""
+
+
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):
     """One action at one trigger. `arguments` are the action's own (for resize: {"container": ..., "cpu": "60m"})."""
 
@@ -139,11 +147,56 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
     at_most_s: float = 90.0
 
 
-class PodScenario(msgspec.Struct, frozen=True, kw_only=True, tag="pod"):
-    """One pod on one node with a kubelet profile."""
+class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
+    """What every kind of scenario states about itself, for plans and schedules."""
 
     name: str
-    """Unique in a plan; lower-case letters, digits and dashes; becomes the pod's name."""
+    """Unique in a plan; lower-case letters, digits and dashes."""
+
+    @property
+    def node_profile(self) -> str | None:
+        """Name of the kubelet profile of the node that it runs on; None: it needs no node."""
+        return None
+
+    @property
+    def judged_profile(self) -> str | None:
+        """Name of the kubelet profile whose behaviour is judged; None: no kubelet is judged."""
+        return self.node_profile
+
+    @property
+    def subject(self) -> str:
+        """What is judged, in a word: the kubelet profile, or another component."""
+        raise NotImplementedError
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds after which its watch has ended in any case."""
+        raise NotImplementedError
+
+    @property
+    def disturbs_node(self) -> bool:
+        """Whether no other scenario may run on its node meanwhile."""
+        return False
+
+    @property
+    def starts(self) -> int:
+        """Sandboxes and containers that its launch starts on the host at once."""
+        return 0
+
+    @property
+    def pod_spec(self) -> Pod | None:
+        """The pod that it is about, if it is about one."""
+        return None
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Names of all kubelet profiles that it names."""
+        return tuple(dict.fromkeys(each for each in (self.node_profile, self.judged_profile) if each is not None))
+
+
+class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
+    """One pod on one node with a kubelet profile. Its name becomes the pod's."""
+
     profile: str
     """Name of the kubelet profile of the node."""
     pod: Pod
@@ -152,41 +205,133 @@ class PodScenario(msgspec.Struct, frozen=True, kw_only=True, tag="pod"):
     interventions: tuple[Intervention, ...] = ()
 
     @property
+    def node_profile(self) -> str:
+        return self.profile
+
+    @property
+    def subject(self) -> str:
+        return self.profile
+
+    @property
     def longest_s(self) -> float:
-        """Seconds after which its watch has ended in any case."""
         return self.until.at_most_s
 
     @property
     def disturbs_node(self) -> bool:
-        """Whether the scenario needs a node of its own."""
-        return any(
-            each.action
-            in (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET, InterventionKind.RESTART_RUNTIME)
-            for each in self.interventions
-        )
+        return any(each.action in DISTURB_NODE for each in self.interventions)
+
+    @property
+    def starts(self) -> int:
+        return 1 + len(self.pod.containers)
+
+    @property
+    def pod_spec(self) -> Pod:
+        return self.pod
 
 
-class StartupScenario(msgspec.Struct, frozen=True, kw_only=True, tag="startup"):
+class StartupScenario(AnyScenario, frozen=True, kw_only=True, tag="startup"):
     """A second kubelet process, started inside the node of `profile` with the configuration of `candidate`.
 
     Evidence: whether it exited, with which status and text, or became healthy, within `at_most_s` seconds.
     """
 
-    name: str
     profile: str
     candidate: str
     """Name of the kubelet profile that is tried."""
     at_most_s: float = 30.0
 
     @property
+    def node_profile(self) -> str:
+        return self.profile
+
+    @property
+    def judged_profile(self) -> str:
+        return self.candidate
+
+    @property
+    def subject(self) -> str:
+        return self.profile
+
+    @property
     def longest_s(self) -> float:
-        """Seconds after which its watch has ended in any case."""
         return self.at_most_s
 
 
-Scenario = PodScenario | StartupScenario
+class Verb(StrEnum):
+    """What a request does to an object of the API."""
+
+    CREATE = "create"
+    PATCH = "patch"
+    """A strategic merge patch of the object of that name."""
 
 
-def profiles_of(scenarios: tuple[Scenario, ...]) -> Iterator[str]:
+class FieldValidation(StrEnum):
+    """What the API server does about fields that it does not know; upstream's spelling."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
+
+
+class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One request to the API server about an object of the run's namespace."""
+
+    verb: Verb = Verb.CREATE
+    object: dict[str, Any]
+    """The object, or what is to change in it, as it is sent: with kind and `metadata.name`."""
+    subresource: str | None = None
+    """Such as ephemeralcontainers."""
+    field_validation: FieldValidation = FieldValidation.WARN
+    """The API server's own default is Warn."""
+    dry_run: bool = True
+    """Whether the API server only says what it would do, and stores nothing."""
+
+    @property
+    def name(self) -> str:
+        """Name of the object."""
+        return str(self.object["metadata"]["name"])
+
+
+class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
+    """Requests to the API server, one after the other. It needs no node; what it stores is deleted at its end.
+
+    Evidence: the answer to each request: HTTP code, causes by field, warnings, and the object as stored.
+    """
+
+    requests: tuple[ApiRequest, ...]
+    at_most_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not self.requests:
+            raise ValueError(f"scenario {self.name!r} has no request")
+        nameless = [each for each in self.requests if not (each.object.get("metadata") or {}).get("name")]
+        if nameless:
+            raise ValueError(f"scenario {self.name!r} has a request without metadata.name: {nameless[0].object}")
+        stored: set[str] = set()
+        for each in self.requests:
+            if each.verb is Verb.PATCH and each.name not in stored:
+                raise ValueError(f"scenario {self.name!r} changes {each.name!r}, which no request before has stored")
+            stored |= {each.name} if each.verb is Verb.CREATE and not each.dry_run else set()
+        bound = [each.object for each in self.requests if (each.object.get("spec") or {}).get("nodeName")]
+        if bound:
+            raise ValueError(f"scenario {self.name!r} needs no node, but names {bound[0]['spec']['nodeName']!r}")
+
+    @property
+    def subject(self) -> str:
+        return API_SERVER
+
+    @property
+    def longest_s(self) -> float:
+        return self.at_most_s
+
+
+API_SERVER = "kube-apiserver"
+"""What an API scenario judges, in the place of a kubelet profile."""
+
+Scenario = PodScenario | StartupScenario | ApiScenario
+"""Any kind of scenario, as plan.json and histories hold it."""
+
+
+def profiles_of(scenarios: Iterable[Scenario]) -> Iterator[str]:
     """Names of the profiles that need a node, each once, in order of first use."""
-    yield from dict.fromkeys(scenario.profile for scenario in scenarios)
+    yield from dict.fromkeys(each.node_profile for each in scenarios if each.node_profile is not None)

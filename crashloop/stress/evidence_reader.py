@@ -13,7 +13,7 @@ from crashloop.model.restart import Decision, decide
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import PodScenario
+from crashloop.spec.scenario import Pod
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.assignment import Operation
 from crashloop.stress.folder import StressDir
@@ -74,8 +74,8 @@ def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
 def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tuple[Lifecycle, ...]:
     """The pods of a history, with what was due and what was expected by the model."""
     kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
-    scenario = recording.begin.scenario if recording.begin else None
-    decided = _Decided(scenario, kubelet, version) if isinstance(scenario, PodScenario) else None
+    spec = recording.begin.scenario.pod_spec if recording.begin else None
+    decided = None if spec is None else _Decided(spec, kubelet, version)
     return lifecycles(
         recording,
         group=group(load),
@@ -146,8 +146,8 @@ def _kubelet_started_ns(recording: Recording) -> tuple[int, ...]:
 class _Decided:
     """The model's decision about each exit."""
 
-    def __init__(self, scenario: PodScenario, kubelet: KubeletProfile, version: KubernetesVersion) -> None:
-        self._pod = scenario.pod
+    def __init__(self, pod: Pod, kubelet: KubeletProfile, version: KubernetesVersion) -> None:
+        self._pod = pod
         self._gates = effective_gates(kubelet, version)
         self._version = kubelet_version(kubelet, version)
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from crashloop.checks.registry import CHECKERS, POD_CHECKERS, STARTUP_CHECKERS
+from crashloop.checks.kinds import CHECKERS, KINDS
 from crashloop.requirements import State, load_requirements
 
-EACH: dict[str, Callable[[Any], Any]] = {**POD_CHECKERS, **STARTUP_CHECKERS}
+EACH: dict[str, Callable[[Any], Any]] = {
+    name: check for kind in KINDS.values() for name, check in kind.checkers.items()
+}
 
 
 def test_every_checker_that_judges_a_requirement_exists() -> None:

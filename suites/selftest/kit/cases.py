@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evaluate import JudgementInput
 from crashloop.checks.finding import Checked
+from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.gates import effective_gates
 from crashloop.model.prediction import predict

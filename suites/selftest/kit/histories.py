@@ -38,7 +38,7 @@ class History:
 
     def __init__(self, scenario: Scenario, *, profile: KubeletProfile | None = None, create_s: float = 0.1) -> None:
         self.scenario = scenario
-        self.profile = profile or KubeletProfile(name=scenario.profile)
+        self.profile = profile or KubeletProfile(name=scenario.subject)
         self._create_s = create_s
         self._events: list[tuple[float, Event]] = []
         self._end_s: float | None = None
@@ -48,13 +48,14 @@ class History:
         begin = {
             "format": HISTORY_FORMAT,
             "scenario": msgspec.json.decode(msgspec.json.encode(scenario)),
-            "node": "node-1",
+            "node": None if scenario.node_profile is None else "node-1",
             "kubernetes_version": VERSION,
-            "profile": scenario.profile,
+            "profile": scenario.subject,
         }
         self.add(-1.0, Channel.RECORDER, Kind.BEGIN, begin)
-        self.node(-0.9)
-        if isinstance(scenario, PodScenario):
+        if scenario.node_profile is not None:
+            self.node(-0.9)
+        if scenario.pod_spec is not None:
             self.add(0.0, Channel.API, Kind.CREATED, {"pod": {}}, pod=True)
             self.add(0.2, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-0", "phase": "created"}, pod=True)
 

@@ -221,7 +221,7 @@ REFUSED = (
 
 
 def _verdict(requirement: str, scenario: str, outcome: Outcome = Outcome.PASS, *findings: str, **more: Any) -> Verdict:
-    profile = next(each.profile for each in SCENARIOS if each.name == scenario)
+    profile = next(each.subject for each in SCENARIOS if each.name == scenario)
     return Verdict(
         requirement=requirement, scenario=scenario, profile=profile, outcome=outcome, findings=findings, **more
     )

@@ -71,7 +71,7 @@ def test_every_scenario_runs_on_the_node_of_its_profile_and_is_judged() -> None:
     placements = {scenario: node for wave in PLAN.waves for scenario, node in wave.placements.items()}
     profiles = {node.name: node.profile for wave in PLAN.waves for node in wave.nodes}
     assert {name: profiles[node] for name, node in placements.items()} == {
-        scenario.name: scenario.profile for scenario in PLAN.scenarios
+        scenario.name: scenario.subject for scenario in PLAN.scenarios
     }
     assert {judgement.scenario for judgement in PLAN.judgements} == set(placements)
 

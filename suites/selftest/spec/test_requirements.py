@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.checks.registry import CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import GATES
 from crashloop.requirements import CatalogueError, Requirement, State, applies, load_requirements, load_topics
 from crashloop.spec.version import KubernetesVersion

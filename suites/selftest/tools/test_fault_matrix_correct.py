@@ -10,9 +10,10 @@ from random import Random
 
 import pytest
 
-from crashloop.checks.evaluate import JudgementInput, run_checkers
+from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.finding import Checked
 from crashloop.checks.integrity import obstacles
+from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.gates import effective_gates
 from crashloop.model.variants import as_shipped

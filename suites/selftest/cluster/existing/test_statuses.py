@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.checks.integrity import obstacles
+from crashloop.checks.integrity import pod_obstacles
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import runs
@@ -79,7 +79,7 @@ def accepted(container: dict[str, Any]) -> list[str]:
     """Why nothing can be judged about a pod that the API server has accepted with such a container."""
     history = History(BY_RULE).without(Kind.CREATED, Channel.API)
     history.add(0.0, Channel.API, Kind.CREATED, {"pod": {"spec": {"containers": [container]}}}, pod=True)
-    found = obstacles(BY_RULE, history.lives("app", *GOOD[:2]).ends(30).recording())
+    found = pod_obstacles(BY_RULE, history.lives("app", *GOOD[:2]).ends(30).recording())
     return [f"{each.outcome}: {each.sentence}" for each in found]
 
 

@@ -1,0 +1,89 @@
+"""How each kind of scenario is judged: one row per kind.
+
+A further kind needs a row here, and one in each table that `crashloop.spec.scenario` names.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from crashloop.checks.answers import AnswersCase, check_answer, check_stored, check_stored_size
+from crashloop.checks.case import Case
+from crashloop.checks.effective_config import node_objections
+from crashloop.checks.finding import Checked, Finding
+from crashloop.checks.integrity import pod_obstacles
+from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.startup import StartupCase, check_startup
+from crashloop.model.answers import predict_answers
+from crashloop.model.gates import effective_gates
+from crashloop.model.prediction import predict, predict_startup
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario
+
+Variants = frozenset[str]
+"""Names of variants of the model (crashloop.model.variants)."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """How one kind of scenario is judged. The first argument of each function is the scenario."""
+
+    checkers: Mapping[str, Callable[[Any], Checked]]
+    """By the names that the catalogue uses."""
+    case: Callable[[Any, JudgementInput, Variants], Any]
+    """The argument of these checkers: the scenario as declared, as recorded, and as predicted under variants of the model."""
+    obstacles: Callable[[Any, JudgementInput], tuple[Finding, ...]]
+    """Why nothing in an undamaged recording can be judged; none if it can."""
+
+
+def _pod_case(scenario: PodScenario, judgement: JudgementInput, variants: Variants) -> Case:
+    predictions = judgement.memo.predictions
+    if variants not in predictions:
+        predictions[variants] = predict(scenario, judgement.profile, judgement.version, variants)
+    return Case(
+        scenario=scenario,
+        profile=judgement.profile,
+        prediction=predictions[variants],
+        recording=judgement.recording,
+        memo=judgement.memo,
+        gates=effective_gates(judgement.profile, judgement.version),
+        parameters=judgement.requirement.parameters,
+    )
+
+
+def _pod_obstacles(scenario: PodScenario, judgement: JudgementInput) -> tuple[Finding, ...]:
+    return pod_obstacles(scenario, judgement.recording) or node_objections(
+        scenario, judgement.profile, judgement.version, judgement.recording
+    )
+
+
+def _startup_case(scenario: StartupScenario, judgement: JudgementInput, variants: Variants) -> StartupCase:
+    return StartupCase(
+        scenario=scenario,
+        prediction=predict_startup(scenario, judgement.profile, judgement.version, variants),
+        recording=judgement.recording,
+    )
+
+
+def _answers_case(scenario: ApiScenario, judgement: JudgementInput, _: Variants) -> AnswersCase:
+    gates = effective_gates(judgement.profile, judgement.version)
+    return AnswersCase(
+        scenario=scenario,
+        due=predict_answers(scenario, gates, judgement.version),
+        recording=judgement.recording,
+        parameters=judgement.requirement.parameters,
+    )
+
+
+KINDS: dict[type[AnyScenario], Judged] = {
+    PodScenario: Judged(checkers=POD_CHECKERS, case=_pod_case, obstacles=_pod_obstacles),
+    StartupScenario: Judged(checkers={"startup": check_startup}, case=_startup_case, obstacles=lambda *_: ()),
+    ApiScenario: Judged(
+        checkers={"answer": check_answer, "stored": check_stored, "stored-size": check_stored_size},
+        case=_answers_case,
+        obstacles=lambda *_: (),
+    ),
+}
+
+CHECKERS = frozenset(name for kind in KINDS.values() for name in kind.checkers)
+"""Every name that a requirement may use."""

@@ -1,0 +1,75 @@
+"""What the API server answers to the requests of an API scenario.
+
+Theory of operation. A create is decoded, defaulted and validated. Fields that are unknown are refused while decoding
+(fieldValidation Strict) or dropped; what remains is judged by validation.py. A patch of a pod may only add ephemeral
+containers, through their subresource: restart policies and rules are immutable.
+Source: pkg/apis/core/v1/defaults.go@v1.37.1 SetDefaults_PodSpec; pkg/apis/core/validation/validation.go@v1.37.1
+ValidatePodUpdate, ValidatePodEphemeralContainersUpdate; staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from crashloop.model.validation import Answer, CauseReason, FieldError, answer
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.scenario import ApiRequest, ApiScenario, FieldValidation, Verb
+from crashloop.spec.version import KubernetesVersion
+
+SPEC_PATHS: dict[str, tuple[str, ...]] = {
+    "Pod": ("spec",),
+    "Job": ("spec", "template", "spec"),
+    "Deployment": ("spec", "template", "spec"),
+}
+"""Where the pod spec of an object stands, by its kind."""
+EPHEMERAL = "ephemeralcontainers"
+RULE_FIELDS = frozenset(("action", "exitCodes"))
+"""Fields of a restart rule (KEP-5307 "Design Details"): everything else is unknown."""
+
+Expected = tuple[ApiRequest, Answer]
+
+
+def predict_answers(scenario: ApiScenario, gates: dict[str, bool], version: KubernetesVersion) -> tuple[Expected, ...]:
+    """Each request with the answer due; `gates` and `version` are the API server's.
+
+    Raises ValueError for a request that the model has no rule for.
+    """
+    return tuple((each, _answer(scenario.name, each, gates, version)) for each in scenario.requests)
+
+
+def pod_spec(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The pod spec of a Pod, Job or Deployment. Raises KeyError if it has none."""
+    found: Mapping[str, Any] = manifest
+    for key in SPEC_PATHS[manifest["kind"]]:
+        found = found[key]
+    return found
+
+
+def _answer(scenario: str, request: ApiRequest, gates: dict[str, bool], version: KubernetesVersion) -> Answer:
+    kind = str(request.object.get("kind"))
+    if kind not in SPEC_PATHS or (request.verb is Verb.PATCH and kind != "Pod"):
+        raise ValueError(f"scenario {scenario!r}: the model has no rule for a request to {request.verb} a {kind}")
+    if request.verb is Verb.PATCH:
+        return _patched(request, gates, version)
+    spec, path = pod_spec(request.object), ".".join(SPEC_PATHS[kind])
+    if request.field_validation is FieldValidation.STRICT and _has_unknown(spec):
+        return Answer(code=400)
+    return answer({"restartPolicy": RestartPolicy.ALWAYS.value, **spec}, gates=gates, version=version, path=path)
+
+
+def _patched(request: ApiRequest, gates: dict[str, bool], version: KubernetesVersion) -> Answer:
+    if request.subresource != EPHEMERAL:
+        return Answer(code=422, errors=(FieldError("spec", CauseReason.FORBIDDEN, "Forbidden: pod updates may not"),))
+    due = answer(pod_spec(request.object), gates=gates, version=version)
+    return due if due.errors else Answer(code=200)
+
+
+def _has_unknown(spec: Mapping[str, Any]) -> bool:
+    return any(
+        rule.keys() - RULE_FIELDS
+        for container in _containers(spec)
+        for rule in container.get("restartPolicyRules") or ()
+    )
+
+
+def _containers(spec: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    return (each for field in ("initContainers", "containers", "ephemeralContainers") for each in spec.get(field) or ())

@@ -1,0 +1,179 @@
+"""A simulated API server: what it makes of restart policies and restart rules in the objects it is sent.
+
+A second reading of KEP-5307 "Design Details" and pkg/apis/core/validation/validation.go@v1.37.1, as a walk over one
+container after the other that collects what is wrong.
+"""
+
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.config import RESET, RULES, default_gates
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import ApiRequest, FieldValidation, Verb
+from crashloop.spec.version import KubernetesVersion
+
+Manifest = dict[str, Any]
+POLICIES = ("Always", "OnFailure", "Never")
+INT32 = range(-(2**31), 2**31)
+
+
+class Complaint(NamedTuple):
+    """One entry of `details.causes`."""
+
+    field: str
+    reason: str
+
+
+class ApiServer:
+    """Answers requests; `stored` are its objects by name."""
+
+    def __init__(self, settings: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> None:
+        """`settings` are the gates that the API server was started with."""
+        gates = default_gates(version.release) | settings.feature_gates
+        self._rules_on, self._reset_on = bool(gates.get(RULES)), bool(gates.get(RESET))
+        self._version = version
+        self._behaviour = behaviour
+        self.stored: dict[str, Manifest] = {}
+
+    def answer(self, request: ApiRequest) -> dict[str, Any]:
+        """Code, causes and object, in the words of an `answer` event."""
+        sent = deepcopy(request.object)
+        if request.verb is Verb.PATCH:
+            return self._patched(sent, request)
+        pod, path = _pod_of(sent)
+        if request.field_validation is FieldValidation.STRICT and _forget_unknown(pod):
+            return _refused(400, "BadRequest", [])
+        _forget_unknown(pod)
+        if not self._behaviour.api_keeps_no_default:
+            pod.setdefault("restartPolicy", "Always")
+        if any(type(code) is not int or code not in INT32 for code in _all_codes(pod)):
+            return _refused(400, "BadRequest", [])
+        if not self._rules_on or self._behaviour.api_drops_rules:
+            self._drop(pod)
+        complaints = [] if self._behaviour.api_accepts_anything else self._complaints(pod, path)
+        if complaints:
+            if self._behaviour.api_stores_rejected:
+                self.stored[request.name] = sent
+            if self._behaviour.api_blames_pod:
+                complaints = [Complaint(path, each.reason) for each in complaints]
+            return _refused(422, "Invalid", complaints)
+        if not request.dry_run or self._behaviour.api_ignores_dry_run:
+            self.stored[request.name] = sent
+        return {"code": 201, "reason": "", "causes": [], "object": sent}
+
+    def stored_bytes(self, name: str) -> int | None:
+        """About what an object takes in storage: a fixed part, and its exit codes."""
+        if name not in self.stored:
+            return None
+        pod, _ = _pod_of(self.stored[name])
+        return 400 + self._behaviour.api_bytes_per_code * len(_all_codes(pod))
+
+    def _patched(self, change: Manifest, request: ApiRequest) -> dict[str, Any]:
+        """Of a pod that lives only ephemeral containers may be added."""
+        if self._behaviour.api_accepts_anything:
+            return {"code": 200, "reason": "", "causes": [], "object": self.stored[request.name]}
+        if request.subresource != "ephemeralcontainers":
+            return _refused(422, "Invalid", [Complaint("spec", "FieldValueForbidden")])
+        pod = change["spec"]
+        if not self._rules_on or self._behaviour.api_drops_rules:
+            self._drop(pod)
+        complaints = self._complaints(pod, "spec")
+        if complaints:
+            return _refused(422, "Invalid", complaints)
+        return {"code": 200, "reason": "", "causes": [], "object": self.stored[request.name]}
+
+    def _drop(self, pod: Manifest) -> None:
+        for list_name, _, container in _containers(pod):
+            container.pop("restartPolicyRules", None)
+            is_sidecar = list_name == "initContainers" and container.get("restartPolicy") == "Always"
+            if not is_sidecar and not (self._version.release == (1, 33) and not self._rules_on):
+                container.pop("restartPolicy", None)
+
+    def _complaints(self, pod: Manifest, path: str) -> list[Complaint]:
+        found: list[Complaint] = []
+        if pod.get("restartPolicy", "Always") not in POLICIES:
+            found.append(Complaint(f"{path}.restartPolicy", "FieldValueNotSupported"))
+        for list_name, index, container in _containers(pod):
+            found += self._about(list_name, container, f"{path}.{list_name}[{index}]")
+        return found
+
+    def _about(self, list_name: str, container: Manifest, here: str) -> list[Complaint]:
+        policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
+        if list_name == "ephemeralContainers":
+            names = [name for name in ("restartPolicy", "restartPolicyRules") if container.get(name)]
+            return [Complaint(f"{here}.{name}", "FieldValueForbidden") for name in names]
+        if not self._rules_on:
+            return self._without_rules(list_name, policy, here)
+        found: list[Complaint] = []
+        if policy is None:
+            if rules and (list_name == "containers" or self._version.release >= (1, 35)):
+                found.append(Complaint(f"{here}.restartPolicy", "FieldValueRequired"))
+            rules = rules if list_name == "containers" else []
+        elif policy not in POLICIES:
+            found.append(Complaint(f"{here}.restartPolicy", "FieldValueNotSupported"))
+        elif list_name == "initContainers" and policy == "Always" and rules and not self._reset_on:
+            return [Complaint(f"{here}.restartPolicyRules", "FieldValueForbidden")]
+        return found + self._about_rules(rules, f"{here}.restartPolicyRules")
+
+    def _without_rules(self, list_name: str, policy: str | None, here: str) -> list[Complaint]:
+        if policy is None or (list_name == "initContainers" and policy == "Always"):
+            return []
+        reason = "FieldValueForbidden" if list_name == "containers" else "FieldValueNotSupported"
+        return [Complaint(f"{here}.restartPolicy", reason)]
+
+    def _about_rules(self, rules: list[Manifest], here: str) -> list[Complaint]:
+        too_many = "FieldValueTooMany" if self._version.release >= (1, 36) else "FieldValueTooLong"
+        found = [Complaint(here, too_many)] if len(rules) > 20 else []
+        actions = ("Restart", "RestartAllContainers") if self._reset_on else ("Restart",)
+        for index, rule in enumerate(rules):
+            place = f"{here}[{index}]"
+            if rule.get("action") not in actions:
+                found.append(Complaint(f"{place}.action", "FieldValueNotSupported"))
+            codes = rule.get("exitCodes")
+            if codes is None:
+                found.append(Complaint(f"{place}.exitCodes", "FieldValueRequired"))
+                continue
+            if codes.get("operator") not in ("In", "NotIn"):
+                found.append(Complaint(f"{place}.exitCodes.operator", "FieldValueNotSupported"))
+            given = codes.get("values") or []
+            if self._behaviour.api_refuses_repeats and len(set(given)) < len(given):
+                found.append(Complaint(f"{place}.exitCodes.values", "FieldValueDuplicate"))
+            if len(given) > 255:
+                found.append(Complaint(f"{place}.exitCodes.values", too_many))
+        return found
+
+
+def _pod_of(manifest: Manifest) -> tuple[Manifest, str]:
+    template = manifest["spec"].get("template")
+    return (manifest["spec"], "spec") if template is None else (template["spec"], "spec.template.spec")
+
+
+def _containers(pod: Manifest) -> list[tuple[str, int, Manifest]]:
+    names = ("initContainers", "containers", "ephemeralContainers")
+    return [(name, index, each) for name in names for index, each in enumerate(pod.get(name) or [])]
+
+
+def _forget_unknown(pod: Manifest) -> bool:
+    """Leave out what no restart rule has; whether there was any."""
+    found = False
+    for _, _, container in _containers(pod):
+        for rule in container.get("restartPolicyRules") or []:
+            for field in rule.keys() - {"action", "exitCodes"}:
+                del rule[field]
+                found = True
+    return found
+
+
+def _all_codes(pod: Manifest) -> list[Any]:
+    return [
+        code
+        for _, _, container in _containers(pod)
+        for rule in container.get("restartPolicyRules") or []
+        for code in (rule.get("exitCodes") or {}).get("values") or []
+    ]
+
+
+def _refused(code: int, reason: str, complaints: list[Complaint]) -> dict[str, Any]:
+    causes = [{"field": each.field, "reason": each.reason, "message": ""} for each in complaints]
+    return {"code": code, "reason": reason, "causes": causes, "object": None}
