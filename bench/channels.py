@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crashloop.history.stamps import span
-from crashloop.run.analysis import read_history
+from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
 
 TARGETS_MS = {50: 10.0, 99: 50.0}

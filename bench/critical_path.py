@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.run.analysis import read_history
+from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
 

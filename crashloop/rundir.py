@@ -61,6 +61,8 @@ class RunDir:
         self.history_dir = root / "history"
         self.logs_dir = root / "logs"
         """<node>/ and control-plane/: logs and configurations, copied before the cluster goes."""
+        self.verdicts_dir = root / "verdicts"
+        """Verdicts that tests have shown, by scenario; internal, and made again where they are missing."""
         self.results_json = root / "results.json"
         self.report_html = root / "report.html"
         self.junit_xml = root / "junit.xml"
@@ -69,6 +71,10 @@ class RunDir:
     def history(self, scenario: str) -> Path:
         """history/<scenario>.jsonl: append-only; complete once its last line is an `end` event."""
         return self.history_dir / f"{scenario}.jsonl"
+
+    def verdicts(self, scenario: str) -> Path:
+        """verdicts/<scenario>.json."""
+        return self.verdicts_dir / f"{scenario}.json"
 
     @classmethod
     def create(cls, root: Path, info: RunInfo) -> Self:

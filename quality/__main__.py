@@ -12,7 +12,7 @@ from rich.console import Console
 from crashloop.cluster.binaries import ensure_binaries
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.progress import default_progress
-from crashloop.run.analysis import verdicts
+from crashloop.report.results import Results
 from crashloop.run.wait_for_history import wait_until_sealed
 from crashloop.rundir import RunDir, new_run_path
 from crashloop.settings import resolve_settings
@@ -41,8 +41,8 @@ def main() -> int:
     began = time.monotonic()
     try:
         planted = _chosen(options.only)
-        run = _record(planted, keep=options.keep)
-        rows = compare(list(planted), tuple(verdicts(run, run.plan())))
+        run, results = _record(planted, keep=options.keep)
+        rows = compare(list(planted), results.verdicts)
     except UsageError as error:
         console.print(f"quality: {error}", markup=False, soft_wrap=True)
         return ExitCode.USAGE
@@ -75,8 +75,8 @@ def _chosen(only: Sequence[str] | None) -> tuple[Planted, ...]:
     return tuple(each for each in PLANTED if only is None or each.fault.name in only)
 
 
-def _record(planted: Sequence[Planted], *, keep: bool) -> RunDir:
-    """Record a run of these nodes in a new run directory."""
+def _record(planted: Sequence[Planted], *, keep: bool) -> tuple[RunDir, Results]:
+    """Record a run of these nodes in a new run directory, and judge it."""
     settings = resolve_settings()
     version = settings.versions.kubernetes
     binaries = ensure_binaries(settings, kubernetes_version=version, progress=default_progress())
@@ -98,8 +98,9 @@ def _record(planted: Sequence[Planted], *, keep: bool) -> RunDir:
         for scenario in plan.scenarios:
             wait_until_sealed(run, plan, scenario.name)
     finally:
-        owner.finish()
-    return run
+        results = owner.finish()
+    assert results is not None
+    return run, results
 
 
 if __name__ == "__main__":

@@ -1,122 +1,76 @@
-"""Judging a run from its directory alone: during the run, one scenario at a time, and afterwards as a whole."""
+"""Judging a whole run: its results, from verdicts that its tests have shown or from its evidence alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 
-import msgspec
-
-from crashloop.checks.case import Memo
-from crashloop.checks.finding import Checked, Finding, error, inconclusive
-from crashloop.checks.judge import judge, verdict_of
-from crashloop.checks.judgement import JudgementInput
 from crashloop.deviations import load_deviations
-from crashloop.history.recording import Recording
-from crashloop.history.reduction import read_recording
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.report.results import Results, build_results
 from crashloop.requirements import load_requirements
-from crashloop.rundir import RecorderState, RunDir
-from crashloop.spec.plan import Judgement, Plan
+from crashloop.run.judging import Judged, judge_scenario, skipped
+from crashloop.run.verdict_files import kept_verdicts
+from crashloop.rundir import RunDir
+from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
-from crashloop.verdict import Outcome, Verdict
-
-NOTHING = read_recording(())
 
 WORTH_SHARING_BYTES = 32_000_000
 """Histories of which size are judged by all processors: a further process costs a second to start."""
 
 
-def judge_scenario(run: RunDir, plan: Plan, judgement: Judgement) -> Verdict:
-    """The verdict of one judgement of the plan. A history that is missing is explained by what the recorder left behind."""
-    return _verdict(plan, judgement, _recorded(run, judgement.scenario), Memo())
-
-
-def verdicts(run: RunDir, plan: Plan) -> Iterator[Verdict]:
-    """The verdict of every judgement of the plan, those skipped before the run included; each history is read once."""
-    return (verdict for verdict, _ in _judged(run, plan))
-
-
 def analyze(run: RunDir) -> Results:
-    """Judge the whole run anew. Raises UsageError if run.json or plan.json cannot be read.
-
-    A run is finished when the last of its histories ends, so that judging it again gives the same results.
-    """
-    plan, info = run.plan(), run.info()
-    version = KubernetesVersion.parse(plan.kubernetes_version)
-    judged = list(_judged(run, plan))
-    return build_results(
-        info,
-        plan,
-        [verdict for verdict, _ in judged],
-        load_requirements(),
-        load_deviations(),
-        run.environment(),
-        finished=max([info.started, *(ended for _, ended in judged if ended is not None)]),
-        run=run.root.name,
-        at_least=int(info.settings.get("at_least") or 0),
-        effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
-    )
+    """Judge the whole run anew, from its evidence alone. Raises UsageError if run.json or plan.json cannot be read."""
+    plan = run.plan()
+    return _results(run, plan, _judge(run, plan, _scenarios(plan)))
 
 
-def read_history(run: RunDir, scenario: str) -> Recording | None:
-    """What was recorded of a scenario, read line by line; None if there is no file. Raises OSError if it cannot be read."""
-    try:
-        with run.history(scenario).open("rb") as lines:
-            return read_recording(lines)
-    except FileNotFoundError:
-        return None
+def conclude(run: RunDir) -> Results:
+    """The results of a run that ends: the verdicts that its tests have shown; what no test has judged is judged now."""
+    plan = run.plan()
+    shown = kept_verdicts(run, _scenarios(plan))
+    missing = [name for name in _scenarios(plan) if name not in shown]
+    return _results(run, plan, [*shown.values(), *_judge(run, plan, missing)])
 
 
-def _judged(run: RunDir, plan: Plan) -> Iterator[tuple[Verdict, datetime | None]]:
-    """Every verdict, and when the history that it stands on ended."""
-    scenarios = tuple(dict.fromkeys(each.scenario for each in plan.judgements))
-    judged = partial(_judged_on, run.root, plan)
+def _scenarios(plan: Plan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.scenario for each in plan.judgements))
+
+
+def _judge(run: RunDir, plan: Plan, scenarios: Sequence[str]) -> Iterator[Judged]:
+    judged = partial(judge_scenario, run, plan)
     if len(scenarios) > 1 and sum(map(_size, map(run.history, scenarios))) >= WORTH_SHARING_BYTES:
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
-            for verdicts_ in processes.map(judged, scenarios):
-                yield from verdicts_
+            yield from processes.map(judged, scenarios)
     else:
-        for scenario in scenarios:
-            yield from judged(scenario)
-    for skip in plan.skipped:
-        skipped = Verdict(
-            requirement=skip.requirement,
-            scenario=skip.scenario,
-            profile=skip.profile,
-            outcome=Outcome.SKIPPED,
-            findings=(skip.reason,),
-        )
-        yield skipped, None
-
-
-def _judged_on(root: Path, plan: Plan, scenario: str) -> list[tuple[Verdict, datetime | None]]:
-    """The verdicts on one scenario, whose history is read once."""
-    recorded, memo = _recorded(RunDir(root), scenario), Memo()
-    ended = _ended(recorded)
-    return [
-        (_verdict(plan, judgement, recorded, memo), ended)
-        for judgement in plan.judgements
-        if judgement.scenario == scenario
-    ]
+        yield from map(judged, scenarios)
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _ended(recorded: Recording | Finding) -> datetime | None:
-    if isinstance(recorded, Finding) or recorded.broken or not recorded.end_ns:
-        return None
-    return datetime.fromtimestamp(recorded.end_ns / 1e9, UTC)
+def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
+    """A run is finished when the last of its histories ends, so that judging it again gives the same results."""
+    info, known = run.info(), tuple(judged)
+    version = KubernetesVersion.parse(plan.kubernetes_version)
+    return build_results(
+        info,
+        plan,
+        [*(verdict for each in known for verdict in each.verdicts), *map(skipped, plan.skipped)],
+        load_requirements(),
+        load_deviations(),
+        run.environment(),
+        finished=max([info.started, *(each.ended for each in known if each.ended is not None)]),
+        run=run.root.name,
+        at_least=int(info.settings.get("at_least") or 0),
+        effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
+    )
 
 
 def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:
@@ -134,74 +88,3 @@ def _doubling(curve: Curve) -> Iterator[float]:
     while True:
         yield delay_s
         delay_s = curve.after(delay_s)
-
-
-def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding, memo: Memo) -> Verdict:
-    question = _question(plan, judgement, recorded if isinstance(recorded, Recording) else NOTHING, memo)
-    if isinstance(question, str):
-        return Verdict(
-            requirement=judgement.requirement,
-            scenario=judgement.scenario,
-            profile="",
-            outcome=Outcome.ERROR,
-            findings=(f"{judgement.requirement}: {question}",),
-        )
-    if isinstance(recorded, Finding):
-        return verdict_of(question, Checked(findings=(recorded,)))
-    return judge(question, load_deviations())
-
-
-def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo) -> JudgementInput | str:
-    """What is to be judged; a sentence if plan and catalogue do not hold what the judgement names."""
-    requirement = load_requirements().get(judgement.requirement)
-    if requirement is None:
-        return "the plan asks for it, and this catalogue does not have it. Judge with the crashloop that made the run."
-    scenario = next((each for each in plan.scenarios if each.name == judgement.scenario), None)
-    if scenario is None:
-        return f"the plan has no scenario {judgement.scenario!r} to judge it on."
-    profile = _judged_profile(plan, scenario)
-    if profile is None:
-        return f"the plan has no profile {scenario.judged_profile!r}, which scenario {scenario.name!r} needs."
-    return JudgementInput(
-        requirement=requirement,
-        scenario=scenario,
-        profile=profile,
-        version=KubernetesVersion.parse(plan.kubernetes_version),
-        recording=recording,
-        memo=memo,
-    )
-
-
-def _judged_profile(plan: Plan, scenario: Scenario) -> KubeletProfile | None:
-    """The profile of what is judged; of the API server only its gates count. None if the plan lacks it."""
-    if scenario.judged_profile is None:
-        return KubeletProfile(name=scenario.subject, config={"featureGates": plan.feature_gates})
-    return next((each for each in plan.profiles if each.name == scenario.judged_profile), None)
-
-
-def _recorded(run: RunDir, scenario: str) -> Recording | Finding:
-    """What was recorded of a scenario, or why nothing can be judged."""
-    try:
-        return read_history(run, scenario) or _why_missing(run, scenario)
-    except OSError as failure:
-        return error(f"the history of {scenario} cannot be read ({failure.strerror}).")
-
-
-def _why_missing(run: RunDir, scenario: str) -> Finding:
-    """Why there is no history, by the state in which the recorder left the run."""
-    missing = f"there is no history of {scenario}"
-    try:
-        state = msgspec.json.decode(run.recorder_json.read_bytes(), type=RecorderState)
-    except FileNotFoundError:
-        return inconclusive(f"{missing}: the recorder was never started.")
-    except (OSError, msgspec.MsgspecError) as damage:
-        return error(f"{missing}, and recorder.json cannot be read ({damage}).")
-    match state.state:
-        case "failed":
-            return error(f"{missing}: the recorder failed. {state.error or 'It left no message.'}")
-        case "interrupted":
-            return inconclusive(f"{missing}: the recorder was interrupted.")
-        case "done":
-            return error(f"{missing}, although the recorder finished.")
-        case "starting" | "recording":
-            return inconclusive(f"{missing}: the recorder was still {state.state}, or was killed.")

@@ -1,0 +1,39 @@
+"""A recorder that needs no cluster: it leaves the histories of a simulated kubelet.
+
+As a plugin of pytest, it takes the place of the recorder. The environment variable SIMULATED_FAULT names what the kubelet
+does wrong (crashloop.sim.Fault).
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+import fixtures.owner
+from crashloop.rundir import RecorderState, RunDir
+from crashloop.sim import Fault
+from crashloop.spec.version import KubernetesVersion
+from tools.fault_matrix import history_of
+
+FAULT = "SIMULATED_FAULT"
+
+
+def pytest_configure() -> None:
+    fixtures.owner.RECORDER = __name__
+
+
+def main(path: str) -> None:
+    """Record the plan of a run."""
+    run = RunDir.open(Path(path))
+    plan = run.plan()
+    version = KubernetesVersion.parse(plan.kubernetes_version)
+    faults = frozenset({Fault[os.environ[FAULT]]} if FAULT in os.environ else ())
+    for scenario in plan.scenarios:
+        events = history_of(scenario, faults, version=version)
+        run.history(scenario.name).write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    run.write(run.recorder_json, RecorderState(state="done", pid=os.getpid()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,114 @@
+"""A scenario is judged from the run directory: every judgement gets a verdict, whatever is left of the evidence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crashloop.run.judging import judge_scenario
+from crashloop.rundir import RunDir
+from crashloop.spec.plan import Judgement
+from crashloop.verdict import Outcome, Verdict
+from suites.selftest.kit.cases import STOCK, good
+from suites.selftest.kit.run_dirs import ASKED, a_run, left, record
+
+
+def verdict_in(run: RunDir, scenario: str = ASKED.scenario) -> Verdict:
+    (verdict,) = judge_scenario(run, run.plan(), scenario).verdicts
+    return verdict
+
+
+def test_a_scenario_is_judged_from_its_history(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    record(run, good())
+    verdict = verdict_in(run)
+    assert (verdict.requirement, verdict.outcome, verdict.profile) == ("BACKOFF-4", Outcome.PASS, "max-2s")
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "told"),
+    [
+        pytest.param(None, Outcome.INCONCLUSIVE, "the recorder was never started.", id="never-started"),
+        pytest.param(
+            {"state": "failed", "error": "No space left."},
+            Outcome.ERROR,
+            "the recorder failed. No space left.",
+            id="failed",
+        ),
+        pytest.param({"state": "interrupted"}, Outcome.INCONCLUSIVE, "the recorder was interrupted.", id="interrupted"),
+        pytest.param({"state": "done"}, Outcome.ERROR, "although the recorder finished.", id="done"),
+        pytest.param(
+            {"state": "recording"},
+            Outcome.INCONCLUSIVE,
+            "the recorder was still recording, or was killed.",
+            id="killed",
+        ),
+    ],
+)
+def test_a_missing_history_is_explained_by_the_recorders_state(
+    tmp_path: Path, state: dict[str, Any] | None, outcome: Outcome, told: str
+) -> None:
+    run = a_run(tmp_path)
+    if state is not None:
+        left(run, **state)
+    verdict = verdict_in(run)
+    assert verdict.outcome is outcome
+    assert verdict.findings[0].startswith("BACKOFF-4: there is no history of crashing")
+    assert verdict.findings[0].endswith(told)
+
+
+def test_a_recorder_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    run.recorder_json.write_bytes(b"{")
+    assert verdict_in(run).outcome is Outcome.ERROR
+
+
+def test_an_empty_or_unfinished_history_is_inconclusive(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    record(run, good(), lines=0)
+    assert verdict_in(run).outcome is Outcome.INCONCLUSIVE
+    record(run, good(), lines=-1)
+    verdict = verdict_in(run)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.findings[-1].endswith("no end event: the recording stopped before it was sealed.")
+
+
+@pytest.mark.parametrize(
+    ("judgement", "changes", "told"),
+    [
+        pytest.param(
+            Judgement(requirement="GONE-1", scenario="crashing"),
+            {},
+            "GONE-1: the plan asks for it, and this catalogue does not have it. "
+            "Judge with the crashloop that made the run.",
+            id="requirement",
+        ),
+        pytest.param(
+            Judgement(requirement="CAP-3", scenario="nowhere"),
+            {},
+            "CAP-3: the plan has no scenario 'nowhere' to judge it on.",
+            id="scenario",
+        ),
+        pytest.param(
+            ASKED,
+            {"profiles": (STOCK,)},
+            "BACKOFF-4: the plan has no profile 'max-2s', which scenario 'crashing' needs.",
+            id="profile",
+        ),
+    ],
+)
+def test_a_plan_that_does_not_hold_what_it_names_is_an_error(
+    tmp_path: Path, judgement: Judgement, changes: dict[str, Any], told: str
+) -> None:
+    run = a_run(tmp_path, judgement, **changes)
+    verdict = verdict_in(run, judgement.scenario)
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings == (told,)
+
+
+def test_a_history_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    run.history("crashing").mkdir()
+    verdict = verdict_in(run)
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings == ("BACKOFF-4: the history of crashing cannot be read (Is a directory).",)
