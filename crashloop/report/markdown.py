@@ -33,11 +33,11 @@ def to_markdown(results: Results) -> str:
         f"{f' ({counts})' if counts else ''}. Exit code {results.exit_code}.{_coverage(results)}",
     ]
     if open_verdicts:
-        blocks += ["### Not PASS", _verdicts(open_verdicts, results)]
+        blocks += ["### Not PASS", verdict_table(open_verdicts, results)]
     if results.verdicts:
         blocks += [
             f"<details><summary>All {len(results.verdicts)} verdicts</summary>",
-            _verdicts(results.verdicts, results),
+            verdict_table(results.verdicts, results),
             "</details>",
         ]
     blocks.append(f"The plots and the evidence are in report.html of run {code(results.run or results.suite)}.")
@@ -54,7 +54,8 @@ def _nodes(results: Results) -> str:
     return f" (nodes of {code(image)})" if isinstance(image, str) else ""
 
 
-def _verdicts(verdicts: Sequence[Verdict], results: Results) -> str:
+def verdict_table(verdicts: Sequence[Verdict], results: Results) -> str:
+    """Verdicts of a run as a table."""
     return table(
         ("Outcome", "Requirement", "Scenario", "Profile", "Finding"),
         [_row(verdict, results) for verdict in verdicts],
