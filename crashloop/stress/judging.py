@@ -161,6 +161,7 @@ def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
             arm=node.arm,
             config=kubelet.config,
             curve=curve_in_words(kubelet, version),
+            kubernetes_version=kubelet.kubernetes_version,
         )
 
 

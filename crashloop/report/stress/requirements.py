@@ -10,7 +10,10 @@ SUITE = "stress"
 def requirement_results(results: StressResults) -> Results:
     """The part of a stress run that is about requirements; outcome and exit code are those of the whole run."""
     profiles = {
-        each.profile: ProfileSummary(name=each.profile, config=each.config, curve=each.curve) for each in results.nodes
+        each.profile: ProfileSummary(
+            name=each.profile, config=each.config, curve=each.curve, kubernetes_version=each.kubernetes_version
+        )
+        for each in results.nodes
     }
     return Results(
         suite=SUITE,

@@ -146,6 +146,8 @@ class NodeResult(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any] = {}
     curve: str = ""
     """Its delays in words."""
+    kubernetes_version: str | None = None
+    """Of its kubelet, where that is not the cluster's."""
 
 
 class StressResults(msgspec.Struct, frozen=True, kw_only=True):
