@@ -1,7 +1,7 @@
 """summary.md of a stress run, for a GitHub job summary."""
 
 from crashloop.predict.text import costs_in_words
-from crashloop.report.markdown import code, escaped, table, verdict_table
+from crashloop.report.markdown import code, escaped, markdown_headline, table, verdict_table
 from crashloop.report.standing import Standing
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.requirements import requirement_results
@@ -12,11 +12,8 @@ from crashloop.report.text import took
 
 def to_stress_markdown(results: StressResults) -> str:
     """The summary."""
-    said = stress_headline(results)
     blocks = [
-        f"## {said.standing.symbol} {said.standing.label}: {escaped(said.sentence)}",
-        escaped(said.meaning),
-        f"**What to do:** {escaped(said.to_do)}",
+        *markdown_headline(stress_headline(results)),
         f"crashloop stress {code(results.profile)} on Kubernetes {escaped(results.kubernetes_version)}, provider "
         f"{escaped(results.provider)}, in {took(results.finished - results.started)}. Exit code {results.exit_code}.",
         f"Environment: {escaped(environment_in_words(results) or 'not recorded')}.",

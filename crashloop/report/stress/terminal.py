@@ -7,7 +7,7 @@ from crashloop.report.standing import Standing
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.requirements import requirement_results
 from crashloop.report.stress.results import StressResults
-from crashloop.report.terminal import STYLES, print_line
+from crashloop.report.terminal import STYLES, print_end, print_line
 from crashloop.report.text import counted, took
 
 
@@ -25,17 +25,9 @@ def render_stress(results: StressResults, console: Console, *, report: str = "re
     for incident in results.incidents:
         print_line(console, f"incident at {incident}")
     _print_requirements(requirement_results(results), console)
-    said = stress_headline(results)
-    print_line(console, "")
-    print_line(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", STYLES[said.standing])
-    print_line(console, said.meaning)
-    print_line(console, f"What to do: {said.to_do}")
     numbers = f"{counted(len(results.verdicts), 'verdict')} on SLOs and the run, {len(results.judged)} on requirements"
-    print_line(console, f"{numbers}, in {took(results.finished - results.started)}.")
-    print_line(console, f"Report: {report}")
-    print_line(console, f"Exit code: {results.exit_code}")
-    if results.coverage is not None:
-        print_line(console, results.coverage.sentence)
+    summary = f"{numbers}, in {took(results.finished - results.started)}."
+    print_end(stress_headline(results), summary, results, report, console)
 
 
 def _print_requirements(judged: Results, console: Console) -> None:
