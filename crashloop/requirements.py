@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import msgspec
 import yaml
 
 from crashloop.cluster.provider import Capability
+from crashloop.slo.row_faults import read_rows
 from crashloop.spec.requirement import Basis, Level, Requirement, Scope, State, applies
 from crashloop.spec.version import KubernetesVersion
 
@@ -28,6 +30,11 @@ __all__ = [
 ]
 
 CATALOGUE = Path(__file__).parent / "catalogue"
+SLO_ROWS = Path(__file__).parents[1] / "manifests" / "slo"
+"""What `slos` of a requirement may name."""
+
+CHECKED: Mapping[str, str] = {"no-early-restart": "BACKOFF-2"}
+"""Checks of a stress run (crashloop.stress.checks) that judge a requirement, and which."""
 
 _ID = re.compile(r"[A-Z]+-?[1-9][0-9]*")
 _WORD = re.compile(r"\b(MUST|SHOULD)\b")
@@ -58,7 +65,8 @@ def load_requirements(folder: Path = CATALOGUE) -> dict[str, Requirement]:
 
 def load_topics(folder: Path = CATALOGUE) -> tuple[Topic, ...]:
     """Every topic, in reading order. Raises CatalogueError, naming the file and the row."""
-    topics = tuple(sorted((_read(path) for path in folder.glob("*.yaml")), key=lambda topic: topic.order))
+    judges = {**CHECKED, **_rows_with_requirements()}
+    topics = tuple(sorted((_read(path, judges) for path in folder.glob("*.yaml")), key=lambda topic: topic.order))
     if not topics:
         raise CatalogueError(f"{folder}: no topic files (*.yaml).")
     ids = Counter(requirement.id for topic in topics for requirement in topic.requirements)
@@ -68,7 +76,13 @@ def load_topics(folder: Path = CATALOGUE) -> tuple[Topic, ...]:
     return topics
 
 
-def _read(path: Path) -> Topic:
+def _rows_with_requirements() -> dict[str, str | None]:
+    """What each row of manifests/slo says that it judges."""
+    files = [read_rows(path.read_text(encoding="utf-8"), name=path.name) for path in sorted(SLO_ROWS.glob("*.yaml"))]
+    return {row.id: row.requirement for file in files for row in file.slos}
+
+
+def _read(path: Path, judges: Mapping[str, str | None]) -> Topic:
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
@@ -76,7 +90,7 @@ def _read(path: Path) -> Topic:
     rows = raw.get("requirements") if isinstance(raw, dict) else None
     if not isinstance(rows, list):
         raise CatalogueError(f"{path.name}: expected topic, title, order and a list of requirements.")
-    requirements = tuple(_row(path, index, row) for index, row in enumerate(rows, start=1))
+    requirements = tuple(_row(path, index, row, judges) for index, row in enumerate(rows, start=1))
     try:
         topic = msgspec.convert({**raw, "requirements": ()}, Topic)
     except msgspec.ValidationError as error:
@@ -87,16 +101,24 @@ def _read(path: Path) -> Topic:
     return msgspec.structs.replace(topic, requirements=requirements)
 
 
-def _row(path: Path, index: int, row: Any) -> Requirement:
+def _row(path: Path, index: int, row: Any, judges: Mapping[str, str | None]) -> Requirement:
     named = row.get("id", f"row {index}") if isinstance(row, dict) else f"row {index}"
     try:
         requirement = msgspec.convert(row, Requirement)
-        fault = next(iter(_faults(requirement)), None)
+        fault = next(iter((*_faults(requirement), *_wrong_slos(requirement, judges))), None)
     except (msgspec.ValidationError, ValueError) as error:
         raise CatalogueError(f"{path.name}: {named}: {error}.") from error
     if fault is not None:
         raise CatalogueError(f"{path.name}: {named}: {fault}.")
     return requirement
+
+
+def _wrong_slos(requirement: Requirement, judges: Mapping[str, str | None]) -> Iterator[str]:
+    for name in requirement.slos:
+        if name not in judges:
+            yield f"slos {name!r}: no row of manifests/slo and no check of a stress run has that id"
+        elif judges[name] != requirement.id:
+            yield f"slos {name!r}: that row judges {judges[name] or 'no requirement'}, not {requirement.id}"
 
 
 def _faults(requirement: Requirement) -> list[str]:
@@ -114,8 +136,8 @@ def _faults(requirement: Requirement) -> list[str]:
         faults.append("basis promise: expected a KEP or a page of the documentation among its sources")
     if bool(requirement.reason) == (requirement.state is State.JUDGED):
         faults.append(f"state {requirement.state}: a reason is given if and only if the state is not judged")
-    if requirement.state is State.JUDGED and not requirement.checkers:
-        faults.append("state judged: expected at least one checker")
+    if requirement.state is State.JUDGED and not (requirement.checkers or requirement.slos):
+        faults.append("state judged: expected at least one checker, or an SLO")
     unknown = sorted(set(requirement.needs) - {capability.value for capability in Capability})
     if unknown:
         faults.append(f"needs {', '.join(unknown)}: expected capabilities of crashloop.cluster.provider")

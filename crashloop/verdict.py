@@ -83,8 +83,11 @@ class ExitCode:
 
 
 def judged_requirements(verdicts: Iterable[Verdict]) -> frozenset[str]:
-    """The requirements with a PASS or a FAIL on at least one scenario."""
-    return frozenset(each.requirement for each in verdicts if each.outcome in (Outcome.PASS, Outcome.FAIL))
+    """The requirements whose worst outcome over all scenarios is a PASS or a FAIL."""
+    outcomes: dict[str, list[Outcome]] = {}
+    for each in verdicts:
+        outcomes.setdefault(each.requirement, []).append(each.outcome)
+    return frozenset(name for name, found in outcomes.items() if worst(found) in (Outcome.PASS, Outcome.FAIL))
 
 
 def run_outcome(verdicts: Iterable[Verdict], *, at_least: int = 0) -> Outcome:

@@ -1,4 +1,4 @@
-"""Which requirements a test judges: docs/coverage.md, written from the catalogue and the suites.
+"""Which requirements are judged, and by what: docs/coverage.md, written from the catalogue, the suites and the SLO rows.
 
 python -m tools.coverage            counts, and what disagrees; exit code 1 if anything does
 python -m tools.coverage --write    write docs/coverage.md
@@ -12,9 +12,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.requirements import Basis, Requirement, State, Topic, load_requirements, load_topics
+from crashloop.requirements import (
+    CHECKED,
+    SLO_ROWS,
+    Basis,
+    Requirement,
+    State,
+    Topic,
+    load_requirements,
+    load_topics,
+)
 from crashloop.run.planning import Declared
 from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
+from crashloop.slo.row_faults import read_rows
 from crashloop.spec.requirement import OLDEST_RELEASE
 from crashloop.spec.scenario import Scenario
 from fixtures.requirements import declared_in
@@ -28,6 +38,7 @@ BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 """What the overview stands between in the README."""
 
 DECORATOR = "requirement"
+CHECKS = "crashloop/stress/checks.py"
 
 SOURCES = {
     "KEP-5593": "Configure the max CrashLoopBackOff delay: https://kep.k8s.io/5593",
@@ -45,11 +56,29 @@ SOURCES = {
 
 
 class Citation(NamedTuple):
-    """A test that names a requirement."""
+    """A test, an SLO row or a check of a stress run that names a requirement."""
 
     path: str
-    """Of the test's file, from the folder that holds the suites."""
+    """Of its file, from the folder that holds the suites."""
     test: str
+    """Its name."""
+
+
+def citations() -> dict[str, tuple[Citation, ...]]:
+    """All that names a requirement, tests first."""
+    tests, slos = requirements_with_tests(), requirements_with_slos()
+    return {name: (*tests.get(name, ()), *slos.get(name, ())) for name in dict.fromkeys((*tests, *slos))}
+
+
+def requirements_with_slos() -> dict[str, tuple[Citation, ...]]:
+    """The rows of manifests/slo and the checks of a stress run that name each requirement."""
+    found: dict[str, tuple[Citation, ...]] = {name: (Citation(CHECKS, check),) for check, name in CHECKED.items()}
+    for path in sorted(SLO_ROWS.glob("*.yaml")):
+        for row in read_rows(path.read_text(encoding="utf-8"), name=path.name).slos:
+            if row.requirement is not None:
+                cited = Citation(path.relative_to(ROOT).as_posix(), row.id)
+                found[row.requirement] = (*found.get(row.requirement, ()), cited)
+    return found
 
 
 def requirements_with_tests(suites: Path = SUITES) -> dict[str, tuple[Citation, ...]]:
@@ -92,10 +121,11 @@ def to_markdown(topics: Iterable[Topic], tests: dict[str, tuple[Citation, ...]])
     lines = [
         "# Coverage",
         "",
-        "<!-- Written by `python -m tools.coverage --write` from crashloop/catalogue and suites/. -->",
+        "<!-- Written by `python -m tools.coverage --write` from crashloop/catalogue, suites/ and manifests/slo. -->",
         "",
-        "Every promise about restarts that this suite knows, and the tests that judge it. *Judged*: a test names it.",
-        "*Planned*: it can be tested, and no test does yet. *Untestable*: it cannot be tested as it is written.",
+        "Every promise about restarts that this suite knows, and what judges it. *Judged*: a test names it, or an SLO row or a",
+        "check of stress runs does. *Planned*: it can be tested, and nothing does yet.",
+        "*Untestable*: it cannot be tested as it is written.",
         "*No promise*: only the kubelet's source says so, or an article about it. A SHOULD is measured and shown only.",
         "",
         *_overview(topics),
@@ -123,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.coverage", description="Coverage of the requirements.")
     parser.add_argument("--write", action="store_true", help="write docs/coverage.md and the README's table")
     options = parser.parse_args(arguments)
-    tests = requirements_with_tests()
+    tests = citations()
     readme = README.read_text(encoding="utf-8")
     pages = {DOCUMENT: to_markdown(load_topics(), tests), README: in_readme(readme, load_topics())}
     found = [
@@ -164,7 +194,7 @@ def _disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[
     for identifier, requirement in requirements.items():
         named = tests.get(identifier, ())
         if requirement.state is State.JUDGED and not named:
-            yield f"{identifier}: the catalogue calls it judged, but no test names it."
+            yield f"{identifier}: the catalogue calls it judged, but no test and no SLO names it."
         elif requirement.state is not State.JUDGED and named:
             yield f"{identifier}: the catalogue calls it {requirement.state}, but {named[0].path} names it."
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import typer
 
-from crashloop.cli import stress
-from crashloop.cli.command import Command, RunArgument, out
+from crashloop.cli.command import Command, RunArgument
+from crashloop.cli.suites import suite_of
 from crashloop.errors import UsageError
 from crashloop.verdict import ExitCode
 
@@ -25,31 +25,12 @@ def run(context: typer.Context) -> None:
 
 def analyze(run_dir: RunArgument) -> None:
     """Judge an earlier run again, with no cluster, and write its results and views anew."""
-    from crashloop.report.terminal import render
-    from crashloop.run.analysis import analyze as judge_run
-    from crashloop.run.publish import publish
-    from crashloop.rundir import RunDir
-
-    run_ = RunDir.open(run_dir)
-    if run_.info().suite == stress.SUITE:
-        raise typer.Exit(stress.judge_again(run_dir))
-    results = judge_run(run_)
-    publish(run_, results)
-    render(results, out, report=str(run_.report_html))
-    raise typer.Exit(results.exit_code)
+    raise typer.Exit(suite_of(run_dir).judge_again(run_dir))
 
 
 def report(run_dir: RunArgument) -> None:
     """Show the verdicts of a run as they were judged, without judging again."""
-    from crashloop.report.terminal import render
-    from crashloop.run.publish import published
-    from crashloop.rundir import RunDir
-
-    run_ = RunDir.open(run_dir)
-    if run_.info().suite == stress.SUITE:
-        stress.show(run_dir)
-        return
-    render(published(run_), out, report=str(run_.report_html))
+    suite_of(run_dir).show_verdicts(run_dir)
 
 
 COMMANDS = (

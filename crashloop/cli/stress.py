@@ -1,14 +1,17 @@
 """Commands about stress runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
+from crashloop.cli.views import Views, Wanted, show
 
-SUITE = "stress"
-"""`suite` in the run.json of a stress run."""
+if TYPE_CHECKING:
+    from crashloop.comparison.side import JudgedRun
+    from crashloop.comparison.stress.side import StressRun
+
 DEFAULT_WEB_PORT = 8089
 
 
@@ -62,7 +65,7 @@ def judge_again(run_dir: Path) -> int:
     return results.exit_code
 
 
-def show(run_dir: Path) -> None:
+def show_verdicts(run_dir: Path) -> None:
     """Show the verdicts of a stress run as they were judged."""
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
@@ -70,6 +73,52 @@ def show(run_dir: Path) -> None:
 
     run = StressDir.open(run_dir)
     render_stress(published_stress(run), out, report=str(run.report_html))
+
+
+def compare_runs(before: Path, after: Path, values_count: bool, wanted: Wanted) -> int:
+    """Show what became different; the exit code."""
+    from crashloop.comparison.page import stress_comparison_to_html
+    from crashloop.comparison.stress.comparison import compare_stress
+    from crashloop.comparison.stress.markdown import stress_comparison_to_markdown
+    from crashloop.comparison.stress.terminal import render_stress_comparison
+
+    comparison = compare_stress(measured_run(before), measured_run(after), values_count=values_count)
+    views = Views(render_stress_comparison, stress_comparison_to_markdown, stress_comparison_to_html)
+    show(comparison, views, wanted)
+    return comparison.exit_code
+
+
+def measured_run(path: Path) -> "StressRun":
+    """A stress run with its results and its plan; one that was never judged is judged now, and its directory is left as it is.
+
+    Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
+    """
+    from crashloop.comparison.stress.side import StressRun
+    from crashloop.stress.folder import StressDir
+    from crashloop.stress.judging import judge_run
+    from crashloop.stress.publishing import published_stress
+
+    run = StressDir.open(path)
+    plan = run.stress_plan()
+    results = published_stress(run) if run.slo_json.exists() else judge_run(run, keeps_lifecycles=False)
+    return StressRun(results, plan.profile, plan.kubelets, plan.cores)
+
+
+def judged_run(path: Path) -> "JudgedRun":
+    """The verdicts of a stress run on requirements; one without is judged now, and its directory is left as it is.
+
+    Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
+    """
+    from crashloop.comparison.side import JudgedRun
+    from crashloop.report.stress.requirements import requirement_results
+    from crashloop.run.publish import published
+    from crashloop.stress.folder import StressDir
+    from crashloop.stress.judging import judge_run
+
+    run = StressDir.open(path)
+    if run.results_json.exists():
+        return JudgedRun(published(run))
+    return JudgedRun(requirement_results(judge_run(run, keeps_lifecycles=False)))
 
 
 COMMANDS = (Command(stress),)

@@ -105,11 +105,11 @@ def _rank(one: Judged) -> int:
 
 
 def _flakes(key: RunKey, runs: Sequence[Mapping[Place, Judged]], order: Sequence[str]) -> list[Flake]:
-    """What varies among the runs that judged it; a run that lacked a capability says nothing about that."""
+    """What varies among the runs that judged it; what was skipped or is only reported may vary."""
     seen: dict[Place, Counter[Standing]] = defaultdict(Counter)
     for run in runs:
         for place, one in run.items():
-            if one.standing is not Standing.SKIPPED:
+            if one.standing not in (Standing.SKIPPED, Standing.REPORTED):
                 seen[place][one.standing] += 1
     return [
         Flake(

@@ -7,6 +7,7 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.predict.costs import Costs
+from crashloop.requirements import load_requirements
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.scrape_lines import read_scrapes
@@ -20,9 +21,10 @@ LIFECYCLES = "lifecycles.jsonl"
 def load_rows(*files: str | Path) -> tuple[SloRow, ...]:
     """The rows of files, in their order: names of manifests/slo, or paths (.yaml or with a slash). Without any: all shipped.
 
-    Raises UsageError for a file that is missing or wrong, and for an id that is given twice.
+    Raises UsageError for a file that is missing or wrong, for an id that is given twice, and for a row that names a
+    requirement which the catalogue does not have, or which another row judges.
     """
-    rows = [row for path in map(_path, files or _shipped()) for row in read_rows(_text(path), name=path.name).slos]
+    rows = [row for path in map(_path, files or _shipped()) for row in _rows(path)]
     ids = [row.id for row in rows]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     if twice:
@@ -61,6 +63,26 @@ def load_lifecycles(folder: Path) -> tuple[Lifecycle, ...]:
 def write_costs(path: Path, costs: Costs) -> None:
     """Write what one restart cost, for `crashloop predict --costs`."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(costs)) + b"\n")
+
+
+def _rows(path: Path) -> tuple[SloRow, ...]:
+    rows = read_rows(_text(path), name=path.name).slos
+    for row in rows:
+        fault = None if row.requirement is None else _not_judged_by(row.requirement, row.id)
+        if fault is not None:
+            raise UsageError(f"{path.name}: {row.id}: {fault}.")
+    return rows
+
+
+def _not_judged_by(name: str, row: str) -> str | None:
+    """Why a row cannot judge a requirement; None if it can."""
+    requirement = load_requirements().get(name)
+    if requirement is None:
+        return f"requirement {name!r}: the catalogue has none of that id"
+    if row not in requirement.slos:
+        others = ", ".join(requirement.slos) or "no row"
+        return f"requirement {name!r}: by the catalogue it is judged by {others}, not by this row"
+    return None
 
 
 def _shipped() -> tuple[str, ...]:

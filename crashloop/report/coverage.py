@@ -12,11 +12,11 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """Requirements; each that was asked for is judged, skipped or undecided."""
 
     judged: int
-    """With a PASS or a FAIL on at least one scenario."""
+    """PASS or FAIL as the worst over all scenarios."""
     skipped: int
     """SKIPPED on every scenario."""
     undecided: int
-    """INCONCLUSIVE or ERROR on every scenario that was run."""
+    """INCONCLUSIVE or ERROR as the worst."""
     catalogue: int
     """All that the catalogue has."""
     at_least: int = 0

@@ -33,11 +33,12 @@ def to_junit(results: Results) -> str:
         skipped=results.counts[Standing.SKIPPED],
     )
     for verdict in results.verdicts:
-        _add_case(document.suite, name, verdict, results)
+        add_case(document.suite, name, verdict, results)
     return document.text()
 
 
-def _add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Results) -> None:
+def add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Results) -> None:
+    """Add the test case of a verdict."""
     standing = Standing.of(verdict)
     case = ET.SubElement(
         suite,

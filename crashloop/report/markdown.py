@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from crashloop.report.headline import headline
+from crashloop.report.headline import Headline, headline
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing, reported
 from crashloop.report.text import counted, evidence_text, printable, shortened, took
@@ -20,28 +20,34 @@ _MARKUP = re.compile(r"([\\`*_\[\]|~#])")
 
 def to_markdown(results: Results) -> str:
     """The summary."""
-    said = headline(results)
     counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items() if number)
     open_verdicts = [verdict for verdict in results.verdicts if Standing.of(verdict) is not Standing.PASS]
     blocks = [
-        f"## {said.standing.symbol} {said.standing.label}: {escaped(said.sentence)}",
-        f"{escaped(said.meaning)}",
-        f"**What to do:** {escaped(said.to_do)}",
+        *markdown_headline(headline(results)),
         f"crashloop {escaped(results.suite)} on Kubernetes {escaped(results.kubernetes_version)}, "
         f"provider {escaped(results.provider)}{_nodes(results)}, scope {escaped(results.scope)}, "
         f"in {took(results.finished - results.started)}: {counted(len(results.verdicts), 'verdict')}"
         f"{f' ({counts})' if counts else ''}. Exit code {results.exit_code}.{_coverage(results)}",
     ]
     if open_verdicts:
-        blocks += ["### Not PASS", _verdicts(open_verdicts, results)]
+        blocks += ["### Not PASS", verdict_table(open_verdicts, results)]
     if results.verdicts:
         blocks += [
             f"<details><summary>All {len(results.verdicts)} verdicts</summary>",
-            _verdicts(results.verdicts, results),
+            verdict_table(results.verdicts, results),
             "</details>",
         ]
     blocks.append(f"The plots and the evidence are in report.html of run {code(results.run or results.suite)}.")
     return "\n\n".join(blocks) + "\n"
+
+
+def markdown_headline(said: Headline) -> list[str]:
+    """The first blocks of the summary of any run."""
+    return [
+        f"## {said.standing.symbol} {said.standing.label}: {escaped(said.sentence)}",
+        escaped(said.meaning),
+        f"**What to do:** {escaped(said.to_do)}",
+    ]
 
 
 def _coverage(results: Results) -> str:
@@ -54,7 +60,8 @@ def _nodes(results: Results) -> str:
     return f" (nodes of {code(image)})" if isinstance(image, str) else ""
 
 
-def _verdicts(verdicts: Sequence[Verdict], results: Results) -> str:
+def verdict_table(verdicts: Sequence[Verdict], results: Results) -> str:
+    """Verdicts of a run as a table."""
     return table(
         ("Outcome", "Requirement", "Scenario", "Profile", "Finding"),
         [_row(verdict, results) for verdict in verdicts],

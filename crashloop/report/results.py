@@ -1,6 +1,6 @@
 """results.json: every verdict of a run with all that a reader needs to understand it. Views are drawn from this alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -135,7 +135,9 @@ def build_results(
     Raises msgspec.ValidationError if the delays in a verdict's facts are not of the shape of `curves.Delay`.
     """
     judged = tuple(verdicts)
-    touched = _touched(plan, judged, requirements)
+    touched = texts_of(
+        {each.requirement for each in plan.judgements} | {each.requirement for each in judged}, requirements
+    )
     order = {each.id: position for position, each in enumerate(touched)}
     in_order = sorted(judged, key=lambda v: (Standing.of(v).rank, order[v.requirement], v.scenario, v.profile))
     outcome = run_outcome(in_order, at_least=at_least)
@@ -166,11 +168,8 @@ def build_results(
     )
 
 
-def _touched(
-    plan: Plan, verdicts: Sequence[Verdict], catalogue: Mapping[str, Requirement]
-) -> tuple[RequirementText, ...]:
-    """Old runs may be judged with a catalogue that no longer has one of their requirements: those stand last."""
-    wanted = {each.requirement for each in plan.judgements} | {each.requirement for each in verdicts}
+def texts_of(wanted: Set[str], catalogue: Mapping[str, Requirement]) -> tuple[RequirementText, ...]:
+    """The requirements of these ids, in the order of the catalogue; those that it no longer has stand last, as their id."""
     known = tuple(
         RequirementText(
             id=each.id,

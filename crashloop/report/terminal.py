@@ -1,13 +1,14 @@
 """The end of a run on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crashloop.report.headline import headline
+from crashloop.report.coverage import Coverage
+from crashloop.report.headline import Headline, headline
 from crashloop.report.results import RequirementText, Results
 from crashloop.report.standing import Standing, reported
 from crashloop.report.text import counted, evidence_text, printable, took
@@ -22,6 +23,15 @@ STYLES = {
     Standing.PASS: "green",
     Standing.SKIPPED: "dim",
 }
+
+
+class Ended(Protocol):
+    """What the results of any run say about its end."""
+
+    @property
+    def exit_code(self) -> int: ...
+    @property
+    def coverage(self) -> Coverage | None: ...
 
 
 class _Line(NamedTuple):
@@ -54,7 +64,7 @@ def render(results: Results, console: Console, *, report: str = "report.html") -
     for verdict in reversed(results.verdicts):
         if Standing.of(verdict) not in (Standing.PASS, Standing.SKIPPED):
             _print_findings(verdict, console)
-    _print_headline(results, report, console)
+    print_end(headline(results), _summary(results), results, report, console)
 
 
 def _lines(results: Results) -> list[_Line]:
@@ -116,20 +126,26 @@ def _print_findings(verdict: Verdict, console: Console) -> None:
         print_line(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
 
 
-def _print_headline(results: Results, report: str, console: Console) -> None:
-    said = headline(results)
+def _summary(results: Results) -> str:
+    """`97 verdicts in 1 min 29 s: 1 KNOWN DEVIATION, 96 PASS.`; empty for none."""
+    if not results.verdicts:
+        return ""
     counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items() if number)
+    return f"{counted(len(results.verdicts), 'verdict')} in {took(results.finished - results.started)}: {counts}."
+
+
+def print_end(said: Headline, summary: str, run: Ended, report: str, console: Console) -> None:
+    """The end of any run: its headline, what to do, a summary if there is one, and how much it judged."""
     print_line(console, "")
     print_line(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", STYLES[said.standing])
     print_line(console, said.meaning)
     print_line(console, f"What to do: {said.to_do}")
-    if results.verdicts:
-        duration = took(results.finished - results.started)
-        print_line(console, f"{counted(len(results.verdicts), 'verdict')} in {duration}: {counts}.")
+    if summary:
+        print_line(console, summary)
     print_line(console, f"Report: {report}")
-    print_line(console, f"Exit code: {results.exit_code}")
-    if results.coverage is not None:
-        print_line(console, results.coverage.sentence)
+    print_line(console, f"Exit code: {run.exit_code}")
+    if run.coverage is not None:
+        print_line(console, run.coverage.sentence)
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:

@@ -99,7 +99,7 @@ def view_of(results: Results) -> View:
         took=took(results.finished - results.started),
         shares=_shares(results),
         topics=_topics(results),
-        rows=_rows(results),
+        rows=verdict_rows(results),
         profiles=_profiles(results),
         deviations=tuple(
             DeviationBlock(each, web_link(each.link), tuple(v for v in results.verdicts if v.deviation == each.id))
@@ -130,7 +130,8 @@ def source_of(evidence: Evidence) -> Source:
     return Source(evidence.file, quote(evidence.file) if inside else None, lines_text(evidence.lines))
 
 
-def _rows(results: Results) -> tuple[Row, ...]:
+def verdict_rows(results: Results) -> tuple[Row, ...]:
+    """One row a verdict, in their order."""
     anchored: set[str] = set()
     rows = []
     for verdict in results.verdicts:

@@ -75,7 +75,9 @@ def faults(row: SloRow) -> Iterator[str]:
         yield f"slice_s is {row.slice_s:g}; expected seconds above zero"
     if row.min_samples < 1:
         yield f"min_samples is {row.min_samples}; expected 1 or more"
-    for condition in row.preconditions:
+    if row.requirement_preconditions and row.requirement is None:
+        yield "requirement_preconditions is given, but no requirement"
+    for condition in row.for_requirement.preconditions:
         yield from _precondition(condition)
 
 
@@ -141,10 +143,10 @@ def _names(row: SloRow) -> Iterator[str]:
 
 def _precondition(condition: Precondition) -> Iterator[str]:
     yield from _known("precondition", condition.fact, FACTS)
-    bounds = (condition.at_most, condition.at_least, condition.at_most_per_core)
+    bounds = (condition.at_most, condition.at_least, condition.at_most_per_core, condition.at_least_per_core)
     given = [each for each in bounds if each is not None]
     if not given:
-        yield f"precondition {condition.fact} has no bound; expected at_most, at_least or at_most_per_core"
+        yield f"precondition {condition.fact} has no bound; expected at_most or at_least, with or without _per_core"
     elif not all(0 <= each < float("inf") for each in given):
         yield f"precondition {condition.fact}: bound {min(given):g}; expected a number that is not negative"
 

@@ -132,13 +132,26 @@ class Precondition(_Strict, frozen=True, kw_only=True):
     at_least: float | None = None
     at_most_per_core: float | None = None
     """A second upper bound, times the cores of a node; the lower of the two holds."""
+    at_least_per_core: float | None = None
+    """A second lower bound, times the cores of a node; the lower of the two holds."""
+
+    @property
+    def depends_on_cores(self) -> bool:
+        return self.at_most_per_core is not None or self.at_least_per_core is not None
 
     def most(self, cores: float | None) -> float | None:
         """The upper bound on a node with so many cores; None if there is none, or the cores are unknown."""
-        if self.at_most_per_core is None or cores is None:
-            return self.at_most if self.at_most_per_core is None else None
-        scaled = self.at_most_per_core * cores
-        return scaled if self.at_most is None else min(self.at_most, scaled)
+        return _lower_of(self.at_most, self.at_most_per_core, cores)
+
+    def least(self, cores: float | None) -> float | None:
+        """The lower bound on a node with so many cores; None if there is none, or the cores are unknown."""
+        return _lower_of(self.at_least, self.at_least_per_core, cores)
+
+
+def _lower_of(bound: float | None, per_core: float | None, cores: float | None) -> float | None:
+    if per_core is None or cores is None:
+        return bound if per_core is None else None
+    return per_core * cores if bound is None else min(bound, per_core * cores)
 
 
 class SloRow(_Strict, frozen=True, kw_only=True):
@@ -158,10 +171,19 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     mode: Literal["gate", "report"] = "report"
     decided_by: Literal["value", "interval"] = "value"
     """value: what happened counts. interval: a target within the interval is INCONCLUSIVE, since another run may differ."""
+    requirement: str | None = None
+    """The requirement of the catalogue that says the same; its verdicts come from this row."""
+    requirement_preconditions: tuple[Precondition, ...] = ()
+    """What the requirement takes for granted besides the preconditions of the row."""
     definition: str
     """What is measured, from which timestamp to which, excluding what."""
     source: str
     """Whose promise this is, and where it stands."""
+
+    @property
+    def for_requirement(self) -> "SloRow":
+        """The row under the preconditions of its requirement."""
+        return msgspec.structs.replace(self, preconditions=(*self.preconditions, *self.requirement_preconditions))
 
     @property
     def budget(self) -> float | None:

@@ -155,13 +155,13 @@ def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
     value = facts.get(condition.fact)
     if value is None:
         return f"{condition.fact} is not known"
-    most = condition.most(facts.get("cores"))
-    if condition.at_most_per_core is not None and most is None:
+    most, least = condition.most(facts.get("cores")), condition.least(facts.get("cores"))
+    if condition.depends_on_cores and "cores" not in facts:
         return f"{condition.fact} depends on cores, which is not known"
     if most is not None and value > most:
         return f"{told(condition.fact, value)}, at most {told_value(condition.fact, most)} is promised"
-    if condition.at_least is not None and value < condition.at_least:
-        return f"{told(condition.fact, value)}, at least {told_value(condition.fact, condition.at_least)} is promised"
+    if least is not None and value < least:
+        return f"{told(condition.fact, value)}, at least {told_value(condition.fact, least)} is promised"
     return None
 
 

@@ -69,6 +69,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     scope: Scope
     checkers: tuple[str, ...] = ()
     """Checkers that judge it, by their names in crashloop.checks."""
+    slos: tuple[str, ...] = ()
+    """Rows of manifests/slo and checks of a stress run that judge it, by their ids; each names it in turn."""
     parameters: dict[str, Any] = {}
     """What the checkers are told, such as the least evidence in numbers: {min_delays: 4}."""
     needs: tuple[str, ...] = ()

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 import msgspec
 
 from crashloop.measure.files import load_scrapes, write_lifecycles
+from crashloop.report.coverage import coverage_of
+from crashloop.report.results import texts_of
 from crashloop.report.stress.results import (
     NodeResult,
     RowText,
@@ -14,6 +18,7 @@ from crashloop.report.stress.results import (
     exit_code_of,
     outcome_of,
 )
+from crashloop.requirements import load_requirements
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge
 from crashloop.slo.rows import ConservationSli, SloRow
@@ -35,6 +40,7 @@ from crashloop.stress.latencies import latencies
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
+from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of
 from crashloop.stress.timeline import dots, timeline
 
@@ -59,8 +65,12 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     of_stages = Measured(
         phases=tuple(each.phase for each in measured), scrapes=tuple(scrapes), lifecycles=tuple(recorded.lifecycles)
     )
-    verdicts = (*checks(plan, measured, recorded, incidents, scrapes), *_judged(rows, of_stages, whole=(began, ended)))
-    outcome = outcome_of(verdicts)
+    checked = checks(plan, measured, recorded, incidents, scrapes)
+    judge_row = partial(_judged, of_stages=of_stages, whole=(began, ended))
+    verdicts = (*checked, *map(judge_row, rows))
+    catalogue = load_requirements()
+    judged = requirement_verdicts(plan, catalogue, rows, judge_row, checked, _names(run.metrics_dir))
+    outcome = outcome_of(verdicts, judged)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
     seen = Seen(plan, hosts, scrapes, recorded.lifecycles)
     return StressResults(
@@ -75,6 +85,9 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         outcome=outcome,
         exit_code=exit_code_of(outcome, interrupted=interrupted),
         verdicts=verdicts,
+        judged=judged,
+        requirements=texts_of({each.requirement for each in judged}, catalogue),
+        coverage=coverage_of(judged, catalogue=len(catalogue)),
         rows=tuple(_text(row) for row in rows),
         nodes=tuple(_nodes(plan, hosts)),
         stages=tuple(_stage(each, plan, scrapes, recorded.lifecycles, began) for each in measured),
@@ -97,11 +110,16 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     )
 
 
-def _judged(rows: Iterable[SloRow], of_stages: Measured, *, whole: tuple[int, int]) -> Iterable[SloVerdict]:
+def _judged(row: SloRow, *, of_stages: Measured, whole: tuple[int, int]) -> SloVerdict:
     """What is conserved is conserved over the whole run; everything else is judged on what was measured."""
+    if not isinstance(row.sli, ConservationSli):
+        return judge(row, of_stages)
     everything = Phase(name=WHOLE, from_ns=whole[0], to_ns=whole[1])
-    of_run = msgspec.structs.replace(of_stages, phases=(everything,))
-    return (judge(row, of_run if isinstance(row.sli, ConservationSli) else of_stages) for row in rows)
+    return judge(row, msgspec.structs.replace(of_stages, phases=(everything,)))
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.jsonl"))
 
 
 def _stage(
@@ -143,6 +161,7 @@ def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
             arm=node.arm,
             config=kubelet.config,
             curve=curve_in_words(kubelet, version),
+            kubernetes_version=kubelet.kubernetes_version,
         )
 
 

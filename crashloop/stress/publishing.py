@@ -3,17 +3,19 @@
 from crashloop.report.stress.html import to_stress_html
 from crashloop.report.stress.junit import to_stress_junit
 from crashloop.report.stress.markdown import to_stress_markdown
+from crashloop.report.stress.requirements import requirement_results
 from crashloop.report.stress.results import STRESS_RESULTS_FORMAT, StressResults
 from crashloop.rundir import read_document
 from crashloop.stress.folder import StressDir
 
 
 def publish_stress(run: StressDir, results: StressResults) -> None:
-    """Write slo.json first, then report.html, junit.xml and summary.md; views of an earlier judgement are replaced.
+    """Write slo.json first, then results.json, report.html, junit.xml and summary.md; views of an earlier judgement are replaced.
 
     costs.json is there only if enough restarts were measured.
     """
     run.write(run.slo_json, results)
+    run.write(run.results_json, requirement_results(results))
     if results.costs is None:
         run.costs_json.unlink(missing_ok=True)
     else:

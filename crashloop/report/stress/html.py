@@ -13,11 +13,12 @@ from crashloop.report.standing import Standing
 from crashloop.report.stress.against_pods import against_pods
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.plots import Plot, curve_plots, curve_title, rows
+from crashloop.report.stress.requirements import requirement_results
 from crashloop.report.stress.results import NodeResult, RowText, StressResults
 from crashloop.report.stress.svg import LINES, curve_svg, plot_svg
 from crashloop.report.stress.text import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows
 from crashloop.report.text import took
-from crashloop.report.view import config_yaml
+from crashloop.report.view import Row, config_yaml, verdict_rows
 from crashloop.slo.types import SloVerdict
 
 
@@ -65,6 +66,8 @@ class StressView(NamedTuple):
     promises: tuple[PromiseRow, ...]
     checks: tuple[PromiseRow, ...]
     """Of the run itself: whether what was measured is what was planned."""
+    requirements: tuple[Row, ...]
+    """Verdicts on requirements of the catalogue."""
     timeline: tuple[FigureRow, ...]
     against_pods: FigureRow
     """Without figures where storms had too few different numbers of pods."""
@@ -106,6 +109,7 @@ def stress_view(results: StressResults) -> StressView:
         took=took(results.finished - results.started),
         promises=tuple(each for each in told if each.text is not None),
         checks=tuple(each for each in told if each.text is None),
+        requirements=verdict_rows(requirement_results(results)),
         timeline=_timeline(results),
         against_pods=_against_pods(results),
         curves=tuple(

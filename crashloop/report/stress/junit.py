@@ -1,8 +1,11 @@
-"""junit.xml of a stress run: one test case a verdict; what is only reported never fails."""
+"""junit.xml of a stress run: one test case a verdict, on SLOs and on requirements; what is only reported never fails."""
 
 from xml.etree import ElementTree as ET
 
+from crashloop.report.junit import add_case
 from crashloop.report.junit_document import JunitDocument
+from crashloop.report.standing import Standing
+from crashloop.report.stress.requirements import requirement_results
 from crashloop.report.stress.results import StressResults
 from crashloop.report.text import printable
 from crashloop.slo.types import SloVerdict
@@ -14,18 +17,23 @@ _ELEMENTS = {Outcome.FAIL: "failure", Outcome.ERROR: "error", Outcome.INCONCLUSI
 def to_stress_junit(results: StressResults) -> str:
     """The file's text."""
     gates = [each for each in results.verdicts if each.mode == "gate"]
+    judged = requirement_results(results)
     name = f"crashloop.stress.{results.profile}"
     document = JunitDocument(
         name,
         results,
         subject="profile",
-        tests=len(results.verdicts),
-        failures=sum(1 for each in gates if each.outcome is Outcome.FAIL),
-        errors=sum(1 for each in gates if each.outcome in (Outcome.ERROR, Outcome.INCONCLUSIVE)),
-        skipped=0,
+        tests=len(results.verdicts) + len(judged.verdicts),
+        failures=sum(1 for each in gates if each.outcome is Outcome.FAIL) + judged.counts[Standing.FAIL],
+        errors=sum(1 for each in gates if each.outcome in (Outcome.ERROR, Outcome.INCONCLUSIVE))
+        + judged.counts[Standing.ERROR]
+        + judged.counts[Standing.INCONCLUSIVE],
+        skipped=judged.counts[Standing.SKIPPED],
     )
     for verdict in results.verdicts:
         _add_case(document.suite, name, verdict)
+    for each in judged.verdicts:
+        add_case(document.suite, name, each, judged)
     return document.text()
 
 

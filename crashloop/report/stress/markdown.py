@@ -1,9 +1,10 @@
 """summary.md of a stress run, for a GitHub job summary."""
 
 from crashloop.predict.text import costs_in_words
-from crashloop.report.markdown import code, escaped, table
+from crashloop.report.markdown import code, escaped, markdown_headline, table, verdict_table
 from crashloop.report.standing import Standing
 from crashloop.report.stress.headline import stress_headline
+from crashloop.report.stress.requirements import requirement_results
 from crashloop.report.stress.results import OpenModel, StressResults
 from crashloop.report.stress.text import COUNTING, environment_in_words, stage_name, stage_rows
 from crashloop.report.text import took
@@ -11,11 +12,8 @@ from crashloop.report.text import took
 
 def to_stress_markdown(results: StressResults) -> str:
     """The summary."""
-    said = stress_headline(results)
     blocks = [
-        f"## {said.standing.symbol} {said.standing.label}: {escaped(said.sentence)}",
-        escaped(said.meaning),
-        f"**What to do:** {escaped(said.to_do)}",
+        *markdown_headline(stress_headline(results)),
         f"crashloop stress {code(results.profile)} on Kubernetes {escaped(results.kubernetes_version)}, provider "
         f"{escaped(results.provider)}, in {took(results.finished - results.started)}. Exit code {results.exit_code}.",
         f"Environment: {escaped(environment_in_words(results) or 'not recorded')}.",
@@ -23,6 +21,7 @@ def to_stress_markdown(results: StressResults) -> str:
         _verdicts(results, checks=False),
         "### Checks of the run",
         _verdicts(results, checks=True),
+        *_requirements(results),
         "### Load",
         *_load(results),
         "### Stages",
@@ -54,6 +53,13 @@ def _verdicts(results: StressResults, *, checks: bool) -> str:
         rows.append((outcome, code(verdict.slo), *(() if row is None else (verdict.mode, escaped(row.promise))), said))
     header = ("Outcome", "Check", "What was seen") if checks else ("Outcome", "SLO", "Mode", "Promise", "What was seen")
     return table(header, rows, rest="slo.json")
+
+
+def _requirements(results: StressResults) -> list[str]:
+    judged = requirement_results(results)
+    if not judged.verdicts or judged.coverage is None:
+        return []
+    return ["### Requirements", verdict_table(judged.verdicts, judged), escaped(judged.coverage.sentence)]
 
 
 def _load(results: StressResults) -> list[str]:

@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 
 from crashloop.predict.costs import Costs
+from crashloop.report.coverage import Coverage
+from crashloop.report.results import RequirementText
 from crashloop.report.stress.plan import PlannedRun
 from crashloop.slo.compare import Effect
 from crashloop.slo.rows import Better
 from crashloop.slo.types import Interval, SloVerdict
-from crashloop.verdict import ExitCode, Outcome, exit_code, worst
+from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
 
 STRESS_RESULTS_FORMAT = "crashloop.slo/1"
 
@@ -144,6 +146,8 @@ class NodeResult(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any] = {}
     curve: str = ""
     """Its delays in words."""
+    kubernetes_version: str | None = None
+    """Of its kubelet, where that is not the cluster's."""
 
 
 class StressResults(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +165,12 @@ class StressResults(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     exit_code: int
     verdicts: tuple[SloVerdict, ...]
+    judged: tuple[Verdict, ...] = ()
+    """On requirements of the catalogue, in its order; also written as results.json."""
+    requirements: tuple[RequirementText, ...] = ()
+    """Those of `judged`."""
+    coverage: Coverage | None = None
+    """How many requirements were judged; None: the file was written before this was counted."""
     rows: tuple[RowText, ...]
     nodes: tuple[NodeResult, ...]
     stages: tuple[StageResult, ...]
@@ -183,9 +193,10 @@ class StressResults(msgspec.Struct, frozen=True, kw_only=True):
         return next((each for each in self.rows if each.id == slo), None)
 
 
-def outcome_of(verdicts: Iterable[SloVerdict]) -> Outcome:
-    """The worst of those that gate; PASS if none does."""
+def outcome_of(verdicts: Iterable[SloVerdict], judged: Iterable[Verdict] = ()) -> Outcome:
+    """The worst of the verdicts that gate, those on requirements included; PASS if none does."""
     gates = [each.outcome for each in verdicts if each.mode == "gate"]
+    gates += [each.outcome for each in judged if each.counts and each.outcome is not Outcome.SKIPPED]
     return worst(gates) if gates else Outcome.PASS
 
 

@@ -2,11 +2,13 @@
 
 from rich.console import Console
 
+from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.report.stress.headline import stress_headline
+from crashloop.report.stress.requirements import requirement_results
 from crashloop.report.stress.results import StressResults
-from crashloop.report.terminal import STYLES, print_line
-from crashloop.report.text import took
+from crashloop.report.terminal import STYLES, print_end, print_line
+from crashloop.report.text import counted, took
 
 
 def render_stress(results: StressResults, console: Console, *, report: str = "report.html") -> None:
@@ -22,11 +24,18 @@ def render_stress(results: StressResults, console: Console, *, report: str = "re
             print_line(console, f"{mix}{effect.sentence}")
     for incident in results.incidents:
         print_line(console, f"incident at {incident}")
-    said = stress_headline(results)
-    print_line(console, "")
-    print_line(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", STYLES[said.standing])
-    print_line(console, said.meaning)
-    print_line(console, f"What to do: {said.to_do}")
-    print_line(console, f"{len(results.verdicts)} verdicts in {took(results.finished - results.started)}.")
-    print_line(console, f"Report: {report}")
-    print_line(console, f"Exit code: {results.exit_code}")
+    _print_requirements(requirement_results(results), console)
+    numbers = f"{counted(len(results.verdicts), 'verdict')} on SLOs and the run, {len(results.judged)} on requirements"
+    summary = f"{numbers}, in {took(results.finished - results.started)}."
+    print_end(stress_headline(results), summary, results, report, console)
+
+
+def _print_requirements(judged: Results, console: Console) -> None:
+    """One line a verdict: the sentence of the requirement, and what judged it; its finding stands above, or says why not."""
+    for verdict in reversed(judged.verdicts):
+        standing = Standing.of(verdict)
+        by = f"By {verdict.facts['slo']}." if "slo" in verdict.facts else " ".join(verdict.findings)
+        sentence = judged.requirement(verdict.requirement).sentence
+        print_line(
+            console, f"{standing.symbol} {standing.label} {verdict.requirement}: {sentence} {by}", STYLES[standing]
+        )

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
-from crashloop.cli.compare import judged_stress_run
+from crashloop.cli.stress import measured_run
 from crashloop.comparison.page import stress_comparison_to_html
 from crashloop.comparison.stress.comparison import StressComparison, compare_stress
 from crashloop.comparison.stress.markdown import stress_comparison_to_markdown
@@ -155,7 +155,7 @@ def test_a_stress_run_that_was_not_judged_is_judged_and_left_as_it_is(stress_dir
 def test_the_key_figures_of_a_judged_run_are_compared_with_their_intervals(stress_dir: Path) -> None:
     folder = example_run(stress_dir.parent / "judged")
     publish_stress(folder.run, judge_run(folder.run))
-    run = judged_stress_run(folder.run.root)
+    run = measured_run(folder.run.root)
     cpu = run.results.row("kubelet-cpu-per-restart")
     assert cpu is not None
     assert (cpu.better, cpu.phase) == (Better.LOWER, "storm")
@@ -181,19 +181,29 @@ def test_every_view_of_two_stress_runs_comes_from_one_command(stress_dir: Path, 
 def test_a_stress_run_is_not_compared_with_a_conformance_run(stress_dir: Path, tmp_path: Path) -> None:
     conformance = tmp_path / "conformance"
     publish(RunDir.create(conformance, INFO), NEWER)
-    for pair in ((stress_dir, conformance), (conformance, stress_dir)):
-        refused = crashloop("diff", *pair)
+    suites = {stress_dir: "stress", conformance: "conformance"}
+    for first, second in ((stress_dir, conformance), (conformance, stress_dir)):
+        refused = crashloop("diff", first, second)
         assert isinstance(refused.exception, UsageError)
         assert str(refused.exception) == (
-            f"run directory {stress_dir}: it holds a stress run, and {conformance} does not; expected two runs of one suite.\n"
-            "`crashloop report RUN` shows each of them."
+            f"run directory {first}: it holds a {suites[first]} run, and {second} a {suites[second]} run; "
+            "expected two runs of one suite.\n`crashloop report RUN` shows each of them."
         )
 
 
-def test_a_matrix_takes_no_stress_run(stress_dir: Path) -> None:
-    refused = crashloop("matrix", stress_dir)
+def test_a_matrix_shows_what_a_stress_run_says_about_requirements(stress_dir: Path, tmp_path: Path) -> None:
+    conformance, before = tmp_path / "conformance", files(stress_dir)
+    publish(RunDir.create(conformance, INFO), NEWER)
+    shown = json.loads(crashloop("matrix", "--json", stress_dir, conformance).stdout)
+    rows = {row["requirement"]["id"]: [cell["standing"] for cell in row["cells"]] for row in shown["rows"]}
+    assert (rows["BACKOFF-2"], rows["LOAD-11"]) == (["PASS"], ["REPORTED"])
+    assert files(stress_dir) == before
+
+
+def test_a_run_of_an_unknown_suite_is_refused(tmp_path: Path) -> None:
+    RunDir.create(tmp_path / "run", msgspec.structs.replace(INFO, suite="observation"))
+    refused = crashloop("report", tmp_path / "run")
     assert isinstance(refused.exception, UsageError)
     assert str(refused.exception) == (
-        f"run directory {stress_dir}: it holds a stress run; expected a conformance run, which judges requirements.\n"
-        "Leave it out, or compare two stress runs with `crashloop diff`."
+        f"run directory {tmp_path / 'run'}: suite 'observation' is not known; expected one of conformance, stress."
     )

@@ -1,7 +1,7 @@
 """A recorder that needs no cluster: it leaves the histories of a simulated kubelet.
 
 As a plugin of pytest, it takes the place of the recorder. The environment variable SIMULATED_FAULT names what the kubelet
-does wrong (crashloop.sim.Fault).
+does wrong (crashloop.sim.FAULTS).
 """
 
 import os
@@ -12,7 +12,7 @@ import msgspec
 
 import fixtures.owner
 from crashloop.rundir import RecorderState, RunDir
-from crashloop.sim import Fault
+from crashloop.sim import FAULTS
 from crashloop.spec.version import KubernetesVersion
 from tools.fault_matrix import history_of
 
@@ -28,7 +28,7 @@ def main(path: str) -> None:
     run = RunDir.open(Path(path))
     plan = run.plan()
     version = KubernetesVersion.parse(plan.kubernetes_version)
-    faults = frozenset({Fault[os.environ[FAULT]]} if FAULT in os.environ else ())
+    faults = frozenset(each for each in FAULTS if each.name == os.environ.get(FAULT))
     for scenario in plan.scenarios:
         events = history_of(scenario, faults, version=version)
         run.history(scenario.name).write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))

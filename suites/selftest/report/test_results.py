@@ -84,8 +84,16 @@ def test_every_verdict_is_counted_once() -> None:
         ([verdict(Outcome.PASS), verdict(Outcome.INCONCLUSIVE)], Outcome.INCONCLUSIVE, ExitCode.INCONCLUSIVE),
         ([verdict(Outcome.PASS), verdict(Outcome.FAIL, deviation="known")], Outcome.PASS, ExitCode.OK),
         ([verdict(Outcome.FAIL, deviation="known")], Outcome.PASS, ExitCode.OK),
-        ([verdict(Outcome.PASS), verdict(Outcome.FAIL, mode=VerdictMode.REPORT)], Outcome.PASS, ExitCode.OK),
-        ([verdict(Outcome.PASS), verdict(Outcome.ERROR, mode=VerdictMode.REPORT)], Outcome.PASS, ExitCode.OK),
+        (
+            [verdict(Outcome.PASS), verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
+            Outcome.PASS,
+            ExitCode.OK,
+        ),
+        (
+            [verdict(Outcome.PASS), verdict(Outcome.ERROR, "BACKOFF-3", mode=VerdictMode.REPORT)],
+            Outcome.PASS,
+            ExitCode.OK,
+        ),
         ([verdict(Outcome.SKIPPED)], Outcome.SKIPPED, ExitCode.INCONCLUSIVE),
         ([], Outcome.SKIPPED, ExitCode.USAGE),
     ],
@@ -177,8 +185,8 @@ def test_requirements_are_counted_by_what_became_of_them() -> None:
             verdict(Outcome.SKIPPED, "RULES-6"),
         )
     ).coverage
-    assert coverage == Coverage(judged=2, skipped=1, undecided=1, catalogue=len(REQUIREMENTS))
-    assert coverage.sentence == f"2 of {len(REQUIREMENTS)} requirements judged, 1 skipped, 1 undecided."
+    assert coverage == Coverage(judged=1, skipped=1, undecided=2, catalogue=len(REQUIREMENTS))
+    assert coverage.sentence == f"1 of {len(REQUIREMENTS)} requirements judged, 1 skipped, 2 undecided."
 
 
 def test_a_run_that_judges_less_than_asked_for_says_so_first_and_last() -> None:

@@ -1,6 +1,7 @@
 """SLO rows say what is wrong with them: file, row, field, value and what was expected."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from crashloop.errors import UsageError
 from crashloop.measure.files import MANIFESTS, load_rows
 from crashloop.slo.families import SOURCES
 from crashloop.slo.row_faults import read_rows
-from crashloop.slo.rows import HistogramSli, RateSli, SampleSli, families_of
+from crashloop.slo.rows import HistogramSli, Precondition, RateSli, SampleSli, families_of
 
 GOOD = """
 description: made up
@@ -36,6 +37,30 @@ def changed(old: str, new: str) -> str:
     return refusal(GOOD.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("requirement", "fault"),
+    [
+        ("LOAD-99", "requirement 'LOAD-99': the catalogue has none of that id."),
+        (
+            "LOAD-11",
+            "requirement 'LOAD-11': by the catalogue it is judged by healthy-neighbour-startup, not by this row.",
+        ),
+        ("CAP-3", "requirement 'CAP-3': by the catalogue it is judged by no row, not by this row."),
+    ],
+    ids=["unknown", "of-another-row", "of-no-row"],
+)
+def test_a_row_of_a_requirement_that_it_does_not_judge_is_refused(tmp_path: Path, requirement: str, fault: str) -> None:
+    (tmp_path / "own.yaml").write_text(GOOD + f"    requirement: {requirement}\n", encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        load_rows(tmp_path / "own.yaml")
+    assert str(raised.value) == f"own.yaml: relist: {fault}"
+
+
+def test_a_lower_bound_per_core_is_the_lower_of_two() -> None:
+    condition = Precondition(fact="pods_per_node", at_least=88, at_least_per_core=8)
+    assert [condition.least(cores) for cores in (2, 64, None)] == [16, 88, None]
+
+
 def test_a_good_row_is_read() -> None:
     (row,) = read_rows(GOOD, name="own.yaml").slos
     assert isinstance(row.sli, HistogramSli)
@@ -58,7 +83,16 @@ def test_a_good_row_is_read() -> None:
         ("unit: s", "unit: ms", "target has the unit 'ms'; an SLI of kind histogram is in s."),
         ("source: kubelet", "source: kubelets", "source 'kubelets' is not known; expected kubelet."),
         ("fact: pods_per_node", "fact: pods", "precondition 'pods' is not known; expected"),
-        (", at_most: 110, at_most_per_core: 10", "", "precondition pods_per_node has no bound; expected at_most"),
+        (
+            ", at_most: 110, at_most_per_core: 10",
+            "",
+            "precondition pods_per_node has no bound; expected at_most or at_",
+        ),
+        (
+            "    preconditions:",
+            "    requirement_preconditions:",
+            "requirement_preconditions is given, but no requirement.",
+        ),
         (
             "at_most: 110",
             "at_most: -3",

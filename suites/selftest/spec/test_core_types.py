@@ -116,7 +116,7 @@ def test_the_worst_outcome_stands_for_all() -> None:
         ([verdict(Outcome.INCONCLUSIVE), verdict(Outcome.ERROR)], ExitCode.ERROR),
         ([verdict(Outcome.FAIL, mode=VerdictMode.REPORT)], ExitCode.OK),
         ([verdict(Outcome.INCONCLUSIVE, mode=VerdictMode.REPORT)], ExitCode.INCONCLUSIVE),
-        ([verdict(Outcome.ERROR, mode=VerdictMode.REPORT), verdict(Outcome.PASS)], ExitCode.OK),
+        ([verdict(Outcome.ERROR, requirement="LOAD-1", mode=VerdictMode.REPORT), verdict(Outcome.PASS)], ExitCode.OK),
     ],
     ids=[
         "none",

@@ -120,7 +120,24 @@ def test_a_rule_about_words_that_upstream_may_change_is_an_observation() -> None
             "state judged: a reason is given if and only if the state is not judged",
             id="judged-with-reason",
         ),
-        pytest.param({"checkers": []}, "state judged: expected at least one checker", id="judged-without-checker"),
+        pytest.param(
+            {"checkers": []}, "state judged: expected at least one checker, or an SLO", id="judged-without-checker"
+        ),
+        pytest.param(
+            {"slos": ["healthy-neighbor-startup"]},
+            "slos 'healthy-neighbor-startup': no row of manifests/slo and no check of a stress run has that id",
+            id="unknown-slo",
+        ),
+        pytest.param(
+            {"slos": ["healthy-neighbour-startup"]},
+            "slos 'healthy-neighbour-startup': that row judges LOAD-11, not CAP-3",
+            id="slo-of-another",
+        ),
+        pytest.param(
+            {"slos": ["container-create"]},
+            "slos 'container-create': that row judges no requirement, not CAP-3",
+            id="slo-of-none",
+        ),
         pytest.param(
             {"needs": ["telepathy"]},
             "needs telepathy: expected capabilities of crashloop.cluster.provider",

@@ -48,6 +48,31 @@ def test_the_page_runs_nothing_and_loads_nothing_from_anywhere(results: StressRe
     assert page.count("<script>") == 1
 
 
+def test_every_view_shows_the_requirements_and_counts_them(results: StressResults) -> None:
+    file = io.StringIO()
+    render_stress(results, Console(file=file, width=400, color_system=None))
+    cases = [each.get("classname", "") for each in ET.fromstring(to_stress_junit(results)).iter("testcase")]
+    page, summary = html.unescape(to_stress_html(results)), to_stress_markdown(results)
+    assert results.coverage is not None
+    assert len(results.judged) == 4
+    for each in results.judged:
+        assert f'<span class="id">{each.requirement}</span>' in page
+        assert f"**{each.requirement}**" in summary
+        assert f" {each.requirement}: " in file.getvalue()
+        assert f"crashloop.stress.example.{each.requirement}" in cases
+    assert results.coverage.sentence in page
+    assert results.coverage.sentence in summary
+    assert file.getvalue().endswith(f"{results.coverage.sentence}\n")
+
+
+def test_junit_counts_a_broken_requirement_that_gates_and_no_other(results: StressResults) -> None:
+    broken = [msgspec.structs.replace(each, outcome=Outcome.FAIL) for each in results.judged]
+    root = ET.fromstring(to_stress_junit(msgspec.structs.replace(results, judged=tuple(broken))))
+    failed = [case.get("classname") for case in root.iter("testcase") if case.find("failure") is not None]
+    assert failed == ["crashloop.stress.example.BACKOFF-2"]
+    assert (root.get("failures"), root.get("tests")) == ("1", str(len(results.verdicts) + 4))
+
+
 def test_the_page_shows_every_promise_stage_and_plot(results: StressResults) -> None:
     page = to_stress_html(results)
     assert all(f'<span class="id">{each.slo}</span>' in page for each in results.verdicts)
@@ -156,7 +181,7 @@ def test_junit_fails_for_gates_only(results: StressResults) -> None:
     for mode, failures in (("gate", "1"), ("report", "0")):
         root = ET.fromstring(to_stress_junit(with_verdict(results, Outcome.FAIL, mode=mode)))
         assert root.get("failures") == failures
-        assert root.get("tests") == str(len(results.verdicts) + 1)
+        assert root.get("tests") == str(len(results.verdicts) + 1 + len(results.judged))
 
 
 def test_missing_evidence_is_an_error_to_junit(results: StressResults) -> None:
@@ -321,7 +346,7 @@ def test_the_terminal_ends_with_what_to_do(results: StressResults) -> None:
     written = io.StringIO()
     render_stress(results, Console(file=written, width=200), report="runs/x/report.html")
     lines = written.getvalue().splitlines()
-    assert lines[-2:] == ["Report: runs/x/report.html", "Exit code: 0"]
+    assert lines[-3:-1] == ["Report: runs/x/report.html", "Exit code: 0"]
     assert any(line.startswith("✓ PASS no-early-restart: none of 42 restarts") for line in lines)
 
 

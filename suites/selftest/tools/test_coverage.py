@@ -11,6 +11,7 @@ from tools.coverage import (
     DOCUMENT,
     README,
     Citation,
+    citations,
     disagreements,
     in_readme,
     main,
@@ -55,12 +56,18 @@ def row(identifier: str, state: State = State.JUDGED, scope: Scope = Scope.QUICK
 
 
 def test_the_catalogue_and_the_suites_agree() -> None:
-    assert disagreements(load_requirements(), requirements_with_tests()) == ()
+    assert disagreements(load_requirements(), citations()) == ()
+
+
+def test_a_row_and_a_check_are_cited_beside_the_tests() -> None:
+    cited = citations()
+    assert cited["LOAD-11"] == (Citation("manifests/slo/restarts.yaml", "healthy-neighbour-startup"),)
+    assert cited["BACKOFF-2"][1:] == (Citation("crashloop/stress/checks.py", "no-early-restart"),)
 
 
 def test_the_document_is_current() -> None:
     written = DOCUMENT.read_text(encoding="utf-8")
-    assert written == to_markdown(load_topics(), requirements_with_tests()), "python -m tools.coverage --write"
+    assert written == to_markdown(load_topics(), citations()), "python -m tools.coverage --write"
 
 
 def test_the_table_in_the_readme_is_current() -> None:
@@ -90,7 +97,10 @@ def test_an_id_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     ("requirement", "tests", "finding"),
     [
         pytest.param(
-            row("CAP-3"), {}, "CAP-3: the catalogue calls it judged, but no test names it.", id="judged-by-no-test"
+            row("CAP-3"),
+            {},
+            "CAP-3: the catalogue calls it judged, but no test and no SLO names it.",
+            id="judged-by-no-test",
         ),
         pytest.param(
             row("CAP-3", State.PLANNED),

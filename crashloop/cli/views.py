@@ -1,0 +1,52 @@
+"""How a comparison is shown: on the terminal, as JSON or Markdown, and as a page."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from rich.console import Console
+
+from crashloop.cli.command import out
+from crashloop.errors import UsageError
+
+T = TypeVar("T")
+
+
+class Views(NamedTuple, Generic[T]):
+    """How a value is shown."""
+
+    render: Callable[[T, Console], None]
+    to_markdown: Callable[[T], str]
+    to_html: Callable[[T], str]
+
+
+class Wanted(NamedTuple):
+    """Which of the views is wanted."""
+
+    json: bool
+    markdown: bool
+    html: Path | None
+
+
+def show(value: T, views: Views[T], wanted: Wanted) -> None:
+    """Write the page, and print one of the others. Raises UsageError."""
+    import msgspec
+
+    if wanted.json and wanted.markdown:
+        raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
+    if wanted.html is not None:
+        try:
+            wanted.html.write_text(views.to_html(value), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--html {wanted.html}: cannot be written ({error.strerror}).") from error
+    if wanted.json:
+        _print_as_it_is(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    elif wanted.markdown:
+        _print_as_it_is(views.to_markdown(value))
+    else:
+        views.render(value, out)
+
+
+def _print_as_it_is(text: str) -> None:
+    """Whatever the width of the terminal."""
+    out.file.write(text)
