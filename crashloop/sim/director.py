@@ -19,6 +19,8 @@ from crashloop.sim.status_writer import StatusWriter
 from crashloop.spec.scenario import Intervention, InterventionKind, Mode, PodScenario
 
 POKE_NS = S
+SAME_IMAGE = "crashloop/workload@sha256:1"
+"""What an image is changed to where an intervention names none: the same by its digest."""
 REQUEST_MS = (5, 40)
 NOTICE_NS = 10 * MS
 RUNTIME_DOWN_MS = (400, 1_500)
@@ -120,8 +122,8 @@ class ScenarioPlayer:
         self.loop.after(self.host.takes_ms(REQUEST_MS), heard)
 
     def _change_image(self, arguments: dict[str, Any]) -> None:
-        images = self.pod.images
-        self._update(lambda: images.update({arguments["container"]: arguments["image"]}))
+        images, image = self.pod.images, arguments.get("image", SAME_IMAGE)
+        self._update(lambda: images.update({arguments["container"]: image}))
 
     def _resize(self, arguments: dict[str, Any]) -> None:
         resources = self.pod.resources

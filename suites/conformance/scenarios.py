@@ -42,6 +42,19 @@ def crashing(
     )
 
 
+def exiting(
+    name: str, profile: str, *exit_codes: int, mode: Mode = Mode.NATURAL, at_most_s: float = QUICK_WATCH_S
+) -> PodScenario:
+    """One container under Always that exits with each of these codes in turn, until it has restarted after each."""
+    return PodScenario(
+        name=f"{name}-{profile}",
+        profile=profile,
+        pod=Pod(containers=(Container(program=runs(*((1, each) for each in exit_codes))),)),
+        until=Until(restarts={"app": len(exit_codes)}, at_most_s=at_most_s),
+        mode=mode,
+    )
+
+
 def restarting(
     name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int], phase: str | None = None
 ) -> PodScenario:

@@ -1,0 +1,54 @@
+"""When a restart rule matches: by any of its rules, on exit 0, after a long life (gate ContainerRestartRules, KEP-5307)."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.policy import restart_in, restart_not_in
+from crashloop.spec.program import runs
+from crashloop.spec.scenario import Scenario
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import NEVER, app, restarting
+
+SECOND_RULE = restarting(
+    "second-rule-matches",
+    app(runs((1, 42), (1, 3), (1, 42)), policy=NEVER, rules=(restart_in(3), restart_in(42))),
+    pod=NEVER,
+    restarts={"app": 3},
+)
+NOT_IN_WITHOUT_0 = restarting(
+    "not-in-without-0",
+    app(runs((1, 0), (1, 1)), policy=NEVER, rules=(restart_not_in(42),)),
+    pod=NEVER,
+    restarts={"app": 2},
+)
+LONG_LIFE = restarting(
+    "long-life-matches",
+    app(runs((1, 42), (10, 42), (1, 42)), policy=NEVER, rules=(restart_in(42),)),
+    pod=NEVER,
+    restarts={"app": 3},
+)
+
+
+@requirement("RULES-3")
+def test_each_rule_can_restart_the_container_however_long_it_ran() -> Iterator[Scenario]:
+    yield SECOND_RULE
+    yield LONG_LIFE
+
+
+@requirement("RULES-5")
+def test_not_in_matches_exit_0_unless_it_lists_it() -> Scenario:
+    return NOT_IN_WITHOUT_0
+
+
+@requirement("RULES-6")
+def test_a_rule_that_does_not_match_leaves_the_decision_to_the_next() -> Scenario:
+    return SECOND_RULE
+
+
+@requirement("RULES-8")
+def test_not_in_can_restart_a_container_that_succeeded() -> Scenario:
+    return NOT_IN_WITHOUT_0
+
+
+@requirement("RULES-16")
+def test_a_restart_by_rule_waits_after_a_long_life_too() -> Scenario:
+    return LONG_LIFE
