@@ -78,6 +78,9 @@ class ApiRequests(SingleTask):
 
 def answer_event(index: int, request: ApiRequest, answer: Answer) -> Event:
     """An answer as the history holds it. `index` is the position of its request in the scenario."""
+    returned = None if answer.body is None else msgspec.json.decode(answer.body, type=dict)
+    if returned is not None and returned.get("kind") == "Status":  # what a delete returns for most kinds
+        returned = None
     data: dict[str, Any] = {
         "index": index,
         "verb": request.verb.value,
@@ -87,8 +90,8 @@ def answer_event(index: int, request: ApiRequest, answer: Answer) -> Event:
         "message": answer.message,
         "causes": [{"field": each.field, "reason": each.reason, "message": each.message} for each in answer.causes],
         "warnings": list(answer.warnings),
-        "object": None if answer.body is None else msgspec.json.decode(answer.body),
-        "bytes": None if answer.body is None else len(answer.body.rstrip()),
+        "object": returned,
+        "bytes": None if returned is None or answer.body is None else len(answer.body.rstrip()),
     }
     received_ns = now_ns()
     return Event(seq=0, t_ns=received_ns, received_ns=received_ns, channel=Channel.API, kind=Kind.ANSWER, data=data)
