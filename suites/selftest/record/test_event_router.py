@@ -159,7 +159,11 @@ def test_a_pod_of_no_scenario_is_reported_once(
     take_pod(router, reported("labelled", 5, scenario="elsewhere"), received_ns=7)
     for _ in range(3):
         router.pod("labelled", runtime(Kind.STARTED, 1, "labelled"))
-        router.pod("silent", runtime(Kind.STARTED, 1, "silent"))
+    monkeypatch.setattr("crashloop.record.event_router.HELD_S", 60.0)
+    router.pod("silent", runtime(Kind.STARTED, 1, "silent"))
+    monkeypatch.setattr("crashloop.record.event_router.HELD_S", 0.0)
+    for _ in range(2):
+        router.everyone(recorder_event(Kind.STALL, 3, {"stalled_ns": 1}))
     assert [record.message for record in caplog.records] == [
         "pod labelled belongs to no scenario; what happens to it is not recorded",
         "pod silent belongs to no scenario; what happens to it is not recorded",
