@@ -1,28 +1,21 @@
 """Requests to the API server are recorded each with its answer, and leave nothing behind."""
 
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from crashloop.cluster.provider import Cluster, ClusterInfo
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import CredentialsRefused
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.api_requests import ApiRequests
-from crashloop.record.channels.cluster_channels import ClusterChannels
-from crashloop.record.event_router import EventRouter
-from crashloop.record.node_facts import NodeFacts
-from crashloop.record.site import RecordingSite
-from crashloop.rundir import RunDir, RunInfo
-from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import ApiRequest, ApiScenario, Verb
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving
+from suites.selftest.kit.recording_site import Described, plan_of, site
 
 PODS = "/api/v1/namespaces/ns/pods"
 
@@ -31,49 +24,13 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-class Up:
-    """A cluster that is up and has no node."""
-
-    def __init__(self, kubeconfig: str) -> None:
-        self.info = ClusterInfo(
-            name="c",
-            provider="p",
-            kubernetes_version="1.37.1",
-            kubeconfig=kubeconfig,
-            nodes=(),
-            capabilities=frozenset(),
-            image="i",
-        )
-
-
 def recorded(peer: ObjectPeer, folder: Path, *requests: ApiRequest, at_most_s: float = 30.0) -> Recording:
     """What is recorded of a scenario with these requests."""
     scenario = ApiScenario(name="asked", requests=requests, at_most_s=at_most_s)
-    plan = Plan(
-        suite="test",
-        provider="p",
-        kubernetes_version="1.37.1",
-        scope="quick",
-        profiles=(),
-        scenarios=(scenario,),
-        judgements=(),
-        feature_gates={"ContainerRestartRules": False},
-    )
-    info = RunInfo(suite="test", started=datetime.now(UTC), crashloop_version="0")
-    run = RunDir.create(folder / "run", info)
+    plan = plan_of(scenario, feature_gates={"ContainerRestartRules": False})
     with serving(peer, folder) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
-        site = RecordingSite(
-            run=run,
-            plan=plan,
-            cluster=cast("Cluster", Up(kubeconfig)),
-            api=api,
-            namespace="ns",
-            label="run",
-            router=EventRouter(),
-            channels=cast("ClusterChannels", None),
-            facts=cast("NodeFacts", None),
-        )
-        active = ApiRequests(scenario, None, site)
+        where = site(api, folder, plan, Described())
+        active = ApiRequests(scenario, None, where)
         task = active.step()
         assert task is not None
         try:
@@ -81,7 +38,7 @@ def recorded(peer: ObjectPeer, folder: Path, *requests: ApiRequest, at_most_s: f
         finally:
             active.interrupt("the task has ended")
     assert active.stage is ScenarioStage.SEALED
-    with run.history("asked").open("rb") as lines:
+    with where.run.history("asked").open("rb") as lines:
         return read_recording(lines)
 
 

@@ -1,6 +1,6 @@
 """Events reach the histories of the scenarios that they concern, and only while those are recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
+from crashloop.errors import ClusterError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.jsonl import Numbered, read_events
 from crashloop.kube.client import KubeApi
@@ -230,6 +231,23 @@ class Acts:
 
     def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
         self.restarted.append(f"{node} {kill} {down_s:g}")
+        if kill:
+            raise ClusterError("kubelet of node: it does not start again")
+
+
+def acting_on(cluster: Acts, router: EventRouter, spoil: Callable[[str, str], None] = lambda *_: None) -> Interventions:
+    api = cast("KubeApi", None)
+    return Interventions(api, "ns", cast("Cluster", cluster), router, recreate=lambda _: None, spoil=spoil)
+
+
+def test_a_node_that_an_intervention_has_left_broken_is_spoilt(begin: Begin, router: EventRouter) -> None:
+    kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_KUBELET)
+    acting = begin("acting", interventions=(kill,))
+    spoilt: list[tuple[str, str]] = []
+    acting_on(Acts(), router, lambda *what: spoilt.append(what)).carry_out(acting, 0)
+    (own,) = written(acting)
+    assert own.data["outcome"] == "kubelet of node: it does not start again"
+    assert spoilt == [("node", "kubelet of node: it does not start again")]
 
 
 def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_there(
@@ -239,8 +257,7 @@ def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_th
     acting, beside, elsewhere = begin("acting", interventions=(restart,)), begin("beside"), begin("far", node="two")
     router.watch((acting, beside, elsewhere))
     cluster = Acts()
-    api = cast("KubeApi", None)
-    hands = Interventions(api, "ns", cast("Cluster", cluster), router, lambda _: None)
+    hands = acting_on(cluster, router)
     hands.carry_out(acting, 0)
     assert cluster.restarted == ["node False 2"]
     (own,), (other,) = written(acting), written(beside)

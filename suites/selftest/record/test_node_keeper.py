@@ -2,48 +2,33 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 import msgspec
 import pytest
 
-from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, NodeRequest, Progress
+from crashloop.cluster.provider import ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.progress import SilentProgress
-from crashloop.record.channels.cluster_channels import ClusterChannels
-from crashloop.record.event_router import EventRouter
-from crashloop.record.node_facts import NodeFacts
 from crashloop.record.node_keeper import NodeKeeper, Stranded
 from crashloop.record.schedule import Schedule
-from crashloop.record.site import RecordingSite
-from crashloop.rundir import RunDir, RunInfo
+from crashloop.rundir import RunDir
 from crashloop.spec.assignment import assign
-from crashloop.spec.plan import Budgets, Plan
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.plan import Budgets
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from crashloop.waiting import wait_until
 from suites.selftest.kit.object_peer import ObjectPeer, serving
+from suites.selftest.kit.recording_site import info, plan_of, site
 
 PROFILES = ("a", "b", "c", "d")
-CAPABILITIES = frozenset({Capability.NODES_CHANGE, Capability.NODES_ON_HOST, Capability.KUBELET_LOG})
 
 
 class Recorded:
     """A cluster that notes what is done to its nodes; those of `broken` do not come up."""
 
-    def __init__(self, kubeconfig: str, *nodes: str, broken: dict[str, ClusterError] | None = None) -> None:
-        self.info = ClusterInfo(
-            name="c",
-            provider="p",
-            kubernetes_version="1.37.1",
-            kubeconfig=kubeconfig,
-            nodes=tuple(Node(name=name, profile=name.partition("-")[0]) for name in nodes),
-            capabilities=CAPABILITIES,
-            image="i",
-        )
+    def __init__(self, *nodes: str, broken: dict[str, ClusterError] | None = None) -> None:
+        self.info = info(*(Node(name=name, profile=name.partition("-")[0]) for name in nodes))
         self.done: list[str] = []
         self._broken = broken or {}
 
@@ -118,40 +103,12 @@ def rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
                 for n, profile in enumerate(PROFILES)
             )
             budgets = Budgets(live_nodes=live_nodes)
-            assignment = assign(scenarios, budgets)
-            plan = Plan(
-                suite="test",
-                provider="p",
-                kubernetes_version="1.37.1",
-                scope="quick",
-                budgets=budgets,
-                profiles=tuple(KubeletProfile(name=name) for name in PROFILES),
-                scenarios=scenarios,
-                judgements=(),
-                nodes=assignment.nodes,
-                placements=assignment.placements,
-            )
-            cluster = Recorded(kubeconfig, *nodes, broken=broken)
-            run = RunDir.create(
-                tmp_path / "run", RunInfo(suite="test", started=datetime.now(UTC), crashloop_version="0")
-            )
-            router, schedule = EventRouter(), Schedule(plan, at_once={}, node_pods=0)
-            channels = ClusterChannels(api, "ns", "run", router, lambda *_: None)
-            facts = NodeFacts(api, plan, cast("Cluster", cluster), router, channels.process)
-            site = RecordingSite(
-                run=run,
-                plan=plan,
-                cluster=cast("Cluster", cluster),
-                api=api,
-                namespace="ns",
-                label="run",
-                router=router,
-                channels=channels,
-                facts=facts,
-            )
+            plan = plan_of(*scenarios, budgets=budgets, **assign(scenarios, budgets)._asdict())
+            cluster = Recorded(*nodes, broken=broken)
+            where, schedule = site(api, tmp_path, plan, cluster), Schedule(plan, at_once={}, node_pods=0)
             kept = frozenset(nodes) if lent else frozenset()
-            keepers.append(NodeKeeper(site, schedule, SilentProgress(), lent=kept))
-            return Rig(cluster, keepers[-1], schedule, run)
+            keepers.append(NodeKeeper(where, schedule, SilentProgress(), lent=kept))
+            return Rig(cluster, keepers[-1], schedule, where.run)
 
         yield made
         for keeper in keepers:
