@@ -15,6 +15,7 @@ from crashloop.model.answers import RULE_FIELDS, Expected, pod_spec
 from crashloop.model.validation import FIELDS, Answer
 from crashloop.spec.scenario import ApiRequest, ApiScenario, Verb
 
+CONFLICT = 409
 BUSY = 429
 SERVER_ERROR = 500
 CREATED = 201
@@ -87,6 +88,9 @@ def _checked(case: AnswersCase, findings: Any) -> Checked:
         name = _name(index, request)
         if seen is None:
             found.append(inconclusive(f"{name} was not answered."))
+        elif seen.data.code == CONFLICT:
+            sentence = f"{name} met an object of that name {at_lines([seen.line])}, so its answer says nothing."
+            found.append(inconclusive(sentence, seen.line))
         elif seen.data.code == BUSY or seen.data.code >= SERVER_ERROR:
             sentence = f"{name} was answered with {seen.data.code} {seen.data.reason} {at_lines([seen.line])}"
             found.append(inconclusive(f"{sentence}: the API server was not able to decide.", seen.line))

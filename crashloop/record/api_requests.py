@@ -38,8 +38,8 @@ class ApiRequests(SingleTask):
         super().__init__(scenario, node, site)
         self._scenario = scenario
         self._api = site.api
-        self._sent: dict[str, None] = {}
-        """Paths of the objects that may be stored, in the order of their creation."""
+        self._stored: list[str] = []
+        """Paths of the objects that are stored."""
 
     def record(self) -> tuple[str, str]:
         began_s = time.monotonic()
@@ -67,7 +67,8 @@ class ApiRequests(SingleTask):
                 doing, "PATCH", path, query=query, body=request.object, content_type=STRATEGIC_MERGE
             )
         answer = self._api.answer(doing, "POST", self._collection(request), query=query, body=request.object)
-        self._sent.setdefault(one)
+        if answer.body is not None and not request.dry_run:
+            self._stored.append(one)
         return answer
 
     def _collection(self, request: ApiRequest) -> str:
@@ -84,7 +85,7 @@ class ApiRequests(SingleTask):
         return Stored(found.body, None if size.body is None else len(size.body))
 
     def _remove_stored(self) -> None:
-        for path in self._sent:
+        for path in self._stored:
             doing = f"scenario {self.name}: remove {path}"
             gone = partial(self._is_gone, path)
             try:

@@ -150,6 +150,7 @@ class EventRouter(Sink):
 
     def everyone(self, event: Event) -> None:
         with self._lock:
+            self._give_up_old()
             each: list[Listener] = [*self._watched.values(), *self._listening.values()]
         for scenario in each:
             scenario.take(event)
@@ -163,6 +164,9 @@ class EventRouter(Sink):
             waiting.drop(event)
         else:
             waiting.events.append(event)
+        self._give_up_old()
+
+    def _give_up_old(self) -> None:
         for each in self._unclaimed.values():
             if not each.is_stranger and time.monotonic() - each.since_s >= HELD_S:
                 each.give_up()

@@ -19,7 +19,11 @@ Arguments = dict[str, Any]
 
 
 class Interventions:
-    """Carries interventions out. `recreate` replaces the pod of a scenario by a new one of the same name."""
+    """Carries interventions out.
+
+    `recreate` replaces the pod of a scenario by a new one of the same name; `spoil` hears of a node that an intervention may
+    have left broken, and why.
+    """
 
     def __init__(
         self,
@@ -27,13 +31,16 @@ class Interventions:
         namespace: str,
         cluster: Cluster,
         router: EventRouter,
+        *,
         recreate: Callable[[PodRecording], None],
+        spoil: Callable[[str, str], None],
     ) -> None:
         self._api = api
         self._namespace = namespace
         self._cluster = cluster
         self._router = router
         self._recreate = recreate
+        self._spoil = spoil
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
             InterventionKind.CHANGE_IMAGE: self._change_image,
@@ -55,6 +62,8 @@ class Interventions:
             self._actions[intervention.action](watched, intervention.arguments)
         except CrashloopError as error:
             outcome = str(error)
+            if intervention.action in DISTURB_NODE:
+                self._spoil(watched.node.name, outcome)
         data = {
             "action": intervention.action.value,
             "arguments": intervention.arguments,

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from crashloop.cluster.provider import Capability, Cluster, Node
+from crashloop.errors import ClusterError
 from crashloop.history.event import Event
 from crashloop.kube.client import Json, KubeApi
 from crashloop.record.channels.kubelet_log import KubeletProcess
@@ -41,6 +42,7 @@ class NodeFacts:
         self._newest: dict[str, Event] = {}
         self._settled: dict[str, threading.Event] = {}
         """Not set while a restarted kubelet has not answered yet."""
+        self._spoilt: dict[str, str] = {}
 
     def read(self, node: Node) -> None:
         """A node came up."""
@@ -62,6 +64,15 @@ class NodeFacts:
             return []
         self._newest[node] = self._event(self._nodes[node], since.data["configz"], None, sign)
         return [self._newest[node]]
+
+    def spoil(self, node: str, why: str) -> None:
+        """What was done to the node has failed: nothing that would be recorded there from now on could be judged."""
+        self._spoilt[node] = why
+
+    def require_sound(self, node: str) -> None:
+        """Raise ClusterError if the node is spoilt."""
+        if node in self._spoilt:
+            raise ClusterError(f"node {node}: what an earlier scenario did to it has failed: {self._spoilt[node]}")
 
     def restarted(self, node: str, process: KubeletProcess) -> None:
         """By its log the kubelet was restarted: its answer goes to the scenarios on the node, later, since it takes seconds."""

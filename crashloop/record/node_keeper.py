@@ -55,7 +55,7 @@ class NodeKeeper:
         self._nodes = (match if can_change else place)(site.plan.nodes, site.cluster.info.nodes)
         """Nodes of the cluster by those of the plan."""
         self._nodes_ever: dict[str, Node] = {}
-        self._facts_ever: dict[str, Json] = {}
+        self._objects_ever: dict[str, Json] = {}
         self._change: Future[_Changed] | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="nodes")
 
@@ -129,23 +129,26 @@ class NodeKeeper:
         self._channels.add_nodes(msgspec.structs.replace(info, nodes=nodes))
         for node in nodes:
             self._facts.read(node)
+            self._objects_ever[node.name] = self._api.node(node.name)
         log.info("nodes in use from now on: %s", ", ".join(node.name for node in nodes))
 
     def _take_down(self, names: set[str]) -> None:
         """Nodes that have served their last scenario go, after their logs were copied; those that are lent are only let go of."""
         log.info("nodes that have served their last scenario: %s", ", ".join(sorted(names)))
         self._channels.remove_nodes(names)
+        own = tuple(sorted(names - self._lent))
+        if not own:
+            return
         try:
             self._cluster.collect_logs(self._run.logs_dir)
-            self._cluster.remove_nodes(tuple(sorted(names - self._lent)))
+            self._cluster.remove_nodes(own)
         except (ClusterError, OSError) as error:
-            log.warning("nodes %s: not taken down in good order: %s", ", ".join(sorted(names)), error)
+            log.warning("nodes %s: not taken down in good order: %s", ", ".join(own), error)
 
     def _write_cluster(self, nodes: list[Node]) -> None:
         """cluster.json and environment.json, with all nodes that there ever were."""
         info = self._cluster.info
         self._nodes_ever |= {node.name: node for node in nodes}
-        self._facts_ever |= {node.name: self._api.node(node.name) for node in nodes}
         self._run.write(self._run.cluster_json, msgspec.structs.replace(info, nodes=tuple(self._nodes_ever.values())))
-        facts = [self._facts_ever[name] for name in self._nodes_ever]
+        facts = [self._objects_ever[name] for name in self._nodes_ever]
         self._run.write(self._run.environment_json, read_environment(facts, node_image=info.node_image))

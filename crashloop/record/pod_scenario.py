@@ -28,7 +28,14 @@ class ActivePod:
         self._site = site
         self._recording = PodRecording(scenario, node, info)
         self._pods = Pods(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
-        self._hands = Interventions(site.api, site.namespace, site.cluster, site.router, self._pods.recreate)
+        self._hands = Interventions(
+            site.api,
+            site.namespace,
+            site.cluster,
+            site.router,
+            recreate=self._pods.recreate,
+            spoil=site.facts.spoil,
+        )
         self._pokes: Annotations | None = None
         self._about: Event | None = None
 

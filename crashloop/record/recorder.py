@@ -70,7 +70,7 @@ class Recorder:
                 raise Interrupted
         except (Interrupted, SystemExit):
             log.info("interrupted")
-            self._seal_the_rest("interrupted", "the recorder was told to stop")
+            self._seal_the_rest("interrupted", "the recorder was stopped")
             self._write_state("interrupted")
             return ExitCode.INTERRUPTED
         except CrashloopError as error:

@@ -94,12 +94,12 @@ class Schedule:
         launched = []
         is_held_up = False
         for scenario in list(self._waiting):
-            if not self._can_be_launched(scenario):
+            is_pod = scenario.pod_spec is not None
+            if (is_pod and is_held_up) or not self._can_be_launched(scenario):
                 continue
-            if scenario.pod_spec is not None:
-                is_held_up = is_held_up or not self._is_within_budgets(scenario, now_s)
-                if is_held_up:
-                    continue
+            if is_pod and not self._is_within_budgets(scenario, now_s):
+                is_held_up = True
+                continue
             self._budget.take(scenario.starts, now_s)
             self._waiting.remove(scenario)
             self._running[scenario.name] = scenario

@@ -55,7 +55,8 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
         return [*self.channels.readings(node.name), *self.channels.interruptions(node.name), *news]
 
     def wait_until_ready(self, node: Node) -> None:
-        """Return once the node is Ready. Raises WaitTimeout."""
+        """Return once the node is Ready. Raises WaitTimeout, and ClusterError for a node that was left broken."""
+        self.facts.require_sound(node.name)
 
         def is_ready() -> bool:
             try:

@@ -29,7 +29,7 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
     wait_until(
         f"history of {scenario} to be complete",
         lambda: is_sealed(history) or _recorder_has_ended(run),
-        timeout_s=BRING_UP_S + _longest_s(plan),
+        timeout_s=BRING_UP_S + longest_s(plan),
         every_s=0.2,
         last_seen=lambda: f"{history.name}: {_size(history)} bytes; recorder: {_state(run)}",
     )
@@ -69,7 +69,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _longest_s(plan: Plan) -> float:
+def longest_s(plan: Plan) -> float:
     """The longest that the recording may take, if every scenario takes as long as it may."""
     budgets, scenarios = plan.budgets, {each.name: each for each in plan.scenarios}
     side_by_side_s: dict[str, float] = {}

@@ -116,6 +116,17 @@ def test_accuses_no_api_server_that_was_not_able_to_decide(code: int) -> None:
     ]
 
 
+def test_accuses_no_api_server_that_has_an_object_of_that_name() -> None:
+    outcome, said = findings(refused(CAUSE), refused(code=409))
+    assert (outcome, said) == (
+        Outcome.INCONCLUSIVE,
+        [
+            "request 2 (create Pod 'with-policy', dry run) met an object of that name (history line 6), "
+            "so its answer says nothing."
+        ],
+    )
+
+
 def test_has_no_verdict_on_a_request_without_a_rule() -> None:
     service = {"kind": "Service", "metadata": {"name": "a"}, "spec": {}}
     scenario = ApiScenario(name="unknown", requests=(ApiRequest(object=service),))

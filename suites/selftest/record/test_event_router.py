@@ -1,6 +1,6 @@
 """Events reach the histories of the scenarios that they concern, and only while those are recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
+from crashloop.errors import ClusterError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.jsonl import Numbered, read_events
 from crashloop.kube.client import KubeApi
@@ -159,7 +160,11 @@ def test_a_pod_of_no_scenario_is_reported_once(
     take_pod(router, reported("labelled", 5, scenario="elsewhere"), received_ns=7)
     for _ in range(3):
         router.pod("labelled", runtime(Kind.STARTED, 1, "labelled"))
-        router.pod("silent", runtime(Kind.STARTED, 1, "silent"))
+    monkeypatch.setattr("crashloop.record.event_router.HELD_S", 60.0)
+    router.pod("silent", runtime(Kind.STARTED, 1, "silent"))
+    monkeypatch.setattr("crashloop.record.event_router.HELD_S", 0.0)
+    for _ in range(2):
+        router.everyone(recorder_event(Kind.STALL, 3, {"stalled_ns": 1}))
     assert [record.message for record in caplog.records] == [
         "pod labelled belongs to no scenario; what happens to it is not recorded",
         "pod silent belongs to no scenario; what happens to it is not recorded",
@@ -226,6 +231,23 @@ class Acts:
 
     def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
         self.restarted.append(f"{node} {kill} {down_s:g}")
+        if kill:
+            raise ClusterError("kubelet of node: it does not start again")
+
+
+def acting_on(cluster: Acts, router: EventRouter, spoil: Callable[[str, str], None] = lambda *_: None) -> Interventions:
+    api = cast("KubeApi", None)
+    return Interventions(api, "ns", cast("Cluster", cluster), router, recreate=lambda _: None, spoil=spoil)
+
+
+def test_a_node_that_an_intervention_has_left_broken_is_spoilt(begin: Begin, router: EventRouter) -> None:
+    kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_KUBELET)
+    acting = begin("acting", interventions=(kill,))
+    spoilt: list[tuple[str, str]] = []
+    acting_on(Acts(), router, lambda *what: spoilt.append(what)).carry_out(acting, 0)
+    (own,) = written(acting)
+    assert own.data["outcome"] == "kubelet of node: it does not start again"
+    assert spoilt == [("node", "kubelet of node: it does not start again")]
 
 
 def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_there(
@@ -235,8 +257,7 @@ def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_th
     acting, beside, elsewhere = begin("acting", interventions=(restart,)), begin("beside"), begin("far", node="two")
     router.watch((acting, beside, elsewhere))
     cluster = Acts()
-    api = cast("KubeApi", None)
-    hands = Interventions(api, "ns", cast("Cluster", cluster), router, lambda _: None)
+    hands = acting_on(cluster, router)
     hands.carry_out(acting, 0)
     assert cluster.restarted == ["node False 2"]
     (own,), (other,) = written(acting), written(beside)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crashloop.record.kinds import AT_ONCE
 from crashloop.record.schedule import Schedule
 from crashloop.record.start_budget import WINDOW_S, StartBudget
-from crashloop.spec.assignment import assign
+from crashloop.spec.assignment import REPLACE_S, assign
 from crashloop.spec.plan import Budgets, Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import (
@@ -196,6 +196,22 @@ def test_where_slots_suffice_the_run_takes_little_longer_than_its_longest_scenar
     launching_s = sum(each.starts for each in scenarios) / plan.budgets.container_starts_per_s
     critical_s = max(each.longest_s for each in scenarios)
     assert play(plan).makespan_s <= critical_s + BRING_UP_S + launching_s + 1.0
+
+
+@given(DRAFTS, st.integers(1, 4))
+def test_where_slots_are_short_they_are_never_idle_while_a_node_waits(drafts: Drafts, live_nodes: int) -> None:
+    scenarios, _ = drafted(drafts)
+    plan = planned(scenarios, live_nodes=live_nodes)
+    side_by_side_s: dict[str, float] = {}
+    for each in scenarios:
+        if not each.disturbs_node:
+            side_by_side_s[each.profile] = max(side_by_side_s.get(each.profile, 0.0), each.longest_s)
+    alone_s = [each.longest_s for each in scenarios if each.disturbs_node]
+    work_s = sum(side_by_side_s.values()) + sum(alone_s)
+    turns_s = (BRING_UP_S + TAKE_DOWN_S + REPLACE_S + 1.0) * (len(side_by_side_s) + len(alone_s))
+    launching_s = sum(each.starts for each in scenarios) / plan.budgets.container_starts_per_s
+    bound_s = work_s / live_nodes + max(each.longest_s for each in scenarios) + turns_s + launching_s
+    assert play(plan).makespan_s <= bound_s, "Graham's bound for lists"
 
 
 def forty_one_nodes() -> tuple[PodScenario, ...]:

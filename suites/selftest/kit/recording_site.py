@@ -1,0 +1,71 @@
+"""A site to record on without a cluster: a run directory, a plan, and a cluster that is nothing but its description."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
+from crashloop.kube.client import KubeApi
+from crashloop.record.channels.cluster_channels import ClusterChannels
+from crashloop.record.event_router import EventRouter
+from crashloop.record.node_facts import NodeFacts
+from crashloop.record.site import RecordingSite
+from crashloop.rundir import RunDir, RunInfo
+from crashloop.spec.plan import Plan
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import Scenario
+
+CAPABILITIES = frozenset({Capability.NODES_CHANGE, Capability.NODES_ON_HOST, Capability.KUBELET_LOG})
+
+
+def info(*nodes: Node) -> ClusterInfo:
+    """A cluster whose nodes can change."""
+    return ClusterInfo(
+        name="c",
+        provider="p",
+        kubernetes_version="1.37.1",
+        kubeconfig="k",
+        nodes=nodes,
+        capabilities=CAPABILITIES,
+        image="localhost/program:1",
+    )
+
+
+class Described:
+    """A cluster of which only its description is asked for."""
+
+    def __init__(self, *nodes: Node) -> None:
+        self.info = info(*nodes)
+
+
+def plan_of(*scenarios: Scenario, **more: Any) -> Plan:
+    """A plan with the profiles that the scenarios name."""
+    names = sorted({name for each in scenarios for name in each.profiles})
+    return Plan(
+        suite="test",
+        provider="p",
+        kubernetes_version="1.37.1",
+        scope="quick",
+        profiles=tuple(KubeletProfile(name=name) for name in names),
+        scenarios=scenarios,
+        judgements=(),
+        **more,
+    )
+
+
+def site(api: KubeApi, folder: Path, plan: Plan, cluster: object) -> RecordingSite:
+    """The site of a new run in that folder. `cluster` is as much of a Cluster as the test needs."""
+    started = RunInfo(suite="test", started=datetime.now(UTC), crashloop_version="0")
+    router = EventRouter()
+    channels = ClusterChannels(api, "ns", "run", router, lambda *_: None)
+    return RecordingSite(
+        run=RunDir.create(folder / "run", started),
+        plan=plan,
+        cluster=cast("Cluster", cluster),
+        api=api,
+        namespace="ns",
+        label="run",
+        router=router,
+        channels=channels,
+        facts=NodeFacts(api, plan, cast("Cluster", cluster), router, channels.process),
+    )

@@ -1,0 +1,140 @@
+"""Requests to the API server are recorded each with its answer, and leave nothing behind."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crashloop.history.recording import Recording
+from crashloop.history.reduction import read_recording
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import CredentialsRefused
+from crashloop.record.active_scenario import ScenarioStage
+from crashloop.record.api_requests import ApiRequests
+from crashloop.spec.scenario import ApiRequest, ApiScenario, Verb
+from suites.selftest.kit.kube_peer import status
+from suites.selftest.kit.object_peer import ObjectPeer, serving
+from suites.selftest.kit.recording_site import Described, plan_of, site
+
+PODS = "/api/v1/namespaces/ns/pods"
+
+
+def pod(name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def recorded(peer: ObjectPeer, folder: Path, *requests: ApiRequest, at_most_s: float = 30.0) -> Recording:
+    """What is recorded of a scenario with these requests."""
+    scenario = ApiScenario(name="asked", requests=requests, at_most_s=at_most_s)
+    plan = plan_of(scenario, feature_gates={"ContainerRestartRules": False})
+    with serving(peer, folder) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        where = site(api, folder, plan, Described())
+        active = ApiRequests(scenario, None, where)
+        task = active.step()
+        assert task is not None
+        try:
+            task()
+        finally:
+            active.interrupt("the task has ended")
+    assert active.stage is ScenarioStage.SEALED
+    with where.run.history("asked").open("rb") as lines:
+        return read_recording(lines)
+
+
+def end(recording: Recording) -> tuple[str, str | None]:
+    assert recording.end is not None
+    assert recording.damage == ()
+    return recording.end.reason, recording.end.detail
+
+
+def test_each_request_has_its_answer_in_order(tmp_path: Path) -> None:
+    cause = {"reason": "FieldValueInvalid", "message": "Invalid value: -1", "field": "spec.x"}
+    peer = ObjectPeer(
+        refusals={"POST pods/bad": status(422, "Invalid", "it is invalid", causes=[cause])}, warnings=('299 - "old"',)
+    )
+    recording = recorded(peer, tmp_path, ApiRequest(object=pod("good")), ApiRequest(object=pod("bad", x=-1)))
+    assert end(recording) == ("complete", "every request was answered")
+    good, bad = (each.data for each in recording.answers)
+    assert (good.index, good.verb, good.dry_run, good.code, good.warnings) == (0, "create", True, 201, ("old",))
+    assert good.object == pod("good")
+    assert good.found is None
+    assert (bad.index, bad.code, bad.reason, bad.message, bad.object, bad.stored_bytes) == (
+        1,
+        422,
+        "Invalid",
+        "it is invalid",
+        None,
+        None,
+    )
+    assert [(each.field, each.reason, each.message) for each in bad.causes] == [
+        ("spec.x", "FieldValueInvalid", "Invalid value: -1")
+    ]
+    assert [each for each in peer.requests if each.startswith("POST")] == [
+        f"POST {PODS}/good dry",
+        f"POST {PODS}/bad dry",
+    ]
+
+
+def test_the_history_names_no_node_but_the_gates_of_the_control_plane(tmp_path: Path) -> None:
+    begin = recorded(ObjectPeer(), tmp_path, ApiRequest(object=pod("x"))).begin
+    assert begin is not None
+    assert (begin.node, begin.profile, begin.feature_gates) == (None, None, {"ContainerRestartRules": False})
+
+
+def test_what_was_stored_is_gone_afterwards(tmp_path: Path) -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    peer = ObjectPeer()
+    recording = recorded(
+        peer,
+        tmp_path,
+        ApiRequest(object=pod("x"), dry_run=False),
+        ApiRequest(object=job, dry_run=False),
+        ApiRequest(object=pod("x"), dry_run=False),
+    )
+    assert [each.data.code for each in recording.answers] == [201, 201, 409]
+    assert peer.objects == {}
+    assert [each.data.found is not None for each in recording.answers] == [True, True, True]
+    assert recording.answers[0].data.stored_bytes
+    assert peer.requests[-4:] == [
+        f"DELETE {PODS}/x",
+        f"GET {PODS}/x",
+        "DELETE /apis/batch/v1/namespaces/ns/jobs/j",
+        "GET /apis/batch/v1/namespaces/ns/jobs/j",
+    ]
+
+
+def test_a_change_goes_to_the_subresource_of_the_object(tmp_path: Path) -> None:
+    peer = ObjectPeer()
+    recording = recorded(
+        peer,
+        tmp_path,
+        ApiRequest(object=pod("x"), dry_run=False),
+        ApiRequest(verb=Verb.PATCH, object=pod("x"), subresource="ephemeralcontainers", dry_run=False),
+    )
+    assert [(each.data.verb, each.data.code) for each in recording.answers] == [("create", 201), ("patch", 200)]
+    assert f"PATCH {PODS}/x/ephemeralcontainers" in peer.requests
+    assert peer.objects == {}
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_a_server_in_trouble_interrupts_the_scenario(code: int, tmp_path: Path) -> None:
+    peer = ObjectPeer(refusals={"POST pods/second": status(code, "Trouble")})
+    recording = recorded(
+        peer, tmp_path, ApiRequest(object=pod("first"), dry_run=False), ApiRequest(object=pod("second"))
+    )
+    assert end(recording) == ("interrupted", f"request 1: the API server answered {code} Trouble")
+    assert [each.data.index for each in recording.answers] == [0]
+    assert peer.objects == {}
+
+
+def test_what_is_not_sent_in_time_is_missing(tmp_path: Path) -> None:
+    recording = recorded(ObjectPeer(), tmp_path, ApiRequest(object=pod("x")), at_most_s=0.0)
+    assert end(recording) == ("deadline", "still missing: answers to 1 requests")
+    assert recording.answers == ()
+
+
+def test_refused_credentials_end_the_run_as_a_matter_of_the_user(tmp_path: Path) -> None:
+    peer = ObjectPeer(refusals={"POST pods/x": status(401, "Unauthorized")})
+    with pytest.raises(CredentialsRefused):
+        recorded(peer, tmp_path, ApiRequest(object=pod("x")))

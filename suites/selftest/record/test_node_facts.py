@@ -1,0 +1,62 @@
+"""A history begins with what is known of its node's kubelet now: after a restart, with what the new one is."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.provider import Node
+from crashloop.history.event import Event
+from crashloop.kube.client import KubeApi
+from crashloop.record.channels.kubelet_log import KubeletProcess
+from crashloop.record.node_facts import NodeFacts
+from crashloop.record.site import RecordingSite
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.waiting import wait_until
+from suites.selftest.kit.object_peer import ObjectPeer, serving
+from suites.selftest.kit.recording_site import Described, plan_of, site
+
+NODE = Node(name="node", profile="stock")
+SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
+
+
+class Hears:
+    """A scenario on the node."""
+
+    name = "hears"
+    node_name = "node"
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def take(self, event: Event) -> None:
+        self.events.append(event)
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Iterator[RecordingSite]:
+    with serving(ObjectPeer(), tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        yield site(api, tmp_path, plan_of(SCENARIO), Described(NODE))
+
+
+def pid(facts: NodeFacts) -> int | None:
+    found: int | None = facts.event("node").data["kubelet_pid"]
+    return found
+
+
+def test_a_restart_reaches_those_on_the_node_and_those_that_begin_later(where: RecordingSite) -> None:
+    hears = Hears()
+    where.router.listen(hears)
+    where.facts.read(NODE)
+    assert pid(where.facts) is None
+    where.facts.restarted("node", KubeletProcess(77, 5))
+    wait_until("the restart to be heard of", lambda: hears.events, timeout_s=10)
+    assert [(event.data["kubelet_pid"], event.data["kubelet_started_ns"]) for event in hears.events] == [(77, 5)]
+    assert pid(where.facts) == 77
+
+
+def test_a_kubelet_that_restarts_while_its_node_comes_up_is_read_then(where: RecordingSite) -> None:
+    where.facts.restarted("node", KubeletProcess(77, 5))
+    where.facts.read(NODE)
+    assert pid(where.facts) is None

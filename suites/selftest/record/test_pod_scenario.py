@@ -1,0 +1,82 @@
+"""A pod is launched on a node that is sound and Ready, or its history says why not."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.provider import Node
+from crashloop.history.recording import Recording
+from crashloop.history.reduction import read_recording
+from crashloop.kube.client import KubeApi
+from crashloop.record.active_scenario import ScenarioStage
+from crashloop.record.pod_scenario import ActivePod
+from crashloop.record.site import RecordingSite
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from suites.selftest.kit.kube_peer import status
+from suites.selftest.kit.object_peer import ObjectPeer, serving
+from suites.selftest.kit.recording_site import Described, plan_of, site
+
+NODE = Node(name="node", profile="stock")
+SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
+READY = {"metadata": {"name": "node"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+@pytest.fixture
+def peer() -> ObjectPeer:
+    return ObjectPeer(("/api/v1/nodes/node", READY))
+
+
+@pytest.fixture
+def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
+    """A site with a node that came up."""
+    with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        made = site(api, tmp_path, plan_of(SCENARIO), Described(NODE))
+        made.facts.read(NODE)
+        yield made
+
+
+def launched(where: RecordingSite) -> Recording:
+    """The history of a scenario that could not be launched."""
+    active = ActivePod(SCENARIO, NODE, where)
+    task = active.step()
+    assert task is not None
+    task()
+    assert active.stage is ScenarioStage.SEALED
+    with where.run.history("s").open("rb") as lines:
+        return read_recording(lines)
+
+
+def test_nothing_is_launched_on_a_node_that_an_intervention_has_left_broken(
+    where: RecordingSite, peer: ObjectPeer
+) -> None:
+    where.facts.spoil("node", "its kubelet does not start again")
+    end = launched(where).end
+    assert end is not None
+    assert (end.reason, end.detail) == (
+        "interrupted",
+        "node node: what an earlier scenario did to it has failed: its kubelet does not start again",
+    )
+    assert peer.requests == []
+
+
+def test_a_node_that_does_not_become_ready_is_named(
+    where: RecordingSite, peer: ObjectPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crashloop.record.site.READY_WITHIN_S", 0.0)
+    peer.objects["/api/v1/nodes/node"] = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
+    end = launched(where).end
+    assert end is not None
+    assert (end.reason, end.detail) == ("interrupted", "waited 0 s for: node node to be Ready.")
+
+
+def test_a_pod_that_the_api_server_refuses_ends_its_scenario_with_the_causes(
+    where: RecordingSite, peer: ObjectPeer
+) -> None:
+    cause = {"reason": "FieldValueInvalid", "message": "Invalid value", "field": "spec.x"}
+    peer.refusals["POST pods/s"] = status(422, "Invalid", "it is invalid", causes=[cause])
+    recording = launched(where)
+    assert recording.end is not None
+    assert (recording.end.reason, recording.end.code, recording.end.causes) == ("refused", 422, (cause,))
+    assert [each.node for each in recording.nodes] == ["node"]
