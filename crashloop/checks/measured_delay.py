@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from crashloop.checks.case import Case
+from crashloop.checks.excuse import late_window
 from crashloop.checks.model_input import observed
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, reset_during, resets_of
 from crashloop.history.instances import Instance
@@ -92,11 +93,16 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDel
                 "latest_s": due.latest_s,
                 "seen_s": shortest.seconds if shortest else None,
                 "created_s": to_create.seconds if to_create else None,
-                "stalled_s": round(case.recording.host.stalled_s(*window_ns), 3) if window_ns else 0.0,
+                "stalled_s": _held_s(case, window_ns, due) if window_ns else 0.0,
                 "channel": shortest.channel if shortest else "",
                 "reason": due.reason,
             },
         )
+
+
+def _held_s(case: Case, window_ns: tuple[int, int], due: Due) -> float:
+    """For how long the host is shown to have held the restart up, from the due moment on."""
+    return round(case.recording.host.held_s(*late_window(window_ns, due.delay_s)), 3)
 
 
 def _since_trigger(due: Due, previous: Instance, reset: RestartAllTrigger | None) -> Due:

@@ -12,7 +12,10 @@ MAX_SLEW = 0.001
 
 
 class ClockStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The wall clock jumped by `step_ns` at some time from `from_ns` to `to_ns` (UTC; seen on history line `line`)."""
+    """The wall clock jumped by `step_ns` at some time from `from_ns` to `to_ns` (UTC; seen on history line `line`).
+
+    `from_ns` is the lesser of the two readings: after a jump back by more than the readings are apart that is the later one.
+    """
 
     line: int
     from_ns: int
@@ -49,5 +52,8 @@ def _steps(readings: list[tuple[int, int, int]]) -> tuple[ClockStep, ...]:
     for (_, utc_before, boot_before), (line, utc_after, boot_after) in pairwise(readings):
         step_ns = (utc_after - boot_after) - (utc_before - boot_before)
         if abs(step_ns) > READING_JITTER_NS + MAX_SLEW * (boot_after - boot_before):
-            found.append(ClockStep(line=line, from_ns=utc_before, to_ns=utc_after, step_ns=step_ns))
+            from_ns, to_ns = min(utc_before, utc_after), max(utc_before, utc_after)
+            # A clock that jumps back shows the time before the jump once more.
+            to_ns = max(to_ns, utc_before + (boot_after - boot_before))
+            found.append(ClockStep(line=line, from_ns=from_ns, to_ns=to_ns, step_ns=step_ns))
     return tuple(found)

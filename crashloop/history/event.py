@@ -55,8 +55,17 @@ class Kind(StrEnum):
     STALL = "stall"
     """RECORDER. The 100 ms heartbeat came late. t_ns is when it was due. data: stalled_ns."""
     PRESSURE = "pressure"
-    """RECORDER. Once a second. data: interval_ns, and some_us: by how much the host's CPU stall (`total` of the line `some`
-    of /proc/pressure/cpu) grew in the `interval_ns` before t_ns; null where the kernel does not count it."""
+    """RECORDER. Once a second. data: interval_ns, and by how much the host's stalls (`total` of the line `some`) grew in the
+    `interval_ns` before t_ns: some_us of /proc/pressure/cpu, io_us and memory_us of the other two; null where the kernel
+    does not count them."""
+    CPU_WAIT = "cpu-wait"
+    """RECORDER. Once a second for each node on this host. data: interval_ns, and waited_us: for how long the threads of the
+    node's kubelet, runtime and shims were ready to run and had no CPU (second figure of /proc/<pid>/task/<tid>/schedstat),
+    all together no more than interval_ns, unless a single one waited longer."""
+    CONTROL = "control"
+    """RECORDER. Every 2 s for each node whose runtime is within reach. The recorder itself had the runtime create a container
+    that never runs, and list what it has; no kubelet was involved. t_ns is the end. data: create_ns and list_ns, how long
+    each took."""
     GAP = "gap"
     """RECORDER. t_ns is the end. data: channel, from_ns, reason, lost (true: events of the channel may be missing; false: they
     came late, but all of them)."""
@@ -64,7 +73,7 @@ class Kind(StrEnum):
     """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, or the error), index (of the plan's
     interventions; null for a poke of the annotated mode), ended_ns.
 
-    Of the pokes, one a second, only the first, those that failed and the last are written; the last has also
+    Of the pokes, about one a second, only the first, those that failed and the last are written; the last has also
     count (of those that succeeded) and longest_ns (between two that succeeded).
     """
     NODE = "node"

@@ -49,6 +49,8 @@ class _Reducer:
             lines.ReadingLine: self._reading,
             lines.StallLine: self._stall,
             lines.PressureLine: self._pressure,
+            lines.CpuWaitLine: self._cpu_wait,
+            lines.ControlLine: self._control,
             lines.GapLine: self._gap,
             lines.InterventionLine: self._intervention,
             lines.NodeLine: self._node,
@@ -106,7 +108,17 @@ class _Reducer:
         self._hosts[line.node is not None].add_stall(line.t_ns, line.data.stalled_ns)
 
     def _pressure(self, _: int, line: lines.PressureLine) -> None:
-        self._hosts[line.node is not None].add_pressure(line.t_ns, line.data.some_us)
+        told = line.data
+        host = self._hosts[line.node is not None]
+        host.add_pressure(line.t_ns, told.some_us, interval_ns=told.interval_ns, blocked_us=told.blocked_us)
+
+    def _cpu_wait(self, _: int, line: lines.CpuWaitLine) -> None:
+        for host in self._hosts.values():
+            host.add_wait(line.t_ns, line.data.waited_us, interval_ns=line.data.interval_ns)
+
+    def _control(self, _: int, line: lines.ControlLine) -> None:
+        for host in self._hosts.values():
+            host.add_control(line.t_ns, line.data.create_ns, line.data.list_ns)
 
     def _gap(self, number: int, line: lines.GapLine) -> None:
         gap = line.data

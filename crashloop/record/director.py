@@ -91,7 +91,7 @@ class Director:
             self._do(watched, lambda: self._finish(watched, missing))
         elif due := watched.due_interventions():
             self._do(watched, lambda: self._intervene(watched, due))
-        elif (pokes := self._pokes.get(watched.name)) is not None and pokes.due():
+        elif (pokes := self._pokes.get(watched.name)) is not None and pokes.due(time.monotonic()):
             self._do(watched, lambda: self._poke(watched, pokes))
 
     def _do(self, watched: ScenarioRecording, task: Callable[[], None]) -> None:
@@ -114,7 +114,7 @@ class Director:
             log.warning("scenario %s: not launched: %s", watched.name, error)
         else:
             if watched.scenario.mode is Mode.ANNOTATED:
-                self._pokes[watched.name] = Annotations()
+                self._pokes[watched.name] = Annotations(watched.name, time.monotonic())
             watched.stage = ScenarioStage.WATCHED
 
     def _intervene(self, watched: ScenarioRecording, due: list[int]) -> None:

@@ -27,7 +27,7 @@ def test_accepts_delays_within_their_bounds() -> None:
         "latest_s": 4.0,
         "seen_s": 2.3,
         "created_s": 2.2,
-        "stalled_s": 0.003,
+        "stalled_s": 0.001,
         "channel": "runtime",
         "reason": SAYS_2S,
     }
@@ -100,24 +100,6 @@ def test_create_to_start_is_the_hosts_and_not_judged() -> None:
         History(CRASHING, create_s=1.8).lives("app", (2, 3, 1), (6.5, 7, 1), (11.8, 12, 1), (16, None, 0)).ends(40)
     )
     assert told(checked("delays", history)) == []
-
-
-def test_a_late_restart_is_excused_by_a_stall_as_long_as_the_excess() -> None:
-    history = History(CRASHING).lives("app", *THIRD_LATE).stall(5.0, 1.6).ends(30)
-    (finding,) = told(checked("delays", history))
-    assert finding.startswith("INCONCLUSIVE: ")
-    assert finding.endswith("The host was stalled for 1.6 s meanwhile, as long as the excess or longer.")
-
-
-def test_a_shorter_stall_excuses_nothing() -> None:
-    history = History(CRASHING).lives("app", *THIRD_LATE).stall(5.0, 1.4).ends(30)
-    assert checked("delays", history).outcome is Outcome.FAIL
-
-
-def test_cpu_pressure_excuses_like_a_stall() -> None:
-    history = History(CRASHING).lives("app", *THIRD_LATE)
-    history.pressure_us = 300_000
-    assert checked("delays", history.ends(30)).outcome is Outcome.INCONCLUSIVE
 
 
 def test_a_stall_does_not_excuse_a_restart_that_comes_early() -> None:

@@ -61,7 +61,7 @@ def test_a_count_that_falls_is_a_fail() -> None:
 
 
 def test_a_count_that_stays_behind_is_a_fail() -> None:
-    history = counting((1.0, 0), (9.0, 2))
+    history = counting((1.0, 0), (9.0, 2), ends_s=60)
     created = history.line_of(Kind.CREATED, 4)
     assert told(checked("restart-count", history)) == [
         f'FAIL: the last status said restartCount 2 of "app" after 3 restarts '
@@ -117,7 +117,7 @@ def running_on(*statuses_s: float) -> History:
 
 @pytest.mark.parametrize("statuses_s", [(0.8,), (0.8, 5.0, 20.0)], ids=["nothing-newer", "said-again"])
 def test_an_exited_instance_that_is_said_to_run_is_a_fail(statuses_s: tuple[float, ...]) -> None:
-    history = running_on(*statuses_s).ends(30)
+    history = running_on(*statuses_s).ends(60)
     (finding,) = told(checked("last-exit", history))
     assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
 
@@ -152,7 +152,7 @@ def test_a_wrong_time_during_a_stall_is_inconclusive() -> None:
     history = History(CRASHING).lives("app", *GOOD, status=False).stall(1.0, 6.0)
     history.status(1.8, {"app": history.exited("app", 0, 0.5, 7.0, 1)}).ends(30)
     (finding,) = told(checked("last-exit", history))
-    assert finding.endswith("The host was stalled meanwhile.")
+    assert finding.endswith("The host held the runtime up meanwhile.")
 
 
 def test_an_instance_that_is_said_to_have_ended_and_still_runs_is_a_fail() -> None:

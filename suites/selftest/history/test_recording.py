@@ -50,25 +50,6 @@ def test_a_wall_clock_that_jumps_is_noticed(moved_ns: int, steps: int) -> None:
     assert clocks.step_within_ns(2000 * S, 2060 * S) == 0
 
 
-def test_stalls_count_as_far_as_they_overlap() -> None:
-    host = HostRecord()
-    host.add_stall(10 * S, 2 * S)
-    host.add_stall(20 * S, 1 * S)
-    assert host.stalled_s(0, 30 * S) == 3.0
-    assert host.stalled_s(11 * S, 20 * S) == 1.0
-    assert host.stalled_s(13 * S, 19 * S) == 0.0
-    assert host.stalled_s(20 * S, 20 * S + S // 2) == 0.5
-
-
-def test_pressure_and_stalls_are_two_views_of_the_same() -> None:
-    host = HostRecord()
-    for beat in range(10):
-        host.add_pressure(beat * S, 200_000)
-    assert host.stalled_s(2 * S, 4 * S) == pytest.approx(0.4)
-    host.add_stall(3 * S, S)
-    assert host.stalled_s(2 * S, 4 * S) == 1.0
-
-
 def test_a_heartbeat_covers_what_lies_between_its_beats() -> None:
     host = HostRecord()
     for beat in (0, 1, 2, 3, 9, 10):
