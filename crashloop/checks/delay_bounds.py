@@ -14,27 +14,29 @@ from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 
 
 def too_early(case: Case, delay: MeasuredDelay) -> Finding | None:
-    """A start before the delay due had passed: `start - exit >= due`, exact but for the channel's resolution.
+    """A start, or a create, before the delay due had passed: `start - exit >= due`, exact but for the channel's resolution.
 
-    Where the model leaves several windows open, a start before all of them.
+    Where the model leaves several windows open, one before all of them.
     """
-    shortest = delay.shortest
-    if shortest is None or _open_windows(delay, shortest):
+    shortest, soonest = delay.shortest, delay.soonest
+    if shortest is None or soonest is None or _open_windows(delay, soonest):
         return None
+    # What users see is the start; the create is named where the start alone would not have been too early.
+    verb, seen = ("came", shortest) if not _open_windows(delay, shortest) else ("was created", soonest)
     least = min(delay.due.windows, key=lambda due: due.delay_s)
     came = (
-        f"{delay.name} came {seconds(shortest.seconds, unlike=least.delay_s)} after the exit "
-        f"{at_lines(shortest.lines)}; {seconds(least.delay_s)} was due: {least.reason}."
+        f"{delay.name} {verb} {seconds(seen.seconds, unlike=least.delay_s)} after the exit "
+        f"{at_lines(seen.lines)}; {seconds(least.delay_s)} was due: {least.reason}."
     )
     stepped_s = _stepped_s(case, delay)
-    if stepped_s >= least.delay_s - shortest.seconds:
-        return inconclusive(f"{came} The wall clock jumped by {seconds(stepped_s)} meanwhile.", *shortest.lines)
-    return fail(came, *shortest.lines)
+    if stepped_s >= least.delay_s - seen.seconds:
+        return inconclusive(f"{came} The wall clock jumped by {seconds(stepped_s)} meanwhile.", *seen.lines)
+    return fail(came, *seen.lines)
 
 
-def _open_windows(delay: MeasuredDelay, shortest: Span) -> tuple[Due, ...]:
-    """The windows that may have begun when the start came."""
-    due, longest_ns = delay.due, shortest.longest_ns
+def _open_windows(delay: MeasuredDelay, seen: Span) -> tuple[Due, ...]:
+    """The windows that may have begun by the end of that span."""
+    due, longest_ns = delay.due, seen.longest_ns
     if not due.alternatives:
         return (due,) if round(due.delay_s * 1e9) <= longest_ns else ()
     return tuple(each for each in due.windows if round(each.delay_s * 1e9) <= longest_ns)
@@ -57,8 +59,8 @@ def lateness(delay: MeasuredDelay) -> Lateness | None:
 
     Where the model leaves several windows open, a create after the last of those that had begun.
     """
-    shortest = delay.shortest
-    begun = _open_windows(delay, shortest) if shortest else ()
+    shortest, soonest = delay.shortest, delay.soonest
+    begun = _open_windows(delay, soonest) if soonest else ()
     if shortest is None or not begun:
         return None
     due = begun[0] if len(begun) == 1 else max(begun, key=lambda each: each.latest_s)

@@ -50,8 +50,9 @@ class Kind(StrEnum):
     refused: the API server did not accept the pod; data also: code (HTTP status), causes (list of {field, reason, message}).
     """
     CLOCK = "clock"
-    """RECORDER; at begin and end and every 10 s. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns;
-    step_ns if UTC has moved against boot time by more than 50 ms since the last reading."""
+    """RECORDER; at begin and end and every 10 s. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns, boot_id
+    (the boot that boot_ns counts from); step_ns if UTC has moved against boot time by more than 50 ms since the last
+    reading."""
     STALL = "stall"
     """RECORDER. The 100 ms heartbeat came late. t_ns is when it was due. data: stalled_ns."""
     PRESSURE = "pressure"
@@ -83,7 +84,8 @@ class Kind(StrEnum):
     """API: the pod was accepted (t_ns our clock; data: pod, as the API server returned it).
     RUNTIME: a container was created (data: container_id, image; listed: true if it was found only after a gap)."""
     STARTED = "started"
-    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line, as written)."""
+    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line, as written; boot_id, the boot
+    that t_ns counts from)."""
     EXITED = "exited"
     """RUNTIME: t_ns is when the process ended; data: container_id, exit_code, published_ns (of the event itself; may be earlier
     than that of `started` in a very short life). JOURNAL: a life ends now (data: exit_code, line, as written)."""

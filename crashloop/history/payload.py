@@ -36,6 +36,8 @@ class ClockReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`clock`."""
 
     boot_ns: Whole
+    boot_id: str | None = None
+    """The boot that `boot_ns` counts from."""
 
 
 class Stall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -146,6 +148,8 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """RUNTIME."""
     exit_code: Whole | None = None
     """`exited`."""
+    boot_id: str | None = None
+    """`started` by the JOURNAL: the boot that its time counts from; `-` if the container cannot see it."""
     pod: AcceptedPod | None = None
     """`created` by the API."""
 

@@ -33,6 +33,8 @@ class _Reducer:
         self._last_line = self._last_ns = self._events = 0
         self._readings: dict[bool, list[tuple[int, int, int]]] = {False: [], True: []}
         """By whether they are of the node, where that is not the recorder's host."""
+        self._boots: dict[bool, set[str]] = {False: set(), True: set()}
+        """Ids of the boots that the readings count from."""
         self._hosts = {False: self._recording.host, True: HostRecord()}
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
@@ -89,7 +91,8 @@ class _Reducer:
         recording.started = tuple(self._processes[lines.ProcessStarted])
         recording.exited = tuple(self._processes[lines.ProcessExited])
         recording.healthy = tuple(self._processes[lines.ProcessHealthy])
-        reduced = [pod.reduced(recording.clocks) for pod in self._pods.values()]
+        boots = frozenset(self._boots[elsewhere])
+        reduced = [pod.reduced(recording.clocks, boots) for pod in self._pods.values()]
         recording.pods = tuple(pod for pod, _ in reduced)
         self.damage += [fault for _, faults in reduced for fault in faults]
         recording.damage = tuple(sorted(self.damage, key=lambda damage: damage.line))
@@ -103,6 +106,8 @@ class _Reducer:
 
     def _reading(self, number: int, line: lines.ReadingLine) -> None:
         self._readings[line.node is not None].append((number, line.t_ns, line.data.boot_ns))
+        if line.data.boot_id is not None:
+            self._boots[line.node is not None].add(line.data.boot_id)
 
     def _stall(self, _: int, line: lines.StallLine) -> None:
         self._hosts[line.node is not None].add_stall(line.t_ns, line.data.stalled_ns)

@@ -92,9 +92,7 @@ NO_LOG = HostModel(
 SLOW_DISK = HostModel(name="slow disk", slow_disk=True, create_ms=(500, 6_000), controls=False)
 SLOW_RUNTIME = HostModel(name="slow runtime", slow_disk=True, create_ms=(200, 3_000), relist_ms=(500, 3_000))
 SLOW_API = HostModel(name="slow API", api_ms=(200, 6_000), delivery_ms=(200, 12_000))
-FAR = msgspec.structs.replace(
-    NO_RUNTIME, name="elsewhere", relist_ms=(200, 1_500), create_ms=(200, 1_500), run_queues=False, controls=False
-)
+FAR = msgspec.structs.replace(NO_RUNTIME, name="elsewhere", extra_pressure=0.4, run_queues=False, controls=False)
 
 HOSTS = (
     *(CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG),

@@ -78,7 +78,8 @@ class Tape:
         if Channel.JOURNAL in self._missing:
             return
         step = self.host.model.journal_step_ns
-        for t_ns, kind, data, of in self._journals.pop(pod_uid, ()):
+        # Each life appends to the same file, so its lines stand in the order of time.
+        for t_ns, kind, data, of in sorted(self._journals.pop(pod_uid, ()), key=lambda line: line[0]):
             boot_ns = self.boot_ns(t_ns)
             self._add(
                 boot_ns - boot_ns % step,

@@ -6,7 +6,9 @@ pressure (https://docs.kernel.org/accounting/psi.html), every 10 s and when UTC 
 
 import threading
 import time
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -66,7 +68,7 @@ def _read_clocks() -> tuple[int, Clocks]:
 
 def clock_event(clocks: Clocks, step_ns: int | None = None) -> Event:
     """A reading of all clocks."""
-    data = {"boot_ns": clocks.boot_ns, "monotonic_ns": clocks.monotonic_ns}
+    data: dict[str, Any] = {"boot_ns": clocks.boot_ns, "monotonic_ns": clocks.monotonic_ns, "boot_id": _boot_id()}
     return recorder_event(Kind.CLOCK, clocks.utc_ns, data if step_ns is None else data | {"step_ns": step_ns})
 
 
@@ -128,4 +130,13 @@ def _read_us(path: Path) -> int | None:
     try:
         return some_us(path.read_text())
     except OSError:  # no such file, or a kernel that was started with psi=0
+        return None
+
+
+@cache
+def _boot_id() -> str | None:
+    """The boot that this host's boot time counts from; None if the kernel does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() or None
+    except OSError:
         return None

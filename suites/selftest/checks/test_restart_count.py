@@ -38,6 +38,22 @@ def test_a_count_ahead_of_the_truth_is_a_fail() -> None:
     ]
 
 
+def test_a_count_that_only_seems_ahead_because_the_wall_clock_jumped_back_is_inconclusive() -> None:
+    """The clock jumps back by 3 s at 8.5 s: the status of restart 3, which was created at 8.5 s, is received at 6 s."""
+    history = History(CRASHING).clock(0).clock_step(8.4, -3.0).lives("app", *GOOD, status=False, journal=False)
+    history.counts(6.0, "app", 3)
+    (finding,) = told(checked("restart-count", history.ends(30)))
+    assert finding.startswith('INCONCLUSIVE: the status said restartCount 3 of "app"')
+    assert finding.endswith("The wall clock jumped meanwhile.")
+
+
+def test_a_lost_watch_leaves_open_what_was_counted_meanwhile() -> None:
+    assert told(checked("restart-count", good().gap(Channel.API, 4, 9.5))) == [
+        "INCONCLUSIVE: the watch was lost for 5.5 s (history line "
+        f"{good().gap(Channel.API, 4, 9.5).line_of(Kind.GAP)}), and with it perhaps a status."
+    ]
+
+
 def test_a_count_ahead_of_what_was_seen_is_inconclusive_if_something_could_have_gone_unseen() -> None:
     history = History(CRASHING).lives("app", *GOOD[:2], status=False).counts(2.5, "app", 2)
     history.gap(Channel.RUNTIME, 1, 2).gap(Channel.JOURNAL, 1, 30)

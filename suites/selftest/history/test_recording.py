@@ -50,6 +50,29 @@ def test_a_wall_clock_that_jumps_is_noticed(moved_ns: int, steps: int) -> None:
     assert clocks.step_within_ns(2000 * S, 2060 * S) == 0
 
 
+def test_a_step_back_by_more_than_the_readings_are_apart_covers_the_time_in_between() -> None:
+    clocks = Clocks([(1, 20 * S, 10 * S), (2, 23 * S // 2, 23 * S // 2)])
+    assert clocks.step_within_ns(41 * S // 2, 43 * S // 2) == 10 * S
+    assert clocks.step_within_ns(12 * S, 13 * S) == 10 * S
+
+
+def test_slewing_adds_up_over_the_readings_around_a_time_and_steps_do_not_count() -> None:
+    clocks = Clocks(
+        [
+            (1, 1_000 * S, 0),
+            (2, 1_010 * S + S // 100, 10 * S),
+            (3, 1_020 * S + S // 50, 20 * S),
+            (4, 1_090 * S, 30 * S),
+            (5, 1_100 * S + S // 100, 40 * S),
+        ]
+    )
+    assert clocks.drift_ns(2 * S, 9 * S) == S // 100
+    assert clocks.drift_ns(2 * S, 19 * S) == S // 50
+    assert clocks.drift_ns(2 * S, 35 * S) == 3 * S // 100
+    assert clocks.drift_ns(50 * S, 60 * S) == 0
+    assert Clocks([]).drift_ns(0, S) == 0
+
+
 def test_a_heartbeat_covers_what_lies_between_its_beats() -> None:
     host = HostRecord()
     for beat in (0, 1, 2, 3, 9, 10):

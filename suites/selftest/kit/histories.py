@@ -164,7 +164,9 @@ class History:
             "lastState": self._states.get(container, {}).get("lastState", {}),
         }
 
-    def status(self, at_s: float, containers: dict[str, dict[str, Any]], *, phase: str = "Running") -> Self:
+    def status(
+        self, at_s: float, containers: dict[str, dict[str, Any]], *, phase: str = "Running", reason: str = ""
+    ) -> Self:
         """A pod status in which these containers have changed."""
         self._states |= containers
         of_kind: dict[str, list[dict[str, Any]]] = {"containerStatuses": [], "initContainerStatuses": []}
@@ -172,7 +174,7 @@ class History:
         for name, state in self._states.items():
             init = self.scenario.pod.container(name).kind is ContainerKind.INIT
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
-        data = {"resource_version": "1", "status": {"phase": phase, **of_kind}}
+        data = {"resource_version": "1", "status": {"phase": phase, "reason": reason, **of_kind}}
         return self.add(at_s, Channel.API, Kind.STATUS, data, pod=True)
 
     def counts(self, at_s: float, container: str, restart_count: int, *, phase: str = "Running") -> Self:
@@ -217,9 +219,10 @@ class History:
             at_s + 100, boot_ns=ns(at_s + 100 - by_s) - BOOTED_NS
         )
 
-    def clock(self, at_s: float, *, boot_ns: int | None = None) -> Self:
+    def clock(self, at_s: float, *, boot_ns: int | None = None, boot_id: str | None = None) -> Self:
         reading = ns(at_s) - BOOTED_NS if boot_ns is None else boot_ns
-        return self.add(at_s, Channel.RECORDER, Kind.CLOCK, {"boot_ns": reading, "monotonic_ns": reading})
+        data = {"boot_ns": reading, "monotonic_ns": reading, "boot_id": boot_id}
+        return self.add(at_s, Channel.RECORDER, Kind.CLOCK, data)
 
     def pokes(self, from_s: float, to_s: float, *, longest_s: float = 1.1) -> Self:
         """The patches of the mode annotated, as the recorder sums them up."""
