@@ -85,7 +85,7 @@ class Backoffs:
             return 0
         by_code = behaviour.code_factor if exit_code >= 128 else 1.0
         shorter = 1.0 - behaviour.jitter * entry.luck
-        return int(entry.delay_ns * behaviour.late_factor * by_code * shorter) - behaviour.early_ns
+        return int(entry.delay_ns * behaviour.late_factor * by_code * shorter) + behaviour.late_ns - behaviour.early_ns
 
     def _expired(self, entry: BackoffEntry, since_ns: int) -> bool:
         return self._expiry_ns is not None and since_ns - entry.updated_ns > self._expiry_ns

@@ -41,6 +41,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     prompt: bool = False
     """Looks again by a timer of its own, at the very moment the delay has passed."""
     late_factor: float = 1.0
+    late_ns: int = 0
+    """Added to each delay that is not free."""
     jitter: float = 0.0
     from_start: bool = False
     delays_success: bool = True
@@ -101,6 +103,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     # Its configuration (config.py)
     accepts_invalid: bool = False
+    crashes_on_invalid: bool = False
     refuses_valid: bool = False
     effective_share: float = 1.0
     """The maximum in effect as a share of the one stated."""

@@ -33,8 +33,11 @@ class Fault(Enum):
     INITIAL_20S = "begins with 20 s", {"initial_ns": 20 * S}
     INITIAL_NOT_LOWERED = "begins with 10 s although the maximum is lower", {"lowers_initial": False}
     FIRST_RESTART_DELAYED = "delays the first restart already", {"first_is_free": False}
+    EARLY_30_MS = "restarts 30 ms before the delay has passed", {"early_ns": 3 * S // 100, "prompt": True}
     EARLY_100_MS = "restarts 100 ms before the delay has passed", {"early_ns": S // 10, "prompt": True}
     EARLY_1_S = "restarts 1 s before the delay has passed", {"early_ns": S, "prompt": True}
+    LATE_20_PERCENT = "waits for 20 % longer than is due", {"late_factor": 1.2}
+    LATE_2_S = "waits for 2 s longer than is due", {"late_ns": 2 * S}
     LATE_TWICE = "waits twice as long as is due", {"late_factor": 2.0}
     JITTERED = "draws each delay at random, up to 40 % shorter", {"jitter": 0.4}
     FROM_START = "measures the delay from the start of the instance that exited", {"from_start": True}
@@ -109,6 +112,7 @@ class Fault(Enum):
     LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}
 
     # Its configuration
+    CRASHES_ON_INVALID = "crashes where it has to refuse its configuration", {"crashes_on_invalid": True}
     ACCEPTS_INVALID = "starts with a configuration that it has to refuse", {"accepts_invalid": True}
     REFUSES_VALID = "refuses a configuration that is valid", {"refuses_valid": True}
     RUNS_OTHER_MAX = "follows another maximum than it states in /configz", {"effective_share": 0.5}

@@ -27,6 +27,8 @@ LADDERS = {
     Fault.INITIAL_5S: [0, 5, 10, 20, 40],
     Fault.INITIAL_20S: [0, 20, 40, 60],
     Fault.FIRST_RESTART_DELAYED: [10, 20, 40],
+    Fault.LATE_20_PERCENT: [0, 12, 24, 48],
+    Fault.LATE_2_S: [0, 12, 22, 42],
     Fault.LATE_TWICE: [0, 20, 40, 80],
     Fault.RESETS_AT_SYNC: [0, 10, 10, 10],
     Fault.LOST_ON_STATUS: [0, 0, 0],
@@ -42,7 +44,11 @@ def test_a_fault_of_the_curve_changes_the_ladder(fault: Fault, ladder: list[int]
         assert due <= delay <= due + LATE_S
 
 
-@pytest.mark.parametrize(("fault", "early_s"), [(Fault.EARLY_100_MS, 0.1), (Fault.EARLY_1_S, 1.0)], ids=["100ms", "1s"])
+@pytest.mark.parametrize(
+    ("fault", "early_s"),
+    [(Fault.EARLY_30_MS, 0.03), (Fault.EARLY_100_MS, 0.1), (Fault.EARLY_1_S, 1.0)],
+    ids=["30ms", "100ms", "1s"],
+)
 def test_an_early_restart_is_that_much_early(fault: Fault, early_s: float) -> None:
     events = sim.simulated(sim.crashing(4, mode=Mode.NATURAL), "10s", faults=[fault])
     free, *others = sim.delays_s(events)
