@@ -27,10 +27,11 @@ def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
     variants = {each.name for each in VARIANTS}
     seen: set[str] = set()
     for entry in entries:
-        if entry.variant not in variants:
-            raise CatalogueError(
-                f"{path.name}: {entry.id}: variant {entry.variant!r} is none of crashloop/model/variants.py."
-            )
+        for name in (entry.variant, *entry.company):
+            if name not in variants:
+                raise CatalogueError(
+                    f"{path.name}: {entry.id}: variant {name!r} is none of crashloop/model/variants.py."
+                )
         if entry.id in seen:
             raise CatalogueError(f"{path.name}: {entry.id}: stands there more than once; an id is given once.")
         seen.add(entry.id)

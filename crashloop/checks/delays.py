@@ -8,6 +8,7 @@ from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, all_delays
 from crashloop.checks.missing_restart import missing_restart
+from crashloop.checks.repetition import key_of, late_alike
 from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.restart_window import awaits_init
 from crashloop.checks.text import at_lines, count
@@ -113,7 +114,12 @@ def judged(
 ) -> Checked:
     """Both bounds of each, and the least number of them."""
     judged = tuple(delays)
-    findings = [finding for each in judged for finding in _bounds(case, each, early=early, late=late)]
+    alike = late_alike(judged) if late else {}
+    findings = [
+        finding
+        for each in judged
+        for finding in _bounds(case, each, early=early, late=late, repeated=alike.get(key_of(each)))
+    ]
     needed = int(case.number("min_delays", MIN_DELAYS)) if least is None else least
     seen = sum(1 for each in judged if each.shortest is not None and counts(each) and not _stepped(case, each))
     if seen < needed and not findings:
@@ -126,12 +132,12 @@ def _stepped(case: Case, delay: MeasuredDelay) -> bool:
     return delay.window_ns is not None and case.recording.clocks.step_within_ns(*delay.window_ns) > 0
 
 
-def _bounds(case: Case, delay: MeasuredDelay, *, early: bool, late: bool) -> Iterable[Finding]:
+def _bounds(case: Case, delay: MeasuredDelay, *, early: bool, late: bool, repeated: str | None) -> Iterable[Finding]:
     too_soon = too_early(case, delay) if early else None
     if too_soon is not None:
         yield too_soon
     elif late:
-        slow = None if awaits_init(case, delay) else too_late(case, delay)
+        slow = None if awaits_init(case, delay) else too_late(case, delay, repeated=repeated)
         overdue = slow or missing_restart(case, delay, delay.due.reason)
         if overdue is not None:
             yield overdue

@@ -1,14 +1,17 @@
 """Whether the node ran with the configuration that the profile asks for: a precondition, and a requirement of its own."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
+from crashloop.checks.measured_delay import all_delays
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
 from crashloop.model.duration import NotADuration, parse_duration_ns
 from crashloop.model.profile_match import agrees
+from crashloop.model.variants import REDUCED_DECAY_KEEPS_300S
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import InterventionKind, PodScenario
 from crashloop.spec.version import KubernetesVersion
@@ -76,27 +79,40 @@ def _process(report: NodeReport) -> tuple[int | None, int | None, str | None]:
 
 
 def check_effective_config(case: Case) -> Checked:
-    """The maximum that the kubelet says it runs with MUST be the profile's. Needs one /configz of the node."""
+    """The maximum that the kubelet says it runs with MUST be the profile's, or the default. Needs one /configz of the node.
+
+    That a kubelet deviates by its default needs the maximum at /configz, or a delay that reached it.
+    """
     configured = case.profile.max_container_restart_period
     read = [each for each in case.recording.nodes if each.data.configz is not None]
     if not read:
         return Checked(
             findings=(inconclusive("the node's effective configuration was not recorded, 1 reading needed."),)
         )
-    if configured is None:
+    if configured is None and REDUCED_DECAY_KEEPS_300S not in case.prediction.deviations:
         return Checked(facts={"configured": configured})
+    due_s = case.prediction.curve.maximum_s
     findings = []
     for each in read:
         effective = effective_maximum(each.data.configz or {})
-        if effective_seconds(effective) != case.prediction.curve.maximum_s:
-            findings.append(
-                fail(
-                    f"the kubelet says it runs with maxContainerRestartPeriod {effective} {at_lines([each.line])}; "
-                    f"{configured} is configured, so {seconds(case.prediction.curve.maximum_s)} was due.",
-                    each.line,
-                )
-            )
+        if effective_seconds(effective) != due_s and (configured is not None or effective is not None):
+            stated = f"the kubelet says it runs with maxContainerRestartPeriod {effective} {at_lines([each.line])}; "
+            because = f"{configured or 'nothing'} is configured, so {seconds(due_s)} was due."
+            findings.append(fail(stated + because, each.line))
+    unstated = not any(effective_maximum(each.data.configz or {}) for each in read)
+    if configured is None and unstated:
+        findings += _unreached(case, due_s)
     return Checked(findings=tuple(findings), facts={"configured": configured})
+
+
+def _unreached(case: Case, maximum_s: float) -> Iterator[Finding]:
+    """A maximum that /configz does not state and that no delay has reached; the lines are those of the delays that were seen."""
+    seen = [(each.due.delay_s, each.shortest.lines) for each in all_delays(case) if each.shortest is not None]
+    if max((delay_s for delay_s, _ in seen), default=0.0) < maximum_s:
+        lines = tuple(line for _, both in seen for line in both)
+        yield inconclusive(
+            f"neither /configz nor a delay shows the maximum of {seconds(maximum_s)}, one needed.", *lines
+        )
 
 
 def effective_maximum(configz: dict[str, Any]) -> Any:

@@ -1,11 +1,15 @@
 """What a recording can and cannot show: why evidence ends where it ends."""
 
+from collections.abc import Iterator
+
 from crashloop.checks.case import Case
+from crashloop.checks.finding import Finding, inconclusive
 from crashloop.checks.text import seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
 from crashloop.history.stamps import Fact
+from crashloop.history.statuses import StatusReport
 from crashloop.spec.scenario import InterventionKind
 
 
@@ -37,6 +41,25 @@ def _end_of(case: Case) -> str:
             return f"the scenario was complete{detail}"
         case reason:
             return f"the recording was {reason}{detail}"
+
+
+ENDED_BY_NODE = frozenset({"Evicted", "Preempting", "Terminated"})
+"""Reasons of a pod that its node ended: pkg/kubelet/eviction, preemption and nodeshutdown @v1.37.1."""
+
+
+def ended_by_node(pod: PodHistory) -> StatusReport | None:
+    """The first status which says that the node ended the pod, for want of disk, memory or room, or to shut down."""
+    return next((each for each in pod.statuses if each.reason in ENDED_BY_NODE), None)
+
+
+def unwatched(case: Case, what: str) -> Iterator[Finding]:
+    """The first time in which the API's watch was lost, and with it perhaps a statement that would be objected to."""
+    lost = next(case.recording.gaps_of(Channel.API, case.recording.begin_ns, case.recording.end_ns), None)
+    if lost is not None:
+        took = seconds((lost.to_ns - lost.from_ns) / 1e9)
+        yield inconclusive(
+            f"the watch was lost for {took} (history line {lost.line}), and with it perhaps {what}.", lost.line
+        )
 
 
 def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> str | None:

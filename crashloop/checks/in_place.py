@@ -46,10 +46,18 @@ def check_in_place(case: Case) -> Checked:
 
 
 def _later_sandboxes(pod: PodHistory) -> list[tuple[int, int]]:
-    """Lines of the first sandbox's creation and of each later one's."""
+    """Lines of the creation of the sandbox that the first container came into, and of each later one's.
+
+    A sandbox that went before anything ran in it was an attempt to begin, such as one that the network refused.
+    """
     created: dict[str, int] = {}
     for each in pod.sandboxes:
         if each.phase in ("created", "started"):
             created.setdefault(each.sandbox_id, each.fact.line)
-    first, *later = created.values() or [0]
-    return [(first, line) for line in later]
+    began = min((line for each in pod.containers.values() for one in each for line in one.lines), default=None)
+    if began is None:
+        return []
+    before = [line for line in created.values() if line < began]
+    later = [line for line in created.values() if line > began]
+    first = before[-1] if before else next(iter(later), 0)
+    return [(first, line) for line in later if line != first]

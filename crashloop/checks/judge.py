@@ -16,7 +16,7 @@ from crashloop.checks.integrity import obstacles, unfinished
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
-from crashloop.model.variants import DOCUMENTED, as_shipped
+from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.deviation import Deviation
 from crashloop.verdict import Evidence, Outcome, Verdict
 
@@ -57,22 +57,29 @@ def _judged(question: JudgementInput, deviations: Sequence[Deviation]) -> Verdic
 def _failed(question: JudgementInput, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
-    The variant is tried alone, and with all else that this release is known to do. Where the host or the evidence leaves
-    open whether it explains the history, it is open as well whether there is anything new to accuse Kubernetes of.
+    The variant is tried alone, and with those that its entry names. Where it explains all that the promise accuses, and
+    the host or the evidence leaves something else open, it is open as well whether there is anything new to accuse
+    Kubernetes of. What it merely doubts is not explained: the FAIL stays.
     """
-    shipped = as_shipped(kubelet_version(question.profile, question.version))
     undecided: Checked | None = None
     for deviation in expected:
-        for variants in (frozenset({deviation.variant}), shipped | {deviation.variant}):
+        alone = frozenset({deviation.variant})
+        for variants in dict.fromkeys((alone, alone | set(deviation.company))):
             explained = run_checkers(question, variants)
             incomplete = unfinished(question.recording)
             if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
-            if explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and undecided is None:
+            if explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and not _doubts(explained, promised):
                 note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
                 why = (*explained.findings, *((incomplete,) if incomplete else ()))
-                undecided = Checked(findings=(note, *why), facts=explained.facts)
+                undecided = undecided or Checked(findings=(note, *why), facts=explained.facts)
     return verdict_of(question, undecided or promised)
+
+
+def _doubts(explained: Checked, promised: Checked) -> bool:
+    """Whether a variant leaves open the very lines that the promise accuses."""
+    accused = {line for each in promised.findings if each.outcome is Outcome.FAIL for line in each.lines}
+    return any(accused.intersection(each.lines) for each in explained.findings)
 
 
 def _gone(question: JudgementInput, expected: Sequence[Deviation]) -> tuple[Finding, ...]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import reset_during, resets_of
-from crashloop.checks.restart_count import SETTLED_NS
+from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
@@ -15,6 +15,7 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerState, StatusReport
 from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.verdict import Outcome
 
 REPORTED_NS = 2_000_000_000
 """Reported times are whole seconds, rounded down, and taken by the runtime a moment after its event."""
@@ -25,7 +26,7 @@ HIDDEN_EXIT_CODE = 137
 def check_last_exit(case: Case) -> Checked:
     """The status MUST show the exit of the instance before, with its exit code and times, and no exited one as running.
 
-    Needs one status that shows the last exit beside a newer instance. Tells the first objection.
+    Needs one status that shows the last exit beside a newer instance. Reports the first objection, FAIL before INCONCLUSIVE.
     """
     findings: list[Finding] = []
     shown = 0
@@ -50,9 +51,12 @@ def check_last_exit(case: Case) -> Checked:
                 if present.ordinal > 0:
                     shown += 1
                     findings += _previous(case, pod, spec.name, status, present)
+    if not findings:
+        findings += unwatched(case, "a status")
     if not findings and not shown:
         findings.append(inconclusive(f"no status with a last exit was seen, 1 needed: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings[:1]), facts={"last_exits_shown": shown})
+    worst_first = sorted(findings, key=lambda each: tuple(Outcome).index(each.outcome))
+    return Checked(findings=tuple(worst_first[:1]), facts={"last_exits_shown": shown})
 
 
 class _Told:
@@ -98,7 +102,8 @@ def _said_to_run_on(
     if ended is None or ended.utc_ns is None:
         return
     stood_until_ns = newer.t_ns if newer else case.recording.end_ns
-    if stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0) <= SETTLED_NS:
+    stood_ns = stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0)
+    if stood_ns <= SETTLED_NS:
         return
     lines = (ended.line, status.line)
     sentence = (
@@ -107,10 +112,8 @@ def _said_to_run_on(
     )
     if next(case.recording.gaps_of(Channel.API, ended.utc_ns, stood_until_ns), None) is not None:
         yield inconclusive(f"{sentence} The watch was lost meanwhile.", *lines)
-    elif (
-        case.recording.host.stalled_s(ended.utc_ns, stood_until_ns) * 1e9 >= stood_until_ns - ended.utc_ns - SETTLED_NS
-    ):
-        yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
+    elif stood_ns <= may_lag_ns(case, ended.utc_ns, stood_until_ns):
+        yield inconclusive(f"{sentence} The host, the API server or the watch may have held its successor up.", *lines)
     else:
         yield fail(sentence, *lines)
 
@@ -169,7 +172,9 @@ def _other_time(
         f'a status says {what} of instance {instance.ordinal} of "{name}" {seconds(abs(off_ns) / 1e9)} '
         f"{'after' if off_ns > 0 else 'before'} the runtime's time {at_lines(lines)}."
     )
-    if case.recording.host.stalled_s(truth_ns - REPORTED_NS, truth_ns + abs(off_ns)) * 1e9 >= abs(off_ns):
-        yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
+    # A runtime that was held up stamps late; that others waited for a CPU says nothing about a stamp.
+    held_s = case.recording.host.held(truth_ns - REPORTED_NS, truth_ns + abs(off_ns)).of_the_accused_s
+    if held_s * 1e9 >= abs(off_ns) - REPORTED_NS:
+        yield inconclusive(f"{sentence} The host held the runtime up meanwhile.", *lines)
     else:
         yield fail(sentence, *lines)

@@ -1,9 +1,10 @@
 """The delays of a container beside what was due: where history and model meet.
 
 Theory of operation. Each exit is followed by a delay. The promise is exit -> next start, and no channel can make it
-look shorter than it was, so the shortest reading decides whether a start came too early. How late the kubelet was shows
-in exit -> the runtime's create; create -> start is the host's. Where only the journal saw the instance, its start stands
-in for the create, and `START_SHARE_S` is what create -> start may have taken of it.
+look shorter than it was, so the shortest reading decides whether a start came too early. The kubelet checks the delay
+before it creates the container, so exit -> create by the runtime decides as well: no slow start hides it. How late the
+kubelet was shows in exit -> the runtime's create; create -> start is the host's. Where only the journal saw the instance,
+its start stands in for the create, and `START_SHARE_S` is what create -> start may have taken of it.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,11 @@ from typing import Any
 import msgspec
 
 from crashloop.checks.case import Case
+from crashloop.checks.excuse import late_window
 from crashloop.checks.model_input import observed
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, reset_during, resets_of
+from crashloop.history.clock import Clocks
+from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, Span, span
@@ -46,6 +50,13 @@ class MeasuredDelay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f'restart {self.due.restart} of "{self.container}"'
 
     @property
+    def soonest(self) -> Span | None:
+        """The shortest time from the exit to what the kubelet may only do when the delay has passed: create, then start."""
+        if self.shortest is None or self.to_create is None or self.to_create.channel != Channel.RUNTIME:
+            return self.shortest
+        return min(self.shortest, self.to_create, key=lambda each: each.longest_ns)
+
+    @property
     def exit(self) -> Fact | None:
         return self.previous.exit
 
@@ -72,7 +83,7 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDel
         following = instances[ideal.restart] if ideal.restart < len(instances) else None
         reset = reset_during(resets, previous, following, case.recording.end_ns)
         due = _since_trigger(ideal, previous, reset)
-        shortest = _shortest(previous, following) if following else None
+        shortest = _shortest(case.recording.clocks, previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None
         window_ns = _window_ns(previous, following) if following else None
         yield MeasuredDelay(
@@ -92,11 +103,16 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDel
                 "latest_s": due.latest_s,
                 "seen_s": shortest.seconds if shortest else None,
                 "created_s": to_create.seconds if to_create else None,
-                "stalled_s": round(case.recording.host.stalled_s(*window_ns), 3) if window_ns else 0.0,
+                "stalled_s": _held_s(case, window_ns, due) if window_ns else 0.0,
                 "channel": shortest.channel if shortest else "",
                 "reason": due.reason,
             },
         )
+
+
+def _held_s(case: Case, window_ns: tuple[int, int], due: Due) -> float:
+    """For how long the host is shown to have held the restart up, from the due moment on."""
+    return round(case.recording.host.held_s(*late_window(window_ns, due.delay_s)), 3)
 
 
 def _since_trigger(due: Due, previous: Instance, reset: RestartAllTrigger | None) -> Due:
@@ -114,14 +130,23 @@ def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | Non
     return ended.utc_ns, later.utc_ns
 
 
-def _shortest(previous: Instance, following: Instance) -> Span | None:
+def _shortest(clocks: Clocks, previous: Instance, following: Instance) -> Span | None:
     """Exit -> start by the channel that shows it shortest; by two channels only where none saw both."""
-    alike = (span(previous.exited, following.started), span(previous.journal_exited, following.journal_started))
+    by_journal = _slewed(clocks, previous.journal_exited, following.journal_started)
+    alike = (span(previous.exited, following.started), by_journal)
     found = [each for each in alike if each is not None]
     if not found:
         mixed = (span(previous.exited, following.journal_started), span(previous.journal_exited, following.started))
         found = [each for each in mixed if each is not None]
     return min(found, key=lambda each: each.longest_ns, default=None)
+
+
+def _slewed(clocks: Clocks, exited: Fact | None, started: Fact | None) -> Span | None:
+    """A span by the journal, which counts boot time, while the kubelet waits by UTC: by NTP either may be the longer one."""
+    told = span(exited, started)
+    if told is None or exited is None or started is None:
+        return None
+    return msgspec.structs.replace(told, step_ns=told.step_ns + clocks.drift_ns(exited.own_ns, started.own_ns))
 
 
 def all_delays(case: Case) -> Iterator[MeasuredDelay]:

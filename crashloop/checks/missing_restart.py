@@ -1,8 +1,8 @@
 """A restart that was due and was not seen."""
 
 from crashloop.checks.case import Case
-from crashloop.checks.delay_bounds import excuse
 from crashloop.checks.evidence import blind_spot
+from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Finding, fail, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay
 from crashloop.checks.restart_window import awaits_init, owed_until_ns
@@ -18,7 +18,8 @@ def missing_restart(case: Case, delay: MeasuredDelay, because: str) -> Finding |
     exited = delay.exit
     if delay.next is not None or exited is None or exited.utc_ns is None:
         return None
-    latest_s = max(due.latest_s for due in (delay.due, *delay.due.alternatives))
+    last = max(delay.due.windows, key=lambda due: due.latest_s)
+    latest_s = last.latest_s
     until_ns = min(case.recording.end_ns, owed_until_ns(case, delay.pod) or case.recording.end_ns)
     waited_s = (until_ns - exited.utc_ns) / 1e9
     if waited_s <= latest_s or delay.decided.decision is Decision.STOP or awaits_init(case, delay):
@@ -34,5 +35,5 @@ def missing_restart(case: Case, delay: MeasuredDelay, because: str) -> Finding |
     blind = blind_spot(case, delay.pod, delay.pod.instances(delay.container), *window_ns)
     if blind is not None:
         return inconclusive(f"{seen} A start could have gone unseen: {blind}.", exited.line)
-    doubt = excuse(case, window_ns, waited_s - latest_s)
+    doubt = excuse(case, window_ns, last.delay_s, waited_s - latest_s)
     return fail(seen, exited.line) if doubt is None else inconclusive(f"{seen} {doubt}.", exited.line)

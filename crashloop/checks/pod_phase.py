@@ -8,20 +8,21 @@ the runtime has started it, and the container stamps that once its program gets 
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, ended_by_node, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.restart_count import SETTLED_NS
-from crashloop.checks.text import at_lines, seconds
+from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
+from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
-from crashloop.model.phase import IS_RUNNING, NEVER_STARTED, PENDING, KnownState, StateKind, phase, terminated
+from crashloop.model.phase import FAILED, IS_RUNNING, NEVER_STARTED, PENDING, KnownState, StateKind, phase, terminated
 from crashloop.spec.scenario import ContainerKind
 
 
@@ -38,7 +39,8 @@ class PhaseChange(msgspec.Struct, frozen=True):
 def check_pod_phase(case: Case) -> Checked:
     """The phase MUST follow from the containers' states at all times, and end as the model says.
 
-    Needs a status, received after the containers came to rest, that says the final phase.
+    Needs the watch throughout, a status in min_shown_waits (0) of the waits for a restart, and one, received after the
+    containers came to rest, that says the final phase.
     """
     findings: list[Finding] = []
     seen: list[str] = []
@@ -48,6 +50,10 @@ def check_pod_phase(case: Case) -> Checked:
         findings += _forbidden(case, pod, changes)
     if not findings:
         findings += _final(case, case.pods[-1])
+    if not findings:
+        findings += unwatched(case, "a phase")
+    if not findings:
+        findings += _unseen_waits(case)
     return Checked(findings=tuple(findings), facts={"phases": list(dict.fromkeys(seen))})
 
 
@@ -72,7 +78,10 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
         )
         by_journal = state.kind is StateKind.RUNNING and Channel.RUNTIME not in pod.channels
         changes.append(PhaseChange(t_ns, now, line, by_journal))
-    return tuple(changes)
+    ended = ended_by_node(pod)
+    if ended is None:
+        return tuple(changes)
+    return (*(each for each in changes if each.t_ns <= ended.t_ns), PhaseChange(ended.t_ns, FAILED, ended.line))
 
 
 def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, KnownState]]:
@@ -107,13 +116,31 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         lines = tuple(line for line in (newest.line, status.line) if line)
         due = " or ".join(dict.fromkeys(each.phase for each in allowed))
         sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}; {due} was due."
-        stalled_s = case.recording.host.stalled_s(status.t_ns - 2 * SETTLED_NS, status.t_ns)
-        before = bisect_right(times_ns, status.t_ns - SETTLED_NS - stalled_s * 1e9) - 1
+        lag_ns = may_lag_ns(case, status.t_ns - 2 * SETTLED_NS, status.t_ns)
+        before = bisect_right(times_ns, status.t_ns - lag_ns) - 1
         if status.phase in {each.phase for each in changes[max(before, 0) : last]}:
-            yield inconclusive(f"{sentence} The host was stalled for {seconds(stalled_s)} before that.", *lines)
+            yield inconclusive(f"{sentence} The host, the API server or the watch may have held it up.", *lines)
         else:
             yield _doubted(case, pod, sentence, status, lines)
         return
+
+
+def _unseen_waits(case: Case) -> Iterator[Finding]:
+    """Fewer waits than needed in which a status was received: what was said in the others is not known."""
+    needed = int(case.number("min_shown_waits", 0))
+    waits = [
+        (each.exit.utc_ns, following.utc_ns)
+        for pod in case.pods
+        for spec in case.scenario.pod.containers
+        for each, later in pairwise(ran(pod, spec.name))
+        if each.exit is not None and (following := later.created or later.start) is not None
+    ]
+    told_ns = [status.t_ns for pod in case.pods for status in pod.statuses]
+    shown = sum(1 for from_ns, to_ns in waits if from_ns and to_ns and any(from_ns < t_ns < to_ns for t_ns in told_ns))
+    if shown < needed:
+        yield inconclusive(
+            f"{count(shown, 'wait', 'for a restart')} shown by a status, {needed} needed: {why_it_ended(case)}."
+        )
 
 
 def _begun(changes: tuple[PhaseChange, ...], known: int, t_ns: int) -> int:
@@ -139,6 +166,9 @@ def _final(case: Case, pod: PodHistory) -> Iterator[Finding]:
     last = pod.statuses[-1] if pod.statuses else None
     if last is None:
         yield inconclusive(f"no pod status was seen, one that says {due} needed: {why_it_ended(case)}.")
+    elif (ended := ended_by_node(pod)) is not None:
+        sentence = f"the node ended the pod itself, reason {ended.reason} {at_lines([ended.line])}; {due} was due"
+        yield inconclusive(f"{sentence} at the end of its containers.", ended.line)
     elif last.phase != due:
         yield _not_final(case, pod, last, due)
 
@@ -149,8 +179,7 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
     if truth.phase != due:
         return inconclusive(f"{seen}, but its containers had not come that far: {why_it_ended(case)}.", last.line)
     waited_ns = case.recording.end_ns - truth.t_ns
-    stalled_s = case.recording.host.stalled_s(truth.t_ns, case.recording.end_ns)
-    if waited_ns <= SETTLED_NS + stalled_s * 1e9:
+    if waited_ns <= may_lag_ns(case, truth.t_ns, case.recording.end_ns):
         return inconclusive(
             f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line
         )

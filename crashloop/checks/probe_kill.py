@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.delay_bounds import excuse
 from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
@@ -69,5 +69,6 @@ def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> It
             f'"{spec.name}" ran on for {seconds(ran_s, unlike=latest_s)} {at_lines(lines)}; '
             f"it was to be killed within {seconds(latest_s)}: {why}."
         )
-        doubt = excuse(case, (start.utc_ns, until_ns), ran_s - latest_s)
+        # Each probe of the series can be held up, so the whole time counts.
+        doubt = excuse(case, (start.utc_ns, until_ns), 0.0, ran_s - latest_s)
         yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)

@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, StatusReport
 
-SETTLED_NS = 10_000_000_000
-"""How long the status may lag behind: a relist (1 s), a sync, and the kubelet's own batch of status updates (10 s at most)."""
 MIN_RESTARTS = 1
 
 
@@ -41,6 +40,8 @@ def check_restart_count(case: Case) -> Checked:
             findings += _ahead(case, pod, spec.name, instances, reports)
             findings += _falling(spec.name, reports)
             findings += _behind(case, spec.name, instances, reports)
+    if not findings:
+        findings += unwatched(case, "a status")
     least = int(case.number("min_restarts", MIN_RESTARTS))
     seen = max(min(restarts[name], counted[name]) for name in restarts)
     if not findings and seen < least:
@@ -72,12 +73,19 @@ def _ahead(
             f"when {count(max(known - 1, 0), 'restart')} had been seen."
         )
         blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
-        yield (
-            fail(sentence, status.line)
-            if blind is None
-            else inconclusive(f"{sentence} One could have gone unseen: {blind}.", status.line)
-        )
+        if _stamped_after(case, created_ns[: report.restart_count + 1], status):
+            yield inconclusive(f"{sentence} The wall clock jumped meanwhile.", status.line)
+        elif blind is not None:
+            yield inconclusive(f"{sentence} One could have gone unseen: {blind}.", status.line)
+        else:
+            yield fail(sentence, status.line)
         return
+
+
+def _stamped_after(case: Case, counted_ns: list[int], status: StatusReport) -> bool:
+    """Whether a wall clock that jumped back may be why what a status counts is stamped later than the status."""
+    newest_ns = counted_ns[-1] if counted_ns else status.t_ns
+    return 0 < newest_ns - status.t_ns <= case.recording.clocks.step_within_ns(status.t_ns, newest_ns)
 
 
 def _falling(name: str, reports: _Reports) -> Iterator[Finding]:
@@ -95,27 +103,32 @@ def _falling(name: str, reports: _Reports) -> Iterator[Finding]:
 
 def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Reports) -> Iterator[Finding]:
     """A last status that has not counted every restart, though it had the time."""
-    recording = case.recording
-    settled_ns = recording.end_ns - SETTLED_NS
-    had_time = [each for each in instances if (fact := each.created or each.start) and (fact.utc_ns or 0) <= settled_ns]
-    due = max(0, len(had_time) - 1)
-    told = reports[-1][1].restart_count if reports else 0
-    if told >= due:
+    recording, told = case.recording, reports[-1][1].restart_count if reports else 0
+    created = [
+        (each, fact.utc_ns) for each in instances if (fact := each.created or each.start) and fact.utc_ns is not None
+    ]
+    settled = [each for each, created_ns in created if created_ns <= recording.end_ns - SETTLED_NS]
+    overdue = [
+        each
+        for each, created_ns in created
+        if created_ns + may_lag_ns(case, created_ns, recording.end_ns) <= recording.end_ns
+    ]
+    if told >= max(0, len(settled) - 1):
         return
-    newest = had_time[-1]
+    judged = overdue if told < len(overdue) - 1 else settled
+    newest, due = judged[-1], len(judged) - 1
     lines = (*newest.lines[:1], *((reports[-1][0].line,) if reports else ()))
     sentence = (
         f'the last status said restartCount {told} of "{name}" after {count(due, "restart")} {at_lines(lines)}; '
         f"{due} was to be said."
     )
-    created = newest.created or newest.start
-    created_ns = (created.utc_ns or 0) if created else 0
+    created_ns = next(at_ns for each, at_ns in created if each is newest)
     lost = next(recording.gaps_of(Channel.API, created_ns, recording.end_ns), None)
     if not reports:
         yield inconclusive(f"{sentence} No pod status was seen at all.", *lines)
     elif lost is not None:
         yield inconclusive(f"{sentence} The watch was lost meanwhile (history line {lost.line}).", *lines, lost.line)
-    elif recording.host.stalled_s(created_ns, recording.end_ns) * 1e9 >= settled_ns - created_ns:
-        yield inconclusive(f"{sentence} The host was stalled meanwhile.", *lines)
+    elif judged is settled:
+        yield inconclusive(f"{sentence} The host, the API server or the watch may have held it up.", *lines)
     else:
         yield fail(sentence, *lines)

@@ -1,8 +1,10 @@
 """Until when a pod's containers are owed a restart: neither a pod that has ended nor one that goes restarts anything."""
 
 from crashloop.checks.case import Case
+from crashloop.checks.evidence import ended_by_node
 from crashloop.checks.measured_delay import MeasuredDelay
 from crashloop.checks.pod_phase import phases_of
+from crashloop.checks.statement_age import SETTLED_NS
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.restart import Decision
@@ -20,8 +22,13 @@ def awaits_init(case: Case, delay: MeasuredDelay) -> bool:
 
 
 def owed_until_ns(case: Case, pod: PodHistory) -> int | None:
-    """When the pod ended or began to be deleted, by truth; None while it is owed restarts to the end of the recording."""
+    """When the pod ended or began to be deleted, by truth, or its node began to end it, by the status that says so.
+
+    None while it is owed restarts to the end of the recording.
+    """
     ends = [change.t_ns for change in phases_of(case, pod)[-1:] if change.phase in (SUCCEEDED, FAILED)]
+    ended = ended_by_node(pod)
+    ends += [] if ended is None else [ended.t_ns - SETTLED_NS]
     ends += [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
     if pod is not case.pods[-1]:
         ends += [

@@ -1,5 +1,7 @@
 """Checker of a kubelet's start with a candidate configuration: refused, or accepted with the effective maximum."""
 
+import re
+
 import msgspec
 
 from crashloop.checks.effective_config import effective_maximum, effective_seconds
@@ -8,6 +10,11 @@ from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import ProcessEvent, Recording
 from crashloop.model.config import Curve, Refusal
 from crashloop.spec.scenario import StartupScenario
+
+_CRASH = re.compile(
+    r"^(panic: .*|fatal error: .*|goroutine \d+ \[.*|\[signal SIG.*|\s+\S+\.go:\d+ \+0x[0-9a-f]+)$", re.MULTILINE
+)
+"""What the Go runtime prints when a program crashes; of a long trace the last lines are all there is."""
 
 
 class StartupCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +28,8 @@ class StartupCase(msgspec.Struct, frozen=True, kw_only=True):
 def check_startup(case: StartupCase) -> Checked:
     """The kubelet MUST exit non-zero, or become healthy with the maximum due, as the model says of its configuration.
 
-    Needs the process to exit or to answer /healthz. Texts are shown, never judged.
+    Needs the process to exit or to answer /healthz. Texts are shown, never judged, but for the trace of a crash: a kubelet
+    that crashes has refused nothing.
     """
     recording = case.recording
     exited = recording.exited[0] if recording.exited else None
@@ -57,6 +65,9 @@ def _refused(
     if exited.data.exit_code < 0:
         signal = -exited.data.exit_code
         return inconclusive(f"signal {signal} ended the kubelet {at_lines([exited.line])}; {due}.", exited.line)
+    crash = _CRASH.search(exited.data.stderr)
+    if crash is not None and not refusal.panics:
+        return fail(f"the kubelet crashed {at_lines([exited.line])}: {crash[0].strip()}; {due}.", exited.line)
     return None
 
 

@@ -51,13 +51,23 @@ class Kind(StrEnum):
     refused: the API server did not accept the pod; data also: code (HTTP status), causes (list of {field, reason, message}).
     """
     CLOCK = "clock"
-    """RECORDER; at begin and end and every 10 s. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns;
-    step_ns if UTC has moved against boot time by more than 50 ms since the last reading."""
+    """RECORDER; at begin and end and every 10 s. Both clocks read at once: t_ns is UTC. data: boot_ns, monotonic_ns, boot_id
+    (the boot that boot_ns counts from); step_ns if UTC has moved against boot time by more than 50 ms since the last
+    reading."""
     STALL = "stall"
     """RECORDER. The 100 ms heartbeat came late. t_ns is when it was due. data: stalled_ns."""
     PRESSURE = "pressure"
-    """RECORDER. Once a second. data: interval_ns, and some_us: by how much the host's CPU stall (`total` of the line `some`
-    of /proc/pressure/cpu) grew in the `interval_ns` before t_ns; null where the kernel does not count it."""
+    """RECORDER. Once a second. data: interval_ns, and by how much the host's stalls (`total` of the line `some`) grew in the
+    `interval_ns` before t_ns: some_us of /proc/pressure/cpu, io_us and memory_us of the other two; null where the kernel
+    does not count them."""
+    CPU_WAIT = "cpu-wait"
+    """RECORDER. Once a second for each node on this host. data: interval_ns, and waited_us: for how long the threads of the
+    node's kubelet, runtime and shims were ready to run and had no CPU (second figure of /proc/<pid>/task/<tid>/schedstat),
+    all together no more than interval_ns, unless a single one waited longer."""
+    CONTROL = "control"
+    """RECORDER. Every 2 s for each node whose runtime is within reach. The recorder itself had the runtime create a container
+    that never runs, and list what it has; no kubelet was involved. t_ns is the end. data: create_ns and list_ns, how long
+    each took."""
     GAP = "gap"
     """RECORDER. t_ns is the end. data: channel, from_ns, reason, lost (true: events of the channel may be missing; false: they
     came late, but all of them)."""
@@ -66,7 +76,7 @@ class Kind(StrEnum):
     interventions; null for a poke of the annotated mode), ended_ns; scenario, with index null: what another scenario
     did to the node of both.
 
-    Of the pokes, one a second, only the first, those that failed and the last are written; the last has also
+    Of the pokes, about one a second, only the first, those that failed and the last are written; the last has also
     count (of those that succeeded) and longest_ns (between two that succeeded).
     """
     NODE = "node"
@@ -76,7 +86,8 @@ class Kind(StrEnum):
     """API: the pod was accepted (t_ns our clock; data: pod, as the API server returned it).
     RUNTIME: a container was created (data: container_id, image; listed: true if it was found only after a gap)."""
     STARTED = "started"
-    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line, as written)."""
+    """RUNTIME: data: container_id, pid. JOURNAL: a life began (data: line, as written; boot_id, the boot
+    that t_ns counts from)."""
     EXITED = "exited"
     """RUNTIME: t_ns is when the process ended; data: container_id, exit_code, published_ns (of the event itself; may be earlier
     than that of `started` in a very short life). JOURNAL: a life ends now (data: exit_code, line, as written)."""

@@ -1,27 +1,85 @@
-"""What the host did to us: stalls of the recorder's heartbeat and CPU pressure, as far as they cover an interval."""
+"""What the host did to the kubelet, as far as a recording shows it, second by second.
+
+Theory of operation. Five things are recorded. Beats that came late: everything stood still. Run-queue wait of the
+accused: kubelet, runtime and shims were ready to run and had no CPU. Control containers: the runtime itself took so long,
+asked by the recorder. I/O and memory pressure: somebody waited for the disk. CPU pressure: somebody waited for a CPU, and
+on a host with crash-looping pods somebody always does. So the last two, which name nobody, count only where nothing
+better was recorded, and CPU pressure then no more than `PRESSURE_AT_MOST_S`.
+"""
 
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
+import msgspec
+
 BEAT_NS = 1_000_000_000
 """The heartbeat reports once a second (`pressure`), late by no more than the stalls it reports."""
 MAX_SILENCE_NS = 3 * BEAT_NS
 """Time between two reports, beyond the stalls in it, in which the heartbeat counts as silent."""
+PRESSURE_AT_MOST_S = 2.0
+"""What CPU pressure of the whole system can excuse at most; beats of a busy host come within 50 ms all the same."""
+CONTROL_NEAR_NS = 30 * BEAT_NS
+"""A control container speaks for the time around it, since two creates never coincide."""
+CONTROL_FACTOR = 2
+"""How much longer the kubelet's own call may have taken than the slowest control call around it."""
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """For how many seconds of an interval the host is shown to have held somebody up, by what shows it.
+
+    None: not recorded, or not counted because something better was.
+    """
+
+    length_s: float
+    missed_s: float
+    """Beats that came late."""
+    waited_s: float | None
+    """Run-queue wait of the accused."""
+    runtime_s: float | None
+    """What creates and relists of the runtime may have taken, by its control containers."""
+    blocked_s: float | None
+    """I/O and memory pressure of the whole system."""
+    pressed_s: float | None
+    """CPU pressure of the whole system, `PRESSURE_AT_MOST_S` at most."""
+
+    @property
+    def of_the_accused_s(self) -> float:
+        """Without what names nobody."""
+        shown = self.missed_s + (self.waited_s or 0.0) + (self.runtime_s or 0.0)
+        return min(self.length_s, shown)
+
+    @property
+    def total_s(self) -> float:
+        """Never more than the interval; what shows the same stall twice counts twice, in favour of the accused."""
+        return min(self.length_s, self.of_the_accused_s + (self.blocked_s or 0.0) + (self.pressed_s or 0.0))
 
 
 class HostRecord:
-    """Heartbeat and pressure over a recording."""
+    """What a recording shows of its host."""
 
     def __init__(self) -> None:
-        self._beat_ns, self._some_us = array("q"), array("q")
         self._stall_ns, self._stalled_ns = array("q"), array("q")
         self._missed_before_ns = array("q")
+        self._pressed, self._blocked, self._waited = _Counted(), _Counted(), _Counted()
+        self._control_ns, self._control_took_ns = array("q"), array("q")
 
-    def add_pressure(self, t_ns: int, some_us: int | None) -> None:
-        """Take a report of the heartbeat: `some_us` of CPU stall in the second before `t_ns`."""
-        self._beat_ns.append(t_ns)
-        self._some_us.append(some_us or 0)
+    def add_pressure(
+        self, t_ns: int, cpu_us: int | None, *, interval_ns: int = BEAT_NS, blocked_us: int | None = None
+    ) -> None:
+        """Take a report of the heartbeat: microseconds of CPU stall and of I/O or memory stall before `t_ns`."""
+        self._pressed.add(t_ns, interval_ns, cpu_us or 0)
+        self._blocked.add(t_ns, interval_ns, blocked_us or 0)
+
+    def add_wait(self, t_ns: int, waited_us: int, *, interval_ns: int = BEAT_NS) -> None:
+        """Take a report of the run queues: for how long the accused waited for a CPU before `t_ns`."""
+        self._waited.add(t_ns, interval_ns, waited_us)
+
+    def add_control(self, t_ns: int, create_ns: int, list_ns: int) -> None:
+        """Take a control container: how long its create and the runtime's lists took, until `t_ns`."""
+        # A restart is found by a relist, perhaps after one that had begun before the exit, and takes one create.
+        self._control_ns.append(t_ns)
+        self._control_took_ns.append(_sane(create_ns) + 2 * _sane(list_ns))
 
     def add_stall(self, due_ns: int, stalled_ns: int) -> None:
         """Take a beat that was due at `due_ns` and came `stalled_ns` late."""
@@ -30,22 +88,36 @@ class HostRecord:
         self._stall_ns.append(due_ns)
         self._stalled_ns.append(stalled_ns)
 
-    def stalled_s(self, from_ns: int, to_ns: int) -> float:
-        """Seconds for which the host kept somebody waiting from `from_ns` to `to_ns`.
+    def held(self, from_ns: int, to_ns: int) -> Held:
+        """What the host is shown to have held up from `from_ns` to `to_ns`."""
+        waited = self._waited.within_ns(from_ns, to_ns) / 1e9 if self._waited.reaches(from_ns, to_ns) else None
+        runtime = self._runtime_s(from_ns, to_ns)
+        blocked = self._blocked.within_ns(from_ns, to_ns) / 1e9
+        pressed = min(self._pressed.within_ns(from_ns, to_ns) / 1e9, PRESSURE_AT_MOST_S)
+        return Held(
+            length_s=max(0, to_ns - from_ns) / 1e9,
+            missed_s=self._missed_ns(from_ns, to_ns) / 1e9,
+            waited_s=waited,
+            runtime_s=runtime,
+            blocked_s=blocked if runtime is None else None,
+            pressed_s=pressed if waited is None else None,
+        )
 
-        The larger of what the heartbeat missed and what the kernel counted as CPU pressure: they see the same stalls.
-        """
-        return max(self._missed_ns(from_ns, to_ns) / 1e9, self._pressed_us(from_ns, to_ns) / 1e6)
+    def held_s(self, from_ns: int, to_ns: int) -> float:
+        """The same in one figure."""
+        return self.held(from_ns, to_ns).total_s
 
     def untold_s(self, from_ns: int, to_ns: int) -> float:
         """Seconds at the end of that time after the last report: the host may have been stalled in them."""
-        return max(0, to_ns - max(self._beat_ns[-1], from_ns)) / 1e9 if self._beat_ns else 0.0
+        last_ns = self._pressed.last_ns
+        return 0.0 if last_ns is None else max(0, to_ns - max(last_ns, from_ns)) / 1e9
 
     def covers(self, from_ns: int, to_ns: int) -> bool:
         """Whether the heartbeat was alive all the time from `from_ns` to `to_ns`."""
-        first = bisect_right(self._beat_ns, from_ns) - 1
-        last = bisect_left(self._beat_ns, to_ns)
-        inside = list(self._beat_ns[max(first, 0) : last + 1])
+        told_ns = self._pressed.t_ns
+        first = bisect_right(told_ns, from_ns) - 1
+        last = bisect_left(told_ns, to_ns)
+        inside = list(told_ns[max(first, 0) : last + 1])
         if not inside:
             return False
         beats = [min(inside[0], from_ns + BEAT_NS)] if first < 0 and inside[0] <= from_ns + MAX_SILENCE_NS else []
@@ -68,7 +140,49 @@ class HostRecord:
             return 0
         return self._missed_before_ns[last] + min(self._stalled_ns[last], t_ns - self._stall_ns[last])
 
-    def _pressed_us(self, from_ns: int, to_ns: int) -> int:
-        """Pressure of every second that touches the interval: within a second it may all have been at its edge."""
-        first, last = bisect_right(self._beat_ns, from_ns), bisect_left(self._beat_ns, to_ns)
-        return sum(self._some_us[first : last + 1])
+    def _runtime_s(self, from_ns: int, to_ns: int) -> float | None:
+        first = bisect_left(self._control_ns, from_ns - CONTROL_NEAR_NS)
+        last = bisect_right(self._control_ns, to_ns + CONTROL_NEAR_NS)
+        near = self._control_took_ns[first:last]
+        return CONTROL_FACTOR * max(near) / 1e9 if near else None
+
+
+class _Counted:
+    """Microseconds counted second by second: `us` in the `interval_ns` before `t_ns`."""
+
+    def __init__(self) -> None:
+        self.t_ns, self._from_ns, self._counted_ns = array("q"), array("q"), array("q")
+        self._longest_ns = 0
+
+    @property
+    def last_ns(self) -> int | None:
+        return self.t_ns[-1] if self.t_ns else None
+
+    def add(self, t_ns: int, interval_ns: int, us: int) -> None:
+        counted_ns = _sane(us * 1_000)
+        # What was counted when it was over can have begun before the interval did.
+        reach_ns = max(_sane(interval_ns), counted_ns)
+        self.t_ns.append(t_ns)
+        self._from_ns.append(t_ns - reach_ns)
+        self._counted_ns.append(counted_ns)
+        self._longest_ns = max(self._longest_ns, reach_ns)
+
+    def reaches(self, from_ns: int, to_ns: int) -> bool:
+        """Whether anything of that time was counted."""
+        return any(True for _ in self._inside(from_ns, to_ns))
+
+    def within_ns(self, from_ns: int, to_ns: int) -> int:
+        """The most that can lie in that time: within an interval it may all have been at its edge."""
+        return sum(
+            min(self._counted_ns[index], min(self.t_ns[index], to_ns) - max(self._from_ns[index], from_ns))
+            for index in self._inside(from_ns, to_ns)
+        )
+
+    def _inside(self, from_ns: int, to_ns: int) -> list[int]:
+        first, last = bisect_right(self.t_ns, from_ns), bisect_left(self.t_ns, to_ns + self._longest_ns)
+        return [index for index in range(first, last) if self._from_ns[index] < to_ns]
+
+
+def _sane(ns: int) -> int:
+    """Nanoseconds between nothing and a day: a damaged figure must neither excuse for years nor overflow."""
+    return min(max(ns, 0), 86_400 * BEAT_NS)

@@ -16,7 +16,9 @@ STAMP_RESOLUTION_NS = 10_000_000
 """/proc/uptime counts in centiseconds and rounds down."""
 
 _STAMP = re.compile(
-    r"crashloop/1 (?P<kind>start|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)(?: (?P<code>\d{1,3}))?", re.ASCII
+    r"crashloop/1 (?P<kind>start|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)"
+    r"(?: (?P<code>\d{1,3}))?(?: (?P<boot>[0-9a-f-]{36}|-))?",
+    re.ASCII,
 )
 _LINE_BEGINS = re.compile(r"(?=crashloop/\d)")
 
@@ -35,6 +37,8 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     life: int
     boot_ns: int
     exit_code: int | None = None
+    boot_id: str | None = None
+    """Of a start: the boot that the time counts from; `-` if the container cannot see it, None in older journals."""
     line: str
 
 
@@ -73,11 +77,14 @@ def _read_stamp(text: str) -> Stamp | None:
     match = _STAMP.fullmatch(text)
     if match is None or (match["kind"] == StampKind.EXIT) == (match["code"] is None):
         return None
+    if match["kind"] == StampKind.EXIT and match["boot"] is not None:
+        return None
     return Stamp(
         kind=StampKind(match["kind"]),
         life=int(match["life"]),
         boot_ns=(int(match["s"]) * 100 + int(match["cs"])) * STAMP_RESOLUTION_NS,
         exit_code=int(match["code"]) if match["code"] else None,
+        boot_id=match["boot"],
         line=text,
     )
 
@@ -120,7 +127,7 @@ def journal_events(
             pod_uid=pod_uid,
             container=container,
             instance=stamp.life,
-            data={"line": stamp.line} | ({} if stamp.exit_code is None else {"exit_code": stamp.exit_code}),
+            data={"line": stamp.line, **_known(exit_code=stamp.exit_code, boot_id=stamp.boot_id)},
         )
         for stamp in journal.stamps
     )
@@ -139,3 +146,7 @@ def journal_events(
         for problem in journal.damage
     )
     return stamped + damaged
+
+
+def _known(**values: int | str | None) -> dict[str, int | str]:
+    return {name: value for name, value in values.items() if value is not None}

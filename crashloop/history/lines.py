@@ -53,6 +53,16 @@ class PressureLine(Line, tag="pressure", frozen=True, kw_only=True):
     data: payload.Pressure = payload.Pressure()
 
 
+class CpuWaitLine(Line, tag="cpu-wait", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.CPU_WAIT
+    data: payload.CpuWait
+
+
+class ControlLine(Line, tag="control", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.CONTROL
+    data: payload.Control
+
+
 class GapLine(Line, tag="gap", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.GAP
     data: payload.GapData
@@ -146,6 +156,8 @@ OfTheRun = (
     | ReadingLine
     | StallLine
     | PressureLine
+    | CpuWaitLine
+    | ControlLine
     | GapLine
     | InterventionLine
     | NodeLine

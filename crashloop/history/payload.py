@@ -39,6 +39,8 @@ class ClockReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`clock`."""
 
     boot_ns: Whole
+    boot_id: str | None = None
+    """The boot that `boot_ns` counts from."""
 
 
 class Stall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -51,7 +53,28 @@ class Pressure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`pressure`."""
 
     some_us: Whole | None = None
-    interval_ns: int | None = None
+    io_us: Whole | None = None
+    memory_us: Whole | None = None
+    interval_ns: Whole = 1_000_000_000
+
+    @property
+    def blocked_us(self) -> int:
+        """I/O and memory stalls see the same disk, so the larger counts."""
+        return max(self.io_us or 0, self.memory_us or 0)
+
+
+class CpuWait(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`cpu-wait`."""
+
+    waited_us: Whole
+    interval_ns: Whole
+
+
+class Control(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`control`."""
+
+    create_ns: Whole
+    list_ns: Whole
 
 
 class GapData(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +182,8 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """RUNTIME."""
     exit_code: Whole | None = None
     """`exited`."""
+    boot_id: str | None = None
+    """`started` by the JOURNAL: the boot that its time counts from; `-` if the container cannot see it."""
     pod: AcceptedPod | None = None
     """`created` by the API."""
 
@@ -231,6 +256,7 @@ class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename=
     """PodStatus, as far as it is judged."""
 
     phase: str = ""
+    reason: str = ""
     init_container_statuses: tuple[ContainerStatusData, ...] | None = None
     container_statuses: tuple[ContainerStatusData, ...] | None = None
     ephemeral_container_statuses: tuple[ContainerStatusData, ...] | None = None

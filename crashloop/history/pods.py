@@ -1,7 +1,8 @@
 """The reduction of one pod's lines."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from sys import intern
 from typing import Any
 
@@ -16,6 +17,8 @@ from crashloop.history.recording import LoggedDelay, PodHistory, SandboxEvent
 from crashloop.history.stamps import Fact, fact_of
 from crashloop.history.statuses import StatusReport, report_of
 
+NO_BOOT = "-"
+"""What a container writes that cannot see from which boot its time counts."""
 _API, _RUNTIME, _JOURNAL, _KUBELET = Channel.API, Channel.RUNTIME, Channel.JOURNAL, Channel.KUBELET
 
 
@@ -59,14 +62,14 @@ class PodReducer:
         self._channels.add(line.channel)
         handler(number, line)
 
-    def reduced(self, clocks: Clocks) -> tuple[PodHistory, list[Damage]]:
-        """The pod's history, and what of it could not be used."""
+    def reduced(self, clocks: Clocks, boots: frozenset[str]) -> tuple[PodHistory, list[Damage]]:
+        """The pod's history, and what of it could not be used. `boots`: ids of those that the clocks count from."""
         containers: dict[str, tuple[Instance, ...]] = {}
         contradictions: list[Contradiction] = []
         for name in dict.fromkeys((*self._runtime, *self._journal)):
             lives, told_twice = self._lives(name, clocks)
             containers[name], contradicting = merge(name, self._runtime.get(name, {}).values(), lives)
-            contradictions += (*told_twice, *contradicting)
+            contradictions += (*told_twice, *contradicting, *self._other_boots(name, boots), *_backwards(name, lives))
         history = PodHistory(
             uid=self._uid,
             created=self._created,
@@ -137,6 +140,19 @@ class PodReducer:
             return
         self._journal[line.container].append((number, line))
 
+    def _other_boots(self, name: str, boots: frozenset[str]) -> Iterator[Contradiction]:
+        """A life whose clock is not the node's, as in a sandbox with a kernel of its own: its times say nothing here."""
+        told: str | None = None
+        for number, line in self._journal.get(name, ()):
+            boot = line.data.boot_id
+            if boot is None:
+                continue
+            if boot == NO_BOOT or (boots and boot not in boots) or boot != (told or boot):
+                problem = f"the journal counts from boot {boot}, and no clock of the node does"
+                yield Contradiction(container=name, lines=(number,), problem=problem)
+                return
+            told = boot
+
     def _lives(self, name: str, clocks: Clocks) -> tuple[list[JournalLife], list[Contradiction]]:
         """The lives of a container. A later log repeats the earlier lives: the same line twice is one."""
         lives: dict[int, JournalLife] = {}
@@ -161,3 +177,14 @@ class PodReducer:
                 life.exited = known or fact_of(number, line, clocks)
                 life.exit_code = line.data.exit_code if life.exit_code is None else life.exit_code
         return list(lives.values()), contradictions
+
+
+def _backwards(name: str, lives: Iterable[JournalLife]) -> Iterator[Contradiction]:
+    """A life that was written down after the exit before it and is stamped earlier: a clock that does not go on."""
+    in_order = sorted(lives, key=lambda life: life.number)
+    for before, after in pairwise(in_order):
+        ended, started = before.exited, after.started
+        if ended is not None and started is not None and ended.line < started.line and started.own_ns < ended.own_ns:
+            problem = f"the journal's clock runs backwards from life {before.number} to life {after.number}"
+            yield Contradiction(container=name, lines=(ended.line, started.line), problem=problem)
+            return

@@ -48,7 +48,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotationPeriod(msgspec.Struct, frozen=True, kw_only=True):
-    """The patches of an annotation, one a second, by which the mode annotated makes the kubelet look."""
+    """The patches of an annotation, about one a second, by which the mode annotated makes the kubelet look."""
 
     first_ns: int
     last_ns: int | None = None

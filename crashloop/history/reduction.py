@@ -33,6 +33,8 @@ class _Reducer:
         self._last_line = self._last_ns = self._events = 0
         self._readings: dict[bool, list[tuple[int, int, int]]] = {False: [], True: []}
         """By whether they are of the node, where that is not the recorder's host."""
+        self._boots: dict[bool, set[str]] = {False: set(), True: set()}
+        """Ids of the boots that the readings count from."""
         self._hosts = {False: self._recording.host, True: HostRecord()}
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
@@ -50,6 +52,8 @@ class _Reducer:
             lines.ReadingLine: self._reading,
             lines.StallLine: self._stall,
             lines.PressureLine: self._pressure,
+            lines.CpuWaitLine: self._cpu_wait,
+            lines.ControlLine: self._control,
             lines.GapLine: self._gap,
             lines.InterventionLine: self._intervention,
             lines.NodeLine: self._node,
@@ -90,7 +94,8 @@ class _Reducer:
         recording.exited = tuple(self._processes[lines.ProcessExited])
         recording.healthy = tuple(self._processes[lines.ProcessHealthy])
         recording.answers = tuple(self._answers)
-        reduced = [pod.reduced(recording.clocks) for pod in self._pods.values()]
+        boots = frozenset(self._boots[elsewhere])
+        reduced = [pod.reduced(recording.clocks, boots) for pod in self._pods.values()]
         recording.pods = tuple(pod for pod, _ in reduced)
         self.damage += [fault for _, faults in reduced for fault in faults]
         recording.damage = tuple(sorted(self.damage, key=lambda damage: damage.line))
@@ -104,12 +109,24 @@ class _Reducer:
 
     def _reading(self, number: int, line: lines.ReadingLine) -> None:
         self._readings[line.node is not None].append((number, line.t_ns, line.data.boot_ns))
+        if line.data.boot_id is not None:
+            self._boots[line.node is not None].add(line.data.boot_id)
 
     def _stall(self, _: int, line: lines.StallLine) -> None:
         self._hosts[line.node is not None].add_stall(line.t_ns, line.data.stalled_ns)
 
     def _pressure(self, _: int, line: lines.PressureLine) -> None:
-        self._hosts[line.node is not None].add_pressure(line.t_ns, line.data.some_us)
+        told = line.data
+        host = self._hosts[line.node is not None]
+        host.add_pressure(line.t_ns, told.some_us, interval_ns=told.interval_ns, blocked_us=told.blocked_us)
+
+    def _cpu_wait(self, _: int, line: lines.CpuWaitLine) -> None:
+        for host in self._hosts.values():
+            host.add_wait(line.t_ns, line.data.waited_us, interval_ns=line.data.interval_ns)
+
+    def _control(self, _: int, line: lines.ControlLine) -> None:
+        for host in self._hosts.values():
+            host.add_control(line.t_ns, line.data.create_ns, line.data.list_ns)
 
     def _gap(self, number: int, line: lines.GapLine) -> None:
         gap = line.data

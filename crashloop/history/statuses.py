@@ -42,6 +42,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """When the recorder had it, UTC."""
     phase: str
     containers: dict[str, ContainerReport]
+    reason: str = ""
+    """Why the pod ended, where its containers are not why: such as Evicted."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusReport:
@@ -51,7 +53,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusRepor
         *(status.container_statuses or ()),
         *(status.ephemeral_container_statuses or ()),
     )
-    return StatusReport(line, received_ns, status.phase, {one.name: _container(one) for one in each})
+    return StatusReport(line, received_ns, status.phase, {one.name: _container(one) for one in each}, status.reason)
 
 
 def _container(status: ContainerStatusData) -> ContainerReport:

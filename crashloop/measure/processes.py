@@ -13,9 +13,11 @@ from pathlib import Path
 
 import psutil
 
+from crashloop.cluster.node_processes import Components, Member
 from crashloop.cluster.provider import Capability, ClusterInfo
-from crashloop.measure.components import HARNESS, Components, Member
 from crashloop.slo.exposition import Series
+
+HARNESS = "harness"
 
 _PRESSURE = Path("/proc/pressure/cpu")
 

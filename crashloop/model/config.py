@@ -79,6 +79,11 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     kind: RefusalKind
     text: str
 
+    @property
+    def panics(self) -> bool:
+        """Whether the kubelet says so by a panic: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1."""
+        return self.kind in (RefusalKind.UNKNOWN_GATE, RefusalKind.LOCKED_GATE, RefusalKind.GATE_DEPENDENCY)
+
 
 def effective_curve(
     profile: KubeletProfile, version: KubernetesVersion, *, deviations: frozenset[str] = DOCUMENTED

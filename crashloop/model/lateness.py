@@ -8,7 +8,7 @@ also come at the least lucky moment. All bounds end at the runtime's container c
 Source: pkg/kubelet/pod_workers.go@v1.37.1 completeWork; kubernetes/kubernetes#133066 for the change in 1.35.
 """
 
-from crashloop.spec.scenario import Mode
+from crashloop.spec.scenario import POKE_EVERY_S, Mode
 from crashloop.spec.version import KubernetesVersion
 
 DETECTION_S = 2.0
@@ -24,7 +24,8 @@ _RESYNC_S = 60.0  # syncFrequency: of the remaining time no more is asked for at
 _JITTER = 0.5
 _TICK_S = 1.0
 _POLL_S = 10.0  # backOffPeriod up to 1.34
-_POKE_S = 2.0  # one patch a second, and one relist until the pod's cached state is newer than the last sync
+POKE_S = POKE_EVERY_S[1] + 1.0
+"""The longest time between two patches, and one relist until the pod's cached state is newer than the last sync."""
 
 
 def polls(version: KubernetesVersion) -> bool:
@@ -54,7 +55,7 @@ def lateness_s(
 ) -> float:
     """The part of `latest_s` beyond a delay greater than 0."""
     if mode is Mode.ANNOTATED:
-        return _POKE_S
+        return POKE_S
     if polls(version):
         return _POLL_S * (1 + _JITTER) + _TICK_S
     if other_sync_sources:

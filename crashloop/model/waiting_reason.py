@@ -10,14 +10,13 @@ Source: pkg/kubelet/kubelet.go@v1.37.1 SyncPod; pkg/kubelet/pod_workers.go@v1.37
 import msgspec
 
 from crashloop.model.duration import printed_duration
-from crashloop.model.lateness import DETECTION_S, latest_s, polls
+from crashloop.model.lateness import DETECTION_S, POKE_S, latest_s, polls
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
 WAITING_REASON = "CrashLoopBackOff"
 _RESYNC_S, _LATEST_RESYNC_S = 60.0, 91.0
 _POLL_S, _LATEST_POLL_S = 10.0, 16.0
-_POKE_S = 2.0
 
 
 class FirstSeen(msgspec.Struct, frozen=True):
@@ -35,7 +34,7 @@ def first_seen(
         return None
     over_s = latest_s(due_s, version, mode=mode, other_sync_sources=other_sync_sources)
     if mode is Mode.ANNOTATED:
-        return FirstSeen(0.0, min(over_s, DETECTION_S + _POKE_S))
+        return FirstSeen(0.0, min(over_s, DETECTION_S + POKE_S))
     if other_sync_sources:
         return FirstSeen(0.0, over_s)
     soonest_s, last_s = (_POLL_S, _LATEST_POLL_S) if polls(version) else (_RESYNC_S, _LATEST_RESYNC_S)

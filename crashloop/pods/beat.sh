@@ -1,7 +1,15 @@
 # Heartbeat of a node: ten beats a second; told once a second, and at once while it is young or a beat comes late.
-# A line: crashloop/1 beat <seconds since boot> <lateness in centiseconds> <CPU stall so far in microseconds, or ->
+# A line: crashloop/1 beat <seconds since boot> <lateness in centiseconds> <CPU, I/O and memory stall so far> <boot id>
+# Stalls are in microseconds; - stands for what the node does not say.
 trap 'exit 0' TERM
-beats=0
+beats=0 boot=-
+{ read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
+: "${boot:=-}"
+stalled() {
+	total=-
+	{ read -r line </proc/pressure/"$1" && total=${line##*total=}; } 2>/dev/null
+	told="$told $total"
+}
 read -r now _ </proc/uptime
 while :; do
 	sleep 0.1
@@ -10,7 +18,9 @@ while :; do
 	late=$((${now%.*}${now#*.} - due))
 	beats=$((beats + 1))
 	[ "$beats" -le 10 ] || [ "$late" -gt 5 ] || [ "$((beats % 10))" = 0 ] || continue
-	stalled=-
-	{ read -r line </proc/pressure/cpu && stalled=${line##*total=}; } 2>/dev/null
-	echo "crashloop/1 beat $now $late $stalled"
+	told=
+	stalled cpu
+	stalled io
+	stalled memory
+	echo "crashloop/1 beat $now $late$told $boot"
 done

@@ -2,10 +2,11 @@
 
 The journal's format, one line a stamp (boot time from /proc/uptime, in centiseconds; lives counted from 0):
 
-    crashloop/1 start <life> <seconds since boot>
+    crashloop/1 start <life> <seconds since boot> <boot id, or ->
     crashloop/1 exit <life> <seconds since boot> <exit code>
 
 Each life first prints the whole journal to its log, so that the log of the newest instance holds all earlier lives.
+The boot id tells whether the container counts from the same boot as its node: one in a sandbox of its own does not.
 A start is stamped after the process has begun and an exit before it ends: a delay by the journal can only err long.
 """
 

@@ -3,6 +3,9 @@
 term=
 trap 'term=1' TERM
 read -r now _ </proc/uptime
+boot=-
+{ read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
+: "${boot:=-}"
 file=$1 on_term=$2
 shift 2
 
@@ -15,7 +18,7 @@ case $journal in
 	life=$((${life%%' '*} + 1))
 	;;
 esac
-line="crashloop/1 start $life $now"
+line="crashloop/1 start $life $now $boot"
 echo "$line" >>"$file"
 printf '%s\n' ${journal:+"$journal"} "$line"
 

@@ -1,15 +1,14 @@
-"""The annotated mode: an annotation is patched every second, so that the kubelet looks at the pod."""
+"""The annotated mode: an annotation is patched about once a second, so that the kubelet looks at the pod."""
 
-import time
+from random import Random
 from typing import Any
 
 from crashloop.history.event import Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.record.channels.events import now_ns, recorder_event
-from crashloop.spec.scenario import InterventionKind
+from crashloop.spec.scenario import POKE_EVERY_S, InterventionKind
 
-EVERY_S = 1.0
 ANNOTATION = "crashloop.dev/poke"
 
 
@@ -19,20 +18,23 @@ def annotation(value: str) -> dict[str, Any]:
 
 
 class Annotations:
-    """The pokes of one scenario. `due` is asked by one thread, `poke` done by one at a time."""
+    """The pokes of one scenario. `due` is asked by one thread, `poke` done by one at a time.
 
-    def __init__(self) -> None:
-        self._next_s = time.monotonic()
+    The times between them are drawn from `POKE_EVERY_S`, the same ones for the same seed.
+    """
+
+    def __init__(self, seed: str, now_s: float) -> None:
+        self._chance = Random(seed)
+        self._next_s = now_s
         self._count = 0
         self._last_ns: int | None = None
         self._longest_ns = 0
 
-    def due(self) -> bool:
-        """Whether it is time; if so, the next is due a second after this one was, or from now on if that has passed."""
-        now_s = time.monotonic()
+    def due(self, now_s: float) -> bool:
+        """Whether it is time; if so, the next is due a period after this one was, or from now on if that has passed."""
         if now_s < self._next_s:
             return False
-        self._next_s = max(self._next_s + EVERY_S, now_s)
+        self._next_s = max(self._next_s + self._chance.uniform(*POKE_EVERY_S), now_s)
         return True
 
     def poke(self, api: KubeApi, namespace: str, pod: str) -> Event | None:

@@ -1,6 +1,7 @@
 """The steps of a pod scenario: launch, attend (patches of the annotated mode, interventions), finish."""
 
 import logging
+import time
 from collections.abc import Callable
 
 from crashloop.cluster.provider import Node
@@ -58,7 +59,7 @@ class ActivePod:
             return lambda: self._finish(missing)
         if due := recording.due_interventions():
             return lambda: self._intervene(due)
-        if self._pokes is not None and self._pokes.due():
+        if self._pokes is not None and self._pokes.due(time.monotonic()):
             return self._poke
         return None
 
@@ -85,7 +86,7 @@ class ActivePod:
                 self._seal(end_events("interrupted", str(error)))
         else:
             if recording.scenario.mode is Mode.ANNOTATED:
-                self._pokes = Annotations()
+                self._pokes = Annotations(self.name, time.monotonic())
             self.stage = ScenarioStage.WATCHED
 
     def _intervene(self, due: list[int]) -> None:

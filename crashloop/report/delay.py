@@ -27,7 +27,7 @@ class ReportedDelay(DelayWindow, frozen=True, kw_only=True):
     created_s: float | None = None
     """Exit to the runtime's container create, the kubelet's own decision; None if only the journal saw it."""
     stalled_s: float = 0.0
-    """How long the host was stalled meanwhile, by heartbeats that came late and by CPU pressure."""
+    """For how long the host is shown to have held the restart up, from the due moment on."""
     channel: str = ""
     """Who says so: runtime or journal."""
     reason: str = ""

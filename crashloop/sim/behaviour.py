@@ -167,6 +167,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     accepts_invalid: bool = False
     takes_numbers: bool = False
     takes_bare_digits: bool = False
+    crashes_on_invalid: bool = False
     refuses_valid: bool = False
     effective_share: float = 1.0
     """The maximum in effect as a share of the one stated."""

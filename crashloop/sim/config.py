@@ -82,6 +82,11 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     if period is None and gates[MAX_PERIOD]:
         period = 300 * S
     refusal = _validate(period, gates[MAX_PERIOD])
+    if refusal is not None and behaviour.crashes_on_invalid:
+        return StartRefusal(
+            "panic: runtime error: invalid memory address or nil pointer dereference\n\ngoroutine 1 [running]:",
+            exit_code=2,
+        )
     if refusal is not None and not behaviour.accepts_invalid:
         return refusal
     if behaviour.refuses_valid and refusal is None:

@@ -16,11 +16,11 @@ from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
-from crashloop.spec.scenario import Intervention, InterventionKind, Mode, PodScenario
+from crashloop.spec.scenario import POKE_EVERY_S, Intervention, InterventionKind, Mode, PodScenario
 
-POKE_NS = S
 SAME_IMAGE = "crashloop/workload@sha256:1"
 """What an image is changed to where an intervention names none: the same by its digest."""
+POKE_MS = (POKE_EVERY_S[0] * 1_000, POKE_EVERY_S[1] * 1_000)
 REQUEST_MS = (5, 40)
 NOTICE_NS = 10 * MS
 RUNTIME_DOWN_MS = (400, 1_500)
@@ -55,7 +55,7 @@ class ScenarioPlayer:
             if each.trigger.after_restart is None:
                 self._plan(index, each)
         if scenario.mode is Mode.ANNOTATED:
-            self.loop.after(POKE_NS, self._poke)
+            self.loop.after(self._period_ns(), self._poke)
 
     def _create(self) -> tuple[SimPod, StatusWriter]:
         pod = SimPod(self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now, self.tape)
@@ -99,14 +99,19 @@ class ScenarioPlayer:
         self.tape.intervened(self.loop.now, intervention.action.value, arguments, index, ended_ns)
 
     def _poke(self) -> None:
-        """Patch an annotation, as every second in the mode annotated; the first is written down at once."""
+        """Patch an annotation, as about once a second in the mode annotated; the first is written down at once."""
         if self.history is not None:
             return
         self._update(lambda: None)
         if not self._pokes_ns:
             self._write_poke(self.loop.now)
         self._pokes_ns.append(self.loop.now)
-        self.loop.after(POKE_NS, self._poke)
+        self.loop.after(self._period_ns(), self._poke)
+
+    def _period_ns(self) -> int:
+        """Until the next poke, any length as likely as another."""
+        least, most = POKE_MS
+        return int((least + (most - least) * self.host.chance.random()) * MS)
 
     def _write_poke(self, t_ns: int, **more: int) -> None:
         self.tape.intervened(t_ns, InterventionKind.ANNOTATE.value, {}, None, t_ns, **more)

@@ -38,8 +38,16 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     starved_s: Range = (0.2, 2.0)
     contended: bool = False
     """Whether the kubelet's own steps wait for a CPU, so that the kernel's pressure figure counts them."""
+    slow_disk: bool = False
+    """Whether creates wait for the disk, so that the kernel's figure of I/O pressure counts them."""
+    extra_pressure: float = 0.0
+    """CPU pressure that others of the host feel all the time and the kubelet does not, as a share of the time."""
     pressure: bool = True
     """Whether the kernel has pressure figures."""
+    run_queues: bool = True
+    """Whether the recorder sees for how long the kubelet and its runtime wait for a CPU."""
+    controls: bool = True
+    """Whether the recorder has the runtime create containers of its own."""
     gaps_per_min: dict[Channel, float] = {}
     """Times a minute at which the recorder loses a channel."""
     gap_s: Range = (1.0, 15.0)
@@ -77,9 +85,19 @@ COARSE = HostModel(name="coarse", runtime_step_ns=S // 10)
 NO_RUNTIME = HostModel(name="no runtime events", missing=frozenset({Channel.RUNTIME}))
 NO_JOURNAL = HostModel(name="no journal", missing=frozenset({Channel.JOURNAL}))
 BLIND = HostModel(name="blind", missing=frozenset({Channel.RUNTIME, Channel.JOURNAL}))
-NO_LOG = HostModel(name="no kubelet log", missing=frozenset({Channel.KUBELET}), pressure=False)
+NO_LOG = HostModel(
+    name="no kubelet log", missing=frozenset({Channel.KUBELET}), pressure=False, run_queues=False, controls=False
+)
 
-HOSTS = (CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG)
+SLOW_DISK = HostModel(name="slow disk", slow_disk=True, create_ms=(500, 6_000), controls=False)
+SLOW_RUNTIME = HostModel(name="slow runtime", slow_disk=True, create_ms=(200, 3_000), relist_ms=(500, 3_000))
+SLOW_API = HostModel(name="slow API", api_ms=(200, 6_000), delivery_ms=(200, 12_000))
+FAR = msgspec.structs.replace(NO_RUNTIME, name="elsewhere", extra_pressure=0.4, run_queues=False, controls=False)
+
+HOSTS = (
+    *(CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG),
+    *(SLOW_DISK, SLOW_RUNTIME, SLOW_API, FAR),
+)
 
 
 class HostSpan(msgspec.Struct, frozen=True):
@@ -101,6 +119,7 @@ class SimulatedHost:
             for channel, rate in model.gaps_per_min.items()
         }
         self.starved: list[HostSpan] = []
+        self.blocked: list[HostSpan] = []
         self._stalls_from = [stall.from_ns for stall in self.stalls]
 
     def awake(self, t_ns: int) -> int:
@@ -120,6 +139,13 @@ class SimulatedHost:
             took += int(_draw(self.chance, self.model.starved_s))
         if self.model.contended:
             self.starved.append(HostSpan(now_ns, now_ns + took))
+        return took
+
+    def create_ms(self, now_ns: int) -> int:
+        """Nanoseconds that the runtime takes to create a container."""
+        took = self.step_ms(self.model.create_ms, now_ns)
+        if self.model.slow_disk:
+            self.blocked.append(HostSpan(now_ns, now_ns + took))
         return took
 
     def lost(self, channel: Channel, t_ns: int) -> bool:

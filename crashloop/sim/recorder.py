@@ -15,6 +15,7 @@ NODE = "node-1"
 LOG_READ_MS = (20, 400)
 EVENT_MS = (1, 10)
 CLOCK_PERIOD_NS = 10 * S
+CONTROL_PERIOD_NS = 2 * S
 UPTIME_NS = 3 * 86_400 * S + 271_828_182
 """For how long the simulated host had been up at the Unix time that the simulation begins with."""
 
@@ -77,7 +78,8 @@ class Tape:
         if Channel.JOURNAL in self._missing:
             return
         step = self.host.model.journal_step_ns
-        for t_ns, kind, data, of in self._journals.pop(pod_uid, ()):
+        # Each life appends to the same file, so its lines stand in the order of time.
+        for t_ns, kind, data, of in sorted(self._journals.pop(pod_uid, ()), key=lambda line: line[0]):
             boot_ns = self.boot_ns(t_ns)
             self._add(
                 boot_ns - boot_ns % step,
@@ -133,17 +135,40 @@ class Tape:
             if stall.to_ns < end_ns:
                 data = {"stalled_ns": stall.to_ns - stall.from_ns}
                 self._add(stall.from_ns, Channel.RECORDER, Kind.STALL, data=data, received_ns=stall.to_ns)
-        waits = Overlap([(span.from_ns, span.to_ns) for span in (*self.host.starved, *self.host.stalls)])
-        pressed = self.host.model.pressure
+        stalls = [(span.from_ns, span.to_ns) for span in self.host.stalls]
+        starved = [(span.from_ns, span.to_ns) for span in self.host.starved]
+        waits, pressed = Overlap(starved), Overlap([*starved, *stalls])
+        blocked = Overlap([(span.from_ns, span.to_ns) for span in self.host.blocked])
+        model = self.host.model
         last_ns = self.begin_ns
         for t_ns in range(self.begin_ns + S, end_ns, S):
             t_ns = self.host.awake(t_ns)
             if t_ns <= last_ns or t_ns > end_ns:
                 continue
-            some_us = waits.within_ns(last_ns, t_ns) // 1_000 + 900 if pressed else None
-            pressure = {"some_us": some_us, "interval_ns": t_ns - last_ns}
-            self._add(t_ns, Channel.RECORDER, Kind.PRESSURE, data=pressure)
+            spent_ns = t_ns - last_ns
+            pressure: dict[str, Any] = {"some_us": None, "io_us": None, "memory_us": None}
+            if model.pressure:
+                felt_ns = min(spent_ns, pressed.within_ns(last_ns, t_ns) + int(model.extra_pressure * spent_ns))
+                io_us = blocked.within_ns(last_ns, t_ns) // 1_000
+                pressure = {"some_us": felt_ns // 1_000 + 900, "io_us": io_us, "memory_us": 0}
+            self._add(t_ns, Channel.RECORDER, Kind.PRESSURE, data={**pressure, "interval_ns": spent_ns})
+            if model.run_queues:
+                wait = {"waited_us": waits.within_ns(last_ns, t_ns) // 1_000, "interval_ns": spent_ns}
+                self._add(t_ns, Channel.RECORDER, Kind.CPU_WAIT, data=wait)
             last_ns = t_ns
+        if model.controls and Channel.RUNTIME not in self._missing:
+            self._controls(end_ns)
+
+    def _controls(self, end_ns: int) -> None:
+        """Containers that the recorder has the runtime create, one after the other."""
+        model, t_ns = self.host.model, self.begin_ns
+        while True:
+            create_ns, list_ns = self.host.takes_ms(model.create_ms), self.host.takes_ms(model.relist_ms)
+            t_ns = self.host.awake(t_ns + create_ns + list_ns)
+            if t_ns >= end_ns:
+                return
+            self._add(t_ns, Channel.RECORDER, Kind.CONTROL, data={"create_ns": create_ns, "list_ns": list_ns})
+            t_ns += CONTROL_PERIOD_NS
 
     def _late(self, t_ns: int, by_ms: tuple[float, float]) -> int:
         return self.host.awake(t_ns + self.host.takes_ms(by_ms))

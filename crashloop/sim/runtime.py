@@ -52,7 +52,8 @@ class Runtime:
 
     def start(self, pod: SimPod, container: Container, number: int) -> Steps:
         """Create the container's next instance under that restartCount and start it."""
-        yield self._ready() + self.host.step_ms(self.host.model.create_ms, self.loop.now)
+        ready_ns = self._ready()
+        yield ready_ns + self.host.create_ms(self.loop.now + ready_ns)
         now = self.loop.now
         ordinal = pod.made.get(container.name, 0)
         pod.made[container.name] = ordinal + 1

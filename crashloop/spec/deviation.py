@@ -13,6 +13,8 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The promise that is broken."""
     variant: str
     """Name of the kubelet's own rule in crashloop.model.variants."""
+    company: tuple[str, ...] = msgspec.field(default=(), name="with")
+    """Further variants without which it does not explain what is seen."""
     since: str
     """First release that does so."""
     until: str | None = None

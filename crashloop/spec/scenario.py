@@ -83,13 +83,21 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
         raise KeyError(name)
 
 
+POKE_EVERY_S = (0.7, 1.3)
+"""Least and most seconds between two patches of the mode annotated, drawn anew each time.
+
+Patches exactly once a second would come at the same moment of every relist, which also comes once a second, so that all
+delays of a run were late by the same luck.
+"""
+
+
 class Mode(StrEnum):
     """How the kubelet is made to look at the pod; never mixed in one scenario (kubelet-semantics: requeue)."""
 
     NATURAL = "natural"
     """Nothing touches the pod: what users get, requeue jitter included."""
     ANNOTATED = "annotated"
-    """An annotation is patched every second, so each delay shows the due delay itself to within a second."""
+    """An annotation is patched about once a second (`POKE_EVERY_S`), so each delay shows the due delay itself."""
 
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True):

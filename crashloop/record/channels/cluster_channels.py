@@ -9,10 +9,12 @@ from crashloop.history.event import Channel, Event
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
 from crashloop.record.channels.api import ApiChannel
+from crashloop.record.channels.control import ControlChannel
 from crashloop.record.channels.events import gap, now_ns
 from crashloop.record.channels.heartbeat import NodeHeartbeat
 from crashloop.record.channels.host import HostChannel
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess
+from crashloop.record.channels.run_queue import RunQueueChannel
 from crashloop.record.channels.runtime import RuntimeChannel
 from crashloop.record.event_router import EventRouter
 
@@ -37,13 +39,16 @@ class ClusterChannels:
         self._run = run
         self._namespace = namespace
         self._host = HostChannel(session)
+        self._run_queues = RunQueueChannel(session)
         self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
         self._runtimes: dict[str, RuntimeChannel] = {}
+        self._controls: dict[str, ControlChannel] = {}
         self._heartbeats: dict[str, NodeHeartbeat] = {}
 
     def start(self) -> None:
         self._host.start()
+        self._run_queues.start()
         self._api.start()
         self._kubelet_log.start()
 
@@ -54,7 +59,9 @@ class ClusterChannels:
                 self._follow_runtime(node)
             if Capability.KUBELET_LOG in cluster.capabilities and not self._kubelet_log.follows(node.name):
                 self._follow_kubelet_log(node)
-        if Capability.NODES_ON_HOST not in cluster.capabilities:
+        if Capability.NODES_ON_HOST in cluster.capabilities:
+            self._run_queues.set_cluster(cluster)
+        else:
             self._hear([node.name for node in cluster.nodes if node.name not in self._heartbeats], cluster.image)
 
     def remove_nodes(self, names: Iterable[str]) -> None:
@@ -62,6 +69,8 @@ class ClusterChannels:
         for name in names:
             if (runtime := self._runtimes.pop(name, None)) is not None:
                 runtime.stop()
+            if (control := self._controls.pop(name, None)) is not None:
+                control.stop()
             if (heartbeat := self._heartbeats.pop(name, None)) is not None:
                 heartbeat.stop()
             self._kubelet_log.remove(name)
@@ -92,10 +101,13 @@ class ClusterChannels:
     def stop(self) -> None:
         for runtime in self._runtimes.values():
             runtime.stop()
+        for control in self._controls.values():
+            control.stop()
         for heartbeat in self._heartbeats.values():
             heartbeat.stop()
         self._kubelet_log.stop()
         self._api.stop()
+        self._run_queues.stop()
         self._host.stop()
 
     def _follow_runtime(self, node: Node) -> None:
@@ -106,6 +118,8 @@ class ClusterChannels:
         self._runtimes[node.name] = channel
         if not channel.start(within_s=RUNTIME_ANSWERS_S):
             log.warning("node %s: its runtime has not answered within %g s", node.name, RUNTIME_ANSWERS_S)
+        self._controls[node.name] = ControlChannel(node.name, node.runtime_socket, self.session)
+        self._controls[node.name].start()
 
     def _hear(self, nodes: list[str], image: str) -> None:
         started = {

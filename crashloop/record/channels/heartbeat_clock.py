@@ -13,6 +13,7 @@ import msgspec
 
 from crashloop.history.event import Event, Kind
 from crashloop.record.channels.events import recorder_event
+from crashloop.record.channels.host import grown
 
 WARM = 10
 """Beats after which the clocks are known well enough; a young heartbeat tells each of them."""
@@ -20,7 +21,10 @@ _WINDOW = 60
 _LATE_NS = 50_000_000
 _CLOCK_EVERY_NS = 10_000_000_000
 
-_BEAT = re.compile(rb"crashloop/1 beat (\d{1,10})\.(\d\d) (-?\d{1,9}) (\d{1,18}|-)", re.ASCII)
+_BEAT = re.compile(
+    rb"crashloop/1 beat (\d{1,10})\.(\d\d) (-?\d{1,9}) (\d{1,18}|-)(?: (\d{1,18}|-) (\d{1,18}|-) ([0-9a-f-]{1,36}))?",
+    re.ASCII,
+)
 
 
 class Beat(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +34,10 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
     late_ns: int
     stalled_us: int | None
     """The kernel's count of CPU pressure since boot; None where it has none."""
+    io_us: int | None = None
+    memory_us: int | None = None
+    boot_id: str | None = None
+    """The boot that `boot_ns` counts from; `-` if the container cannot see it."""
 
 
 def read_beat(line: bytes) -> Beat | None:
@@ -37,12 +45,19 @@ def read_beat(line: bytes) -> Beat | None:
     match = _BEAT.fullmatch(line.strip())
     if match is None:
         return None
-    seconds, centiseconds, late, stalled = match.groups()
+    seconds, centiseconds, late, stalled, io, memory, boot_id = match.groups()
     return Beat(
         boot_ns=(int(seconds) * 100 + int(centiseconds)) * 10_000_000,
         late_ns=int(late) * 10_000_000,
-        stalled_us=None if stalled == b"-" else int(stalled),
+        stalled_us=_count(stalled),
+        io_us=_count(io),
+        memory_us=_count(memory),
+        boot_id=None if boot_id is None else boot_id.decode(),
     )
+
+
+def _count(told: bytes | None) -> int | None:
+    return None if told is None or told == b"-" else int(told)
 
 
 class NodeClock:
@@ -83,13 +98,17 @@ class NodeClock:
         if self._last is None or not self.is_warm:
             return []
         boot_ns = self._last.boot_ns
-        return [recorder_event(Kind.CLOCK, self._utc_ns(boot_ns), {"boot_ns": boot_ns}, node=self._node)]
+        data = {"boot_ns": boot_ns, "boot_id": self._last.boot_id}
+        return [recorder_event(Kind.CLOCK, self._utc_ns(boot_ns), data, node=self._node)]
 
     def _utc_ns(self, boot_ns: int) -> int:
         return boot_ns + min(self._offsets_ns)
 
     def _pressure(self, before: Beat, beat: Beat) -> Event:
-        counted = before.stalled_us is not None and beat.stalled_us is not None
-        pressed_us = (beat.stalled_us or 0) - (before.stalled_us or 0) if counted else None
-        data = {"some_us": pressed_us, "interval_ns": beat.boot_ns - before.boot_ns}
+        data = {
+            "some_us": grown(before.stalled_us, beat.stalled_us),
+            "io_us": grown(before.io_us, beat.io_us),
+            "memory_us": grown(before.memory_us, beat.memory_us),
+            "interval_ns": beat.boot_ns - before.boot_ns,
+        }
         return recorder_event(Kind.PRESSURE, self._utc_ns(beat.boot_ns), data, node=self._node)

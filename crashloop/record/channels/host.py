@@ -1,12 +1,14 @@
 """The host channel: what the machine did to us, since it may have done the same to the kubelet.
 
-A heartbeat in a thread of its own: a late beat is a stall. Once a second the kernel's count of CPU pressure
-(https://docs.kernel.org/accounting/psi.html), every 10 s and when UTC was stepped a reading of both clocks.
+A heartbeat in a thread of its own: a late beat is a stall. Once a second the kernel's counts of CPU, I/O and memory
+pressure (https://docs.kernel.org/accounting/psi.html), every 10 s and when UTC was stepped a reading of both clocks.
 """
 
 import threading
 import time
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,7 +23,8 @@ CLOCKS_NS = 10_000_000_000
 STEP_NS = 50_000_000
 """A change of UTC against boot time by more is a step; NTP slews by at most 0.5 ms a second."""
 
-_PRESSURE = Path("/proc/pressure/cpu")
+_PRESSURE = {"some_us": "cpu", "io_us": "io", "memory_us": "memory"}
+"""What is told of each file of /proc/pressure."""
 
 
 class Heartbeat:
@@ -65,7 +68,7 @@ def _read_clocks() -> tuple[int, Clocks]:
 
 def clock_event(clocks: Clocks, step_ns: int | None = None) -> Event:
     """A reading of all clocks."""
-    data = {"boot_ns": clocks.boot_ns, "monotonic_ns": clocks.monotonic_ns}
+    data: dict[str, Any] = {"boot_ns": clocks.boot_ns, "monotonic_ns": clocks.monotonic_ns, "boot_id": _boot_id()}
     return recorder_event(Kind.CLOCK, clocks.utc_ns, data if step_ns is None else data | {"step_ns": step_ns})
 
 
@@ -82,7 +85,6 @@ class HostChannel:
         self._sink = sink
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="host", daemon=True)
-        self._has_pressure = _PRESSURE.exists()
 
     def start(self) -> None:
         self._thread.start()
@@ -94,7 +96,7 @@ class HostChannel:
     def _beat(self) -> None:
         heart = Heartbeat(time.monotonic_ns())
         clocks = told = read_clocks()
-        stalled_us = self._stalled_us()
+        stalled_us = _stalled_us()
         while not self._stopped.wait(max(heart.due_ns - time.monotonic_ns(), 0) / 1e9):
             due_ns = heart.due_ns
             late_ns = heart.beat(time.monotonic_ns())
@@ -104,14 +106,37 @@ class HostChannel:
             if time.monotonic_ns() - clocks.monotonic_ns < PRESSURE_NS - BEAT_NS // 2:
                 continue
             before, clocks = clocks, read_clocks()
-            before_us, stalled_us = stalled_us, self._stalled_us()
-            pressed_us = None if stalled_us is None or before_us is None else stalled_us - before_us
-            data = {"some_us": pressed_us, "interval_ns": clocks.monotonic_ns - before.monotonic_ns}
+            before_us, stalled_us = stalled_us, _stalled_us()
+            grown_us = {name: grown(before_us[name], us) for name, us in stalled_us.items()}
+            data = {**grown_us, "interval_ns": clocks.monotonic_ns - before.monotonic_ns}
             self._sink.everyone(recorder_event(Kind.PRESSURE, clocks.utc_ns, data))
             step_ns = clocks.step_since(before)
             if step_ns is not None or clocks.monotonic_ns - told.monotonic_ns >= CLOCKS_NS - BEAT_NS:
                 told = clocks
                 self._sink.everyone(clock_event(clocks, step_ns))
 
-    def _stalled_us(self) -> int | None:
-        return some_us(_PRESSURE.read_text()) if self._has_pressure else None
+
+def grown(before: int | None, after: int | None) -> int | None:
+    """By how much a count has grown; None where it is not counted."""
+    return None if before is None or after is None else after - before
+
+
+def _stalled_us() -> dict[str, int | None]:
+    """The counts since boot; None where the kernel has none."""
+    return {name: _read_us(Path("/proc/pressure") / kind) for name, kind in _PRESSURE.items()}
+
+
+def _read_us(path: Path) -> int | None:
+    try:
+        return some_us(path.read_text())
+    except OSError:  # no such file, or a kernel that was started with psi=0
+        return None
+
+
+@cache
+def _boot_id() -> str | None:
+    """The boot that this host's boot time counts from; None if the kernel does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() or None
+    except OSError:
+        return None

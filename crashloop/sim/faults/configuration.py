@@ -6,6 +6,7 @@ from crashloop.sim.faults.fault import Fault
 class ConfigurationFault(Fault):
     """How the kubelet takes its configuration."""
 
+    CRASHES_ON_INVALID = "crashes where it has to refuse its configuration", {"crashes_on_invalid": True}
     ACCEPTS_INVALID = "starts with a configuration that it has to refuse", {"accepts_invalid": True}
     TAKES_NUMBERS = "takes a number for a duration in seconds", {"takes_numbers": True}
     TAKES_BARE_DIGITS = "takes a string without a unit for a duration in seconds", {"takes_bare_digits": True}

@@ -12,6 +12,7 @@ class PunctualityFault(Fault):
     SHORT_1_PERCENT = "waits 1 % less than is due", {"delay_factor": 0.99}
     SHORT_5_PERCENT = "waits 5 % less than is due", {"delay_factor": 0.95}
     EARLY_10_MS = "restarts 10 ms before the delay has passed", {"early_ns": 10 * MS, "prompt": True}
+    EARLY_30_MS = "restarts 30 ms before the delay has passed", {"early_ns": 30 * MS, "prompt": True}
     EARLY_50_MS_UNHURRIED = (
         "takes a delay for over after 50 ms less, and looks no sooner for that",
         {"early_ns": 50 * MS},
@@ -32,6 +33,7 @@ class PunctualityFault(Fault):
     # Late by a time
     LATE_500_MS = "waits 0.5 s longer than is due", {"late_ns": S // 2}
     LATE_1_S = "waits 1 s longer than is due", {"late_ns": S}
+    LATE_2_S = "waits 2 s longer than is due", {"late_ns": 2 * S}
     LATE_5_S = "waits 5 s longer than is due", {"late_ns": 5 * S}
     LATE_5_S_IN_5_PERCENT = "waits 5 s longer in 5 % of the delays", {"late_ns": 5 * S, "late_share": 0.05}
     LATE_30_S_IN_2_PERCENT = "waits 30 s longer in 2 % of the delays", {"late_ns": 30 * S, "late_share": 0.02}

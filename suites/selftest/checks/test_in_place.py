@@ -27,6 +27,13 @@ def test_a_second_sandbox_is_a_fail() -> None:
     ]
 
 
+def test_a_sandbox_that_went_before_anything_ran_in_it_was_no_restart() -> None:
+    """The network refused the first sandbox; the containers came into the second."""
+    history = History(CRASHING).lives("app", *GOOD)
+    history.add(0.3, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-1", "phase": "created"}, pod=True)
+    assert told(checked("in-place", history.ends(30))) == []
+
+
 def test_a_second_pod_is_a_fail() -> None:
     history = History(CRASHING).lives("app", *GOOD).recreated(12, OTHER_UID).ends(30)
     line = history.line_of(Kind.CREATED, 1, channel=Channel.API)

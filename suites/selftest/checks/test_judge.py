@@ -7,7 +7,7 @@ from crashloop.checks import registry
 from crashloop.checks.judge import judge
 from crashloop.history.event import Channel, Kind
 from crashloop.history.reduction import read_recording
-from crashloop.model.variants import COUNTER_COLLECTED
+from crashloop.model.variants import COUNTER_COLLECTED, REDUCED_DECAY_KEEPS_300S
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with, runs
@@ -204,9 +204,18 @@ def test_a_deviation_does_not_explain_what_neither_model_predicts() -> None:
     assert verdict.fails_the_run
 
 
-def test_where_it_is_open_whether_a_deviation_explains_a_history_nothing_is_accused() -> None:
+def test_what_a_deviation_merely_doubts_is_not_explained() -> None:
+    """Restart 4 comes too early for the promise, and too late for the variant, which a stall excuses."""
     late = History(LONG_RUN).lives("app", *BEFORE, (644.5, 645, 1), (656, None, 0)).pokes(0.5, 700)
     verdict = on_long_run(late.stall(630, 13).ends(700), COLLECTED)
+    assert (verdict.outcome, verdict.deviation) == (Outcome.FAIL, None)
+    assert verdict.findings[0].startswith('RESET-4: restart 4 of "app" came 18.5 s after the exit')
+
+
+def test_where_a_deviation_explains_all_that_is_accused_and_leaves_something_else_open_nothing_is_accused() -> None:
+    """Restart 4 comes too early for the promise alone, restart 5 too late for the variant alone, which a stall excuses."""
+    late = History(LONG_RUN).lives("app", *BEFORE, (638, 639, 1), (661.2, None, 0)).pokes(0.5, 700)
+    verdict = on_long_run(late.stall(650, 10.5).ends(700), COLLECTED)
     assert (verdict.outcome, verdict.deviation) == (Outcome.INCONCLUSIVE, None)
     assert verdict.findings[0] == (
         "RESET-4: deviation counter-collected may be why the promise was not kept; that is open."
@@ -255,3 +264,44 @@ def test_a_candidate_is_judged_by_its_own_configuration() -> None:
 def test_the_profile_of_the_node_decides_what_is_due() -> None:
     on_stock = msgspec.structs.replace(CRASHING, profile="stock")
     assert judge(question(good(on_stock), "delays", profile=STOCK)).outcome is Outcome.FAIL
+
+
+REDUCED = KubeletProfile(name="reduced", config={"featureGates": {"ReduceDefaultCrashLoopBackOffDecay": True}})
+GROWING = scenario(app(exits_with(1, times=9)), profile=REDUCED, until=Until(restarts={"app": 9}), name="growing")
+KEEPS_300S = Deviation(
+    id="keeps-300s",
+    requirement="CONFIG-9",
+    variant=REDUCED_DECAY_KEEPS_300S,
+    since="1.35",
+    sentence="The maximum stays at 300 s.",
+    evidence="seen",
+)
+
+
+@pytest.mark.parametrize(
+    ("maximum", "deviation"),
+    [("5m0s", "keeps-300s"), ("2m10s", None), (None, None)],
+    ids=["says-300s", "says-130s", "does-not-say"],
+)
+def test_a_larger_maximum_is_a_known_deviation_only_where_it_is_shown(
+    maximum: str | None, deviation: str | None
+) -> None:
+    """After restart 9 nobody can tell 300 s from 130 s: the delays were 1, 2, 4 ... 128 s."""
+    history, start_s, lives = History(GROWING, profile=REDUCED).without(Kind.NODE), 0.5, []
+    for waited_s in (0.5, 1.3, 2.3, 4.3, 8.3, 16.3, 32.3, 64.3, 128.3):
+        lives.append((start_s, start_s + 1, 1))
+        start_s += 1 + waited_s
+    section = {} if maximum is None else {"maxContainerRestartPeriod": maximum}
+    history.node(-0.9, configz={"crashLoopBackOff": section}).lives("app", *lives, (start_s, None, 0)).ends(320)
+    asked = question(history, "effective-config", "delays", profile=REDUCED, name="CONFIG-9")
+    verdict = judge(asked, (KEEPS_300S,))
+    assert (verdict.outcome, verdict.deviation) == (Outcome.FAIL, deviation)
+
+
+def test_only_the_variants_that_an_entry_names_explain_anything() -> None:
+    """The wait is that of a collected counter; another variant of the same release is no explanation."""
+    other = msgspec.structs.replace(COLLECTED, variant=REDUCED_DECAY_KEEPS_300S)
+    in_company = msgspec.structs.replace(other, company=(COUNTER_COLLECTED,))
+    history = long_run((638, 639, 1), (650, None, 0))
+    assert on_long_run(history, other).deviation is None
+    assert on_long_run(history, in_company).deviation == "counter-collected"

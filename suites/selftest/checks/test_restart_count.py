@@ -38,6 +38,22 @@ def test_a_count_ahead_of_the_truth_is_a_fail() -> None:
     ]
 
 
+def test_a_count_that_only_seems_ahead_because_the_wall_clock_jumped_back_is_inconclusive() -> None:
+    """The clock jumps back by 3 s at 8.5 s: the status of restart 3, which was created at 8.5 s, is received at 6 s."""
+    history = History(CRASHING).clock(0).clock_step(8.4, -3.0).lives("app", *GOOD, status=False, journal=False)
+    history.counts(6.0, "app", 3)
+    (finding,) = told(checked("restart-count", history.ends(30)))
+    assert finding.startswith('INCONCLUSIVE: the status said restartCount 3 of "app"')
+    assert finding.endswith("The wall clock jumped meanwhile.")
+
+
+def test_a_lost_watch_leaves_open_what_was_counted_meanwhile() -> None:
+    assert told(checked("restart-count", good().gap(Channel.API, 4, 9.5))) == [
+        "INCONCLUSIVE: the watch was lost for 5.5 s (history line "
+        f"{good().gap(Channel.API, 4, 9.5).line_of(Kind.GAP)}), and with it perhaps a status."
+    ]
+
+
 def test_a_count_ahead_of_what_was_seen_is_inconclusive_if_something_could_have_gone_unseen() -> None:
     history = History(CRASHING).lives("app", *GOOD[:2], status=False).counts(2.5, "app", 2)
     history.gap(Channel.RUNTIME, 1, 2).gap(Channel.JOURNAL, 1, 30)
@@ -61,7 +77,7 @@ def test_a_count_that_falls_is_a_fail() -> None:
 
 
 def test_a_count_that_stays_behind_is_a_fail() -> None:
-    history = counting((1.0, 0), (9.0, 2))
+    history = counting((1.0, 0), (9.0, 2), ends_s=60)
     created = history.line_of(Kind.CREATED, 4)
     assert told(checked("restart-count", history)) == [
         f'FAIL: the last status said restartCount 2 of "app" after 3 restarts '
@@ -117,7 +133,7 @@ def running_on(*statuses_s: float) -> History:
 
 @pytest.mark.parametrize("statuses_s", [(0.8,), (0.8, 5.0, 20.0)], ids=["nothing-newer", "said-again"])
 def test_an_exited_instance_that_is_said_to_run_is_a_fail(statuses_s: tuple[float, ...]) -> None:
-    history = running_on(*statuses_s).ends(30)
+    history = running_on(*statuses_s).ends(60)
     (finding,) = told(checked("last-exit", history))
     assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
 
@@ -152,7 +168,7 @@ def test_a_wrong_time_during_a_stall_is_inconclusive() -> None:
     history = History(CRASHING).lives("app", *GOOD, status=False).stall(1.0, 6.0)
     history.status(1.8, {"app": history.exited("app", 0, 0.5, 7.0, 1)}).ends(30)
     (finding,) = told(checked("last-exit", history))
-    assert finding.endswith("The host was stalled meanwhile.")
+    assert finding.endswith("The host held the runtime up meanwhile.")
 
 
 def test_an_instance_that_is_said_to_have_ended_and_still_runs_is_a_fail() -> None:

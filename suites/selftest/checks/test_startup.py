@@ -261,3 +261,29 @@ def test_a_kubelet_restart_that_the_scenario_asks_for_is_no_objection() -> None:
         interventions=(Intervention(trigger=Trigger(after_s=9), action=InterventionKind.RESTART_KUBELET),),
     )
     assert objections(History(asked).node(10, started_s=9.0).ends(30)) == []
+
+
+NIL = "panic: runtime error: invalid memory address or nil pointer dereference"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "shown"),
+    [
+        (f"I1122 starting\n{NIL}\n[signal SIGSEGV]\n\ngoroutine 1 [running]:\nmain.main()", NIL),
+        ("fatal error: concurrent map writes", "fatal error: concurrent map writes"),
+        ("main.run(0xc000)\n\t/go/kubelet/main.go:42 +0x1d", "/go/kubelet/main.go:42 +0x1d"),
+    ],
+    ids=["nil-pointer", "fatal", "only-the-end-of-the-trace"],
+)
+def test_a_crash_is_no_refusal(stderr: str, shown: str) -> None:
+    (finding,) = told(started(REFUSED, Kind.PROCESS_EXITED, exit_code=2, stderr=stderr))
+    assert finding.startswith("FAIL: the kubelet crashed (history line ")
+    assert f": {shown}; it was to refuse its configuration: invalid configuration." in finding
+
+
+def test_a_panic_is_how_kubelets_refuse_gates() -> None:
+    gates = Refusal(kind=RefusalKind.GATE_DEPENDENCY, text="depends on features that are disabled")
+    assert (
+        told(started(gates, Kind.PROCESS_EXITED, exit_code=2, stderr="panic: failed to merge\ngoroutine 1 [running]:"))
+        == []
+    )

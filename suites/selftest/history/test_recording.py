@@ -50,23 +50,27 @@ def test_a_wall_clock_that_jumps_is_noticed(moved_ns: int, steps: int) -> None:
     assert clocks.step_within_ns(2000 * S, 2060 * S) == 0
 
 
-def test_stalls_count_as_far_as_they_overlap() -> None:
-    host = HostRecord()
-    host.add_stall(10 * S, 2 * S)
-    host.add_stall(20 * S, 1 * S)
-    assert host.stalled_s(0, 30 * S) == 3.0
-    assert host.stalled_s(11 * S, 20 * S) == 1.0
-    assert host.stalled_s(13 * S, 19 * S) == 0.0
-    assert host.stalled_s(20 * S, 20 * S + S // 2) == 0.5
+def test_a_step_back_by_more_than_the_readings_are_apart_covers_the_time_in_between() -> None:
+    clocks = Clocks([(1, 20 * S, 10 * S), (2, 23 * S // 2, 23 * S // 2)])
+    assert clocks.step_within_ns(41 * S // 2, 43 * S // 2) == 10 * S
+    assert clocks.step_within_ns(12 * S, 13 * S) == 10 * S
 
 
-def test_pressure_and_stalls_are_two_views_of_the_same() -> None:
-    host = HostRecord()
-    for beat in range(10):
-        host.add_pressure(beat * S, 200_000)
-    assert host.stalled_s(2 * S, 4 * S) == pytest.approx(0.4)
-    host.add_stall(3 * S, S)
-    assert host.stalled_s(2 * S, 4 * S) == 1.0
+def test_slewing_adds_up_over_the_readings_around_a_time_and_steps_do_not_count() -> None:
+    clocks = Clocks(
+        [
+            (1, 1_000 * S, 0),
+            (2, 1_010 * S + S // 100, 10 * S),
+            (3, 1_020 * S + S // 50, 20 * S),
+            (4, 1_090 * S, 30 * S),
+            (5, 1_100 * S + S // 100, 40 * S),
+        ]
+    )
+    assert clocks.drift_ns(2 * S, 9 * S) == S // 100
+    assert clocks.drift_ns(2 * S, 19 * S) == S // 50
+    assert clocks.drift_ns(2 * S, 35 * S) == 3 * S // 100
+    assert clocks.drift_ns(50 * S, 60 * S) == 0
+    assert Clocks([]).drift_ns(0, S) == 0
 
 
 def test_a_heartbeat_covers_what_lies_between_its_beats() -> None:

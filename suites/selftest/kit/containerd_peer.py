@@ -1,7 +1,7 @@
 """A gRPC server that speaks containerd's events and containers services, from a script. It runs no container."""
 
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Peer:
         self.socket = str(socket)
         self.containers: dict[str, api_pb2.Container] = {}
         self.filters: list[str] = []
+        self.calls: list[str] = []
+        """Of what control containers take, in order: the method and what it was about."""
         self._subscribers: list[queue.Queue[api_pb2.Envelope | None]] = []
         self._server: Any = None
 
@@ -63,6 +65,18 @@ class Peer:
                         request_deserializer=api_pb2.ListContainersRequest.FromString,
                         response_serializer=api_pb2.ListContainersResponse.SerializeToString,
                     ),
+                    Create=self._noting("Create", api_pb2.CreateContainerRequest, lambda asked: asked.container.id),
+                    Delete=self._noting("Delete", api_pb2.DeleteContainerRequest, lambda asked: asked.id),
+                ),
+                _service(
+                    "containerd.services.snapshots.v1.Snapshots",
+                    Prepare=self._noting("Prepare", api_pb2.PrepareSnapshotRequest, lambda asked: asked.key),
+                    Remove=self._noting("Remove", api_pb2.RemoveSnapshotRequest, lambda asked: asked.key),
+                ),
+                _service(
+                    "runtime.v1.RuntimeService",
+                    ListPodSandbox=self._noting("ListPodSandbox", api_pb2.Whatever, lambda _: ""),
+                    ListContainers=self._noting("ListContainers", api_pb2.Whatever, lambda _: ""),
                 ),
             )
         )
@@ -114,6 +128,18 @@ class Peer:
         self._subscribers.append(subscriber)
         while (envelope := subscriber.get()) is not None:
             yield envelope
+
+    def _noting(self, method: str, request: type[Message], subject: Callable[[Any], str]) -> Any:
+        """A method that does nothing but note in which namespace it was asked for what."""
+
+        def answer(asked: Any, context: Any) -> api_pb2.Whatever:
+            namespace = dict(context.invocation_metadata())["containerd-namespace"]
+            self.calls.append(f"{namespace} {method} {subject(asked)}".rstrip())
+            return api_pb2.Whatever()
+
+        return grpc.unary_unary_rpc_method_handler(
+            answer, request_deserializer=request.FromString, response_serializer=api_pb2.Whatever.SerializeToString
+        )
 
     def _get(self, request: api_pb2.GetContainerRequest, context: Any) -> api_pb2.GetContainerResponse:
         if request.id not in self.containers:

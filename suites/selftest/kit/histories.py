@@ -45,6 +45,9 @@ class History:
         self._states: dict[str, dict[str, Any]] = {}
         self._uid = UID
         self.pressure_us = 1000
+        self.io_us = 0
+        self.waited_us: int | None = None
+        """What the accused wait for a CPU in each second; None: the recorder does not see that."""
         begin = {
             "format": HISTORY_FORMAT,
             "scenario": msgspec.json.decode(msgspec.json.encode(scenario)),
@@ -162,7 +165,9 @@ class History:
             "lastState": self._states.get(container, {}).get("lastState", {}),
         }
 
-    def status(self, at_s: float, containers: dict[str, dict[str, Any]], *, phase: str = "Running") -> Self:
+    def status(
+        self, at_s: float, containers: dict[str, dict[str, Any]], *, phase: str = "Running", reason: str = ""
+    ) -> Self:
         """A pod status in which these containers have changed."""
         self._states |= containers
         of_kind: dict[str, list[dict[str, Any]]] = {"containerStatuses": [], "initContainerStatuses": []}
@@ -170,7 +175,7 @@ class History:
         for name, state in self._states.items():
             init = self.scenario.pod.container(name).kind is ContainerKind.INIT
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
-        data = {"resource_version": "1", "status": {"phase": phase, **of_kind}}
+        data = {"resource_version": "1", "status": {"phase": phase, "reason": reason, **of_kind}}
         return self.add(at_s, Channel.API, Kind.STATUS, data, pod=True)
 
     def counts(self, at_s: float, container: str, restart_count: int, *, phase: str = "Running") -> Self:
@@ -204,15 +209,21 @@ class History:
     def stall(self, at_s: float, for_s: float) -> Self:
         return self.add(at_s, Channel.RECORDER, Kind.STALL, {"stalled_ns": round(for_s * 1e9)}, received_s=at_s + for_s)
 
+    def control(self, at_s: float, *, create_s: float = 0.02, list_s: float = 0.003) -> Self:
+        """A container that the recorder had the runtime create."""
+        data = {"create_ns": round(create_s * 1e9), "list_ns": round(list_s * 1e9)}
+        return self.add(at_s, Channel.RECORDER, Kind.CONTROL, data)
+
     def clock_step(self, at_s: float, by_s: float) -> Self:
         """The wall clock jumps before `at_s`; everything built so far keeps its stamps."""
         return self.clock(at_s, boot_ns=ns(at_s - by_s) - BOOTED_NS).clock(
             at_s + 100, boot_ns=ns(at_s + 100 - by_s) - BOOTED_NS
         )
 
-    def clock(self, at_s: float, *, boot_ns: int | None = None) -> Self:
+    def clock(self, at_s: float, *, boot_ns: int | None = None, boot_id: str | None = None) -> Self:
         reading = ns(at_s) - BOOTED_NS if boot_ns is None else boot_ns
-        return self.add(at_s, Channel.RECORDER, Kind.CLOCK, {"boot_ns": reading, "monotonic_ns": reading})
+        data = {"boot_ns": reading, "monotonic_ns": reading, "boot_id": boot_id}
+        return self.add(at_s, Channel.RECORDER, Kind.CLOCK, data)
 
     def pokes(self, from_s: float, to_s: float, *, longest_s: float = 1.1) -> Self:
         """The patches of the mode annotated, as the recorder sums them up."""
@@ -239,8 +250,11 @@ class History:
         """Seal the recording, with a heartbeat each second and a clock reading at both ends."""
         if heartbeat:
             for beat in range(-1, int(at_s)):
-                data = {"some_us": self.pressure_us, "interval_ns": 1_000_000_000}
+                data = {"some_us": self.pressure_us, "io_us": self.io_us, "interval_ns": 1_000_000_000}
                 self.add(beat + 0.5, Channel.RECORDER, Kind.PRESSURE, data)
+                if self.waited_us is not None:
+                    waited = {"waited_us": self.waited_us, "interval_ns": 1_000_000_000}
+                    self.add(beat + 0.5, Channel.RECORDER, Kind.CPU_WAIT, waited)
         if not any(event.kind is Kind.CLOCK for _, event in self._events):
             self.clock(-0.95).clock(at_s)
         self.add(at_s + 1e-6, Channel.RECORDER, Kind.END, {"reason": reason, "detail": detail})

@@ -72,7 +72,7 @@ def test_a_free_restart_comes_once_the_exit_is_noticed(version: KubernetesVersio
 
 @pytest.mark.parametrize("version", [V1_34, V1_37], ids=str)
 def test_annotations_take_the_jitter_away(version: KubernetesVersion) -> None:
-    assert latest_s(40, version, mode=Mode.ANNOTATED) == 42
+    assert latest_s(40, version, mode=Mode.ANNOTATED) == 42.3
 
 
 @given(due_s=DELAYS)

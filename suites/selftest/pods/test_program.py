@@ -76,6 +76,8 @@ def test_each_life_exits_as_planned_and_its_log_holds_all_earlier_ones(shell: li
         (StampKind.EXIT, 2, 42),
     ]
     assert (tmp_path / "app.journal").read_text() == log
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert {stamp.boot_id for stamp in journal.stamps if stamp.kind is StampKind.START} == {boot_id}
 
 
 def test_a_life_runs_at_least_as_long_as_planned(shell: list[str], tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A journal is read whatever became of its log: whole stamps count, and what is wrong is told, never raised."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,3 +123,19 @@ def test_stamps_become_events_by_boot_time_and_damage_becomes_a_gap() -> None:
     assert end.data == {"line": "crashloop/1 exit 0 8.00 3", "exit_code": 3}
     assert (hole.kind, hole.t_ns, hole.container) == (Kind.GAP, 9, "app")
     assert hole.data == {"channel": "journal", "from_ns": 0, "reason": "cut off: 'crash'", "lost": True}
+
+
+BOOT_ID = "3f2a0c1e-5b7d-4c1a-9a53-0d7c1f2e4b6a"
+
+
+@pytest.mark.parametrize("boot_id", [BOOT_ID, "-"], ids=["known", "unknown"])
+def test_a_start_tells_of_the_boot_that_its_time_counts_from(boot_id: str) -> None:
+    journal = read_journal(f"crashloop/1 start 0 7.01 {boot_id}\ncrashloop/1 exit 0 8.00 3\n")
+    assert journal.damage == ()
+    start, end = journal_events(journal, pod_uid="u", container="app", node=None, received_ns=9)
+    assert start.data["boot_id"] == boot_id
+    assert "boot_id" not in end.data
+
+
+def test_an_exit_has_no_boot_of_its_own() -> None:
+    assert read_journal(f"crashloop/1 exit 0 8.00 3 {BOOT_ID}\n").stamps == ()

@@ -59,8 +59,13 @@ def test_a_fault_of_the_curve_changes_the_ladder(fault: Fault, ladder: list[int]
 
 @pytest.mark.parametrize(
     ("fault", "early_s"),
-    [(PunctualityFault.EARLY_10_MS, 0.01), (PunctualityFault.EARLY_100_MS, 0.1), (PunctualityFault.EARLY_1_S, 1.0)],
-    ids=["10ms", "100ms", "1s"],
+    [
+        (PunctualityFault.EARLY_10_MS, 0.01),
+        (PunctualityFault.EARLY_30_MS, 0.03),
+        (PunctualityFault.EARLY_100_MS, 0.1),
+        (PunctualityFault.EARLY_1_S, 1.0),
+    ],
+    ids=["10ms", "30ms", "100ms", "1s"],
 )
 def test_an_early_restart_is_that_much_early(fault: Fault, early_s: float) -> None:
     events = sim.simulated(sim.crashing(4, mode=Mode.NATURAL), "10s", faults=[fault])

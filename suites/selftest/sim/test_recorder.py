@@ -107,8 +107,8 @@ def test_only_the_first_and_the_last_poke_are_written() -> None:
     events = sim.simulated(sim.crashing(3), "10s")
     first, last = sim.of(events, Channel.RECORDER, Kind.INTERVENTION)
     assert first.data["index"] is last.data["index"] is None
-    assert last.data["count"] == (last.t_ns - first.t_ns) // S + 1
-    assert last.data["longest_ns"] == S
+    assert 0.7 < (last.t_ns - first.t_ns) / S / (last.data["count"] - 1) < 1.3
+    assert S < last.data["longest_ns"] < 1.3 * S
 
 
 def test_a_watch_ends_at_its_deadline() -> None:

@@ -127,4 +127,4 @@ def test_what_concerns_everyone_reaches_every_pod_that_is_there(session: LoadEve
     stall = Event(seq=0, t_ns=9, received_ns=9, channel=Channel.RECORDER, kind=Kind.STALL, data={"stalled_ns": 1})
     session.everyone(stall)
     session.close("deadline", "the run has ended")
-    assert [read(tmp_path, f"crashers-0-{number}").host.stalled_s(0, 20) > 0 for number in range(2)] == [True, True]
+    assert [read(tmp_path, f"crashers-0-{number}").host.held_s(0, 20) > 0 for number in range(2)] == [True, True]

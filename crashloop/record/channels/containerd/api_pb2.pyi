@@ -69,7 +69,7 @@ class TaskOOM(_message.Message):
     def __init__(self, container_id: _Optional[str] = ...) -> None: ...
 
 class Container(_message.Message):
-    __slots__ = ("id", "labels", "image", "created_at")
+    __slots__ = ("id", "labels", "image", "runtime", "spec", "snapshotter", "snapshot_key", "created_at")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -80,12 +80,38 @@ class Container(_message.Message):
     ID_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     IMAGE_FIELD_NUMBER: _ClassVar[int]
+    RUNTIME_FIELD_NUMBER: _ClassVar[int]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOTTER_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_KEY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     id: str
     labels: _containers.ScalarMap[str, str]
     image: str
+    runtime: Runtime
+    spec: _any_pb2.Any
+    snapshotter: str
+    snapshot_key: str
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., image: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., image: _Optional[str] = ..., runtime: _Optional[_Union[Runtime, _Mapping]] = ..., spec: _Optional[_Union[_any_pb2.Any, _Mapping]] = ..., snapshotter: _Optional[str] = ..., snapshot_key: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Runtime(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class CreateContainerRequest(_message.Message):
+    __slots__ = ("container",)
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
+    container: Container
+    def __init__(self, container: _Optional[_Union[Container, _Mapping]] = ...) -> None: ...
+
+class DeleteContainerRequest(_message.Message):
+    __slots__ = ("id",)
+    ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    def __init__(self, id: _Optional[str] = ...) -> None: ...
 
 class GetContainerRequest(_message.Message):
     __slots__ = ("id",)
@@ -110,3 +136,23 @@ class ListContainersResponse(_message.Message):
     CONTAINERS_FIELD_NUMBER: _ClassVar[int]
     containers: _containers.RepeatedCompositeFieldContainer[Container]
     def __init__(self, containers: _Optional[_Iterable[_Union[Container, _Mapping]]] = ...) -> None: ...
+
+class PrepareSnapshotRequest(_message.Message):
+    __slots__ = ("snapshotter", "key")
+    SNAPSHOTTER_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    snapshotter: str
+    key: str
+    def __init__(self, snapshotter: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
+
+class RemoveSnapshotRequest(_message.Message):
+    __slots__ = ("snapshotter", "key")
+    SNAPSHOTTER_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    snapshotter: str
+    key: str
+    def __init__(self, snapshotter: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
+
+class Whatever(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

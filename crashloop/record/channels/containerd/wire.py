@@ -9,6 +9,8 @@ from typing import Any
 
 import grpc
 import msgspec
+from google.protobuf import any_pb2
+from google.protobuf.message import Message
 
 from crashloop.errors import ObservationError
 from crashloop.record.channels.containerd import api_pb2
@@ -16,9 +18,15 @@ from crashloop.record.channels.containerd import api_pb2
 CONNECT_S = 0.5
 """Short, since an attempt that began before the runtime listened does not notice when it does."""
 ANSWER_S = 5.0
+CONTROL_S = 30.0
+"""A control container may take as long as a slow disk does: that is what it is there to show."""
 
 _NAMESPACE = "k8s.io"
 """containerd's namespace for everything that comes through CRI."""
+_OURS = "crashloop"
+"""A namespace that CRI does not look into, so that no kubelet sees a control container."""
+_SNAPSHOTTER = "overlayfs"
+"""containerd's default."""
 
 
 _OPTIONS = (("grpc.default_authority", "localhost"), ("grpc.use_local_subchannel_pool", 1))
@@ -88,6 +96,44 @@ class Containerd:
             request_serializer=api_pb2.ListContainersRequest.SerializeToString,
             response_deserializer=api_pb2.ListContainersResponse.FromString,
         )
+
+    def create_control(self, name: str) -> None:
+        """Create a container that never runs, with an empty file system, as CRI does for a kubelet."""
+        self._control(
+            "snapshots.v1.Snapshots/Prepare", api_pb2.PrepareSnapshotRequest(snapshotter=_SNAPSHOTTER, key=name)
+        )
+        container = api_pb2.Container(
+            id=name,
+            runtime=api_pb2.Runtime(name="io.containerd.runc.v2"),
+            spec=any_pb2.Any(type_url="crashloop.dev/none"),
+            snapshotter=_SNAPSHOTTER,
+            snapshot_key=name,
+        )
+        self._control("containers.v1.Containers/Create", api_pb2.CreateContainerRequest(container=container))
+
+    def remove_control(self, name: str) -> None:
+        """Remove it again."""
+        self._control("containers.v1.Containers/Delete", api_pb2.DeleteContainerRequest(id=name))
+        removed = api_pb2.RemoveSnapshotRequest(snapshotter=_SNAPSHOTTER, key=name)
+        self._control("snapshots.v1.Snapshots/Remove", removed)
+
+    def list_as_kubelets_do(self) -> None:
+        """Ask CRI for all sandboxes and containers, as a relist does (pkg/kubelet/pleg/generic.go@v1.37.1)."""
+        for what in ("ListPodSandbox", "ListContainers"):
+            self._call(f"/runtime.v1.RuntimeService/{what}", api_pb2.Whatever(), _NAMESPACE)
+
+    def _control(self, method: str, request: Message) -> None:
+        self._call(f"/containerd.services.{method}", request, _OURS)
+
+    def _call(self, path: str, request: Message, namespace: str) -> None:
+        """A call of whose answer nothing is read."""
+        method = self._channel.unary_unary(
+            path, request_serializer=type(request).SerializeToString, response_deserializer=api_pb2.Whatever.FromString
+        )
+        try:
+            method(request, timeout=CONTROL_S, metadata=(("containerd-namespace", namespace),))
+        except grpc.RpcError as error:
+            raise self._lost(error) from error
 
     def subscribe(self) -> Iterator[RuntimeEvent]:
         """Subscribe at once; the events that come from then on, without an end."""

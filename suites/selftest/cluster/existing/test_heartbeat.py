@@ -23,6 +23,14 @@ def test_a_beat_is_read() -> None:
     )
 
 
+def test_a_beat_tells_of_the_disk_and_of_the_boot_that_it_counts_from() -> None:
+    boot_id = "3f2a0c1e-5b7d-4c1a-9a53-0d7c1f2e4b6a"
+    told = read_beat(f"crashloop/1 beat 5528.95 7 2360 - 17 {boot_id}\n".encode())
+    assert told == Beat(
+        boot_ns=5_528_950_000_000, late_ns=70_000_000, stalled_us=2360, io_us=None, memory_us=17, boot_id=boot_id
+    )
+
+
 def test_a_node_without_pressure_figures_beats_all_the_same() -> None:
     assert read_beat(b"crashloop/1 beat 0.35 0 -") == Beat(boot_ns=350_000_000, late_ns=0, stalled_us=None)
 
@@ -70,7 +78,12 @@ def test_a_late_beat_is_a_stall_and_pressure_is_what_was_counted_since() -> None
     assert [event.kind for event in events] == [Kind.STALL, Kind.PRESSURE]
     assert events[0].t_ns == BOOTED_NS + 110 * S + S // 10
     assert events[0].data == {"stalled_ns": 2 * S}
-    assert events[1].data == {"some_us": 500_000 - (WARM - 1) * 1000, "interval_ns": 112 * S - (100 + WARM - 1) * S}
+    assert events[1].data == {
+        "some_us": 500_000 - (WARM - 1) * 1000,
+        "io_us": None,
+        "memory_us": None,
+        "interval_ns": 112 * S - (100 + WARM - 1) * S,
+    }
 
 
 def test_a_beat_that_was_told_before_is_not_told_again() -> None:
@@ -119,5 +132,5 @@ def test_clock_and_stalls_of_the_node_count_where_they_are_told_and_those_of_our
     alone, both = recorded(*ours), recorded(*ours, *theirs)
     assert alone.clocks.utc_ns(9_010 * S) == BOOTED_NS + 60 * S
     assert both.clocks.utc_ns(70 * S) == BOOTED_NS + 70 * S
-    assert alone.host.stalled_s(*window) >= 0.9
-    assert both.host.stalled_s(*window) == pytest.approx(0.001)
+    assert alone.host.held_s(*window) >= 0.9
+    assert both.host.held_s(*window) == pytest.approx(0.001)

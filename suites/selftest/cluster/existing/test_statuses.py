@@ -38,7 +38,7 @@ def test_a_wrong_exit_code_is_a_fail_all_the_same() -> None:
 
 def test_an_instance_that_is_said_to_run_long_after_its_exit_is_a_fail_all_the_same() -> None:
     history = by_journal((0.5, 1.5, 1), status=False)
-    history.status(0.8, {"app": history.running("app", 0, 0.5)}).ends(30)
+    history.status(0.8, {"app": history.running("app", 0, 0.5)}).ends(60)
     (finding,) = told(checked("last-exit", history))
     assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
 

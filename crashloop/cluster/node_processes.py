@@ -8,8 +8,6 @@ import psutil
 from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import ClusterInfo
 
-HARNESS = "harness"
-
 _COMPONENTS = {
     "kubelet": "kubelet",
     "containerd": "runtime",

@@ -1,0 +1,71 @@
+"""What other than the kubelet may have made a restart late: only what was shown, and only from the due moment on.
+
+Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync asks for a
+share of a smaller rest. From then on the excuse is what the recording shows to have held up the accused: missed beats,
+run-queue wait of kubelet and runtime, slow creates of control containers. What the whole system waited for names nobody
+and counts only where nothing better was recorded (`history.host`); it is no excuse at all for delays that are late by
+about the same again and again (`repetition`), since stalls scatter and faults do not.
+"""
+
+from crashloop.checks.case import Case
+from crashloop.checks.text import seconds
+from crashloop.history.host import Held
+from crashloop.spec.scenario import POKE_EVERY_S, Mode
+
+
+def excuse(
+    case: Case, window_ns: tuple[int, int] | None, due_s: float, excess_s: float, *, repeated: bool = False
+) -> str | None:
+    """What other than the kubelet may have taken `excess_s` after the due moment of that time; None if nothing.
+
+    `window_ns`: from the exit to the create, or to the end of the watch. `due_s`: seconds from its beginning.
+    """
+    if window_ns is None:
+        return "No clock is common to its exit and its start"
+    late_ns = late_window(window_ns, due_s)
+    host, clocks = case.recording.host, case.recording.clocks
+    if not host.covers(*late_ns):
+        return "No heartbeat covers that time, so the host may have stood still"
+    held = host.held(*late_ns)
+    held_s = held.of_the_accused_s if repeated else held.total_s
+    shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
+    if held_s >= excess_s:
+        return f"{shown}, as long as the excess or longer"
+    untold_s = host.untold_s(*late_ns)
+    if held_s + untold_s >= excess_s:
+        return f"{shown}, and of the last {seconds(untold_s)} nothing is known"
+    stepped_s = clocks.step_within_ns(*window_ns) / 1e9
+    if stepped_s >= excess_s:
+        return f"The wall clock jumped by {seconds(stepped_s)} meanwhile"
+    return _not_poked(case, window_ns, excess_s) if case.scenario.mode is Mode.ANNOTATED else None
+
+
+def late_window(window_ns: tuple[int, int], due_s: float) -> tuple[int, int]:
+    """The part of a window, exit to create, from the due moment on."""
+    from_ns, to_ns = window_ns
+    return min(from_ns + round(due_s * 1e9), to_ns), to_ns
+
+
+def _by(held: Held, *, repeated: bool) -> str:
+    """What shows it, in brackets; nothing if nothing does."""
+    parts = {
+        "missed heartbeats": held.missed_s,
+        "run-queue wait of kubelet and runtime": held.waited_s,
+        "slow control containers": held.runtime_s,
+        "I/O or memory pressure": None if repeated else held.blocked_s,
+        "CPU pressure of the whole system": None if repeated else held.pressed_s,
+    }
+    shown = [f"{what} {seconds(held_s)}" for what, held_s in parts.items() if held_s]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+def _not_poked(case: Case, window_ns: tuple[int, int], excess_s: float) -> str | None:
+    """In the mode annotated the kubelet owes the short bound only while something makes it look about once a second."""
+    pokes = case.recording.pokes
+    if pokes is None or pokes.last_ns is None or pokes.longest_ns is None:
+        return "The record of the patches that make the kubelet look is not complete"
+    if pokes.first_ns - pokes.longest_ns > window_ns[0] or pokes.last_ns + pokes.longest_ns < window_ns[1]:
+        return "The pod was not patched during the whole of that time"
+    if pokes.longest_ns / 1e9 - POKE_EVERY_S[1] >= excess_s:
+        return f"Patches that make the kubelet look were up to {seconds(pokes.longest_ns / 1e9)} apart"
+    return None

@@ -1,0 +1,82 @@
+"""What a recording shows of its host: as far as it overlaps, capped by the interval, the better evidence before the worse."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crashloop.history.host import PRESSURE_AT_MOST_S, HostRecord
+
+S = 1_000_000_000
+
+
+def test_stalls_count_as_far_as_they_overlap() -> None:
+    host = HostRecord()
+    host.add_stall(10 * S, 2 * S)
+    host.add_stall(20 * S, 1 * S)
+    assert host.held_s(0, 30 * S) == 3.0
+    assert host.held_s(11 * S, 20 * S) == 1.0
+    assert host.held_s(13 * S, 19 * S) == 0.0
+    assert host.held_s(20 * S, 20 * S + S // 2) == 0.5
+
+
+def test_what_was_counted_in_a_second_may_all_have_been_at_its_edge_but_not_beyond() -> None:
+    host = HostRecord()
+    host.add_wait(10 * S, 400_000)
+    assert host.held_s(0, 20 * S) == 0.4
+    assert host.held_s(9 * S + S // 2, 20 * S) == 0.4
+    assert host.held_s(9 * S + 9 * S // 10, 20 * S) == pytest.approx(0.1)
+    assert host.held_s(10 * S, 20 * S) == 0.0
+
+
+def test_a_wait_that_is_counted_when_it_is_over_reaches_back() -> None:
+    host = HostRecord()
+    host.add_wait(10 * S, 3_000_000)
+    assert host.held_s(7 * S, 10 * S) == 3.0
+    assert host.held_s(7 * S, 8 * S) == 1.0
+
+
+def test_pressure_of_the_whole_system_counts_only_without_run_queues_and_is_bounded() -> None:
+    host = HostRecord()
+    for beat in range(20):
+        host.add_pressure(beat * S, 700_000)
+    assert host.held(2 * S, 4 * S).pressed_s == pytest.approx(1.4)
+    assert host.held_s(2 * S, 18 * S) == PRESSURE_AT_MOST_S
+    host.add_wait(3 * S, 10_000)
+    assert host.held(2 * S, 4 * S).pressed_s is None
+    assert host.held_s(2 * S, 4 * S) == pytest.approx(0.01)
+
+
+def test_pressure_of_disk_and_memory_counts_only_without_control_containers() -> None:
+    host = HostRecord()
+    host.add_pressure(10 * S, 0, blocked_us=600_000)
+    assert host.held_s(5 * S, 15 * S) == 0.6
+    host.add_control(100 * S, S // 20, S // 100)
+    assert host.held_s(5 * S, 15 * S) == 0.6
+    host.add_control(20 * S, S // 20, S // 100)
+    assert host.held(5 * S, 15 * S).runtime_s == pytest.approx(2 * (0.05 + 2 * 0.01))
+    assert host.held_s(5 * S, 15 * S) == pytest.approx(0.14)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5_000_000), st.integers(0, 5_000_000)), max_size=20),
+    st.integers(0, 60 * S),
+    st.integers(0, 60 * S),
+)
+def test_nothing_holds_up_for_longer_than_the_interval(
+    counted: list[tuple[int, int, int]], one_ns: int, other_ns: int
+) -> None:
+    host = HostRecord()
+    for at_s, waited_us, stalled_us in sorted(counted):
+        host.add_wait(at_s * S, waited_us)
+        host.add_pressure(at_s * S, waited_us, blocked_us=stalled_us)
+    from_ns, to_ns = min(one_ns, other_ns), max(one_ns, other_ns)
+    held = host.held(from_ns, to_ns)
+    assert 0 <= held.of_the_accused_s <= held.total_s <= (to_ns - from_ns) / 1e9
+
+
+@given(st.integers(-(2**62), 2**62), st.integers(-(2**62), 2**62))
+def test_figures_beyond_reason_neither_fail_nor_excuse_for_more_than_a_day(waited_us: int, interval_ns: int) -> None:
+    host = HostRecord()
+    host.add_wait(0, waited_us, interval_ns=interval_ns)
+    host.add_control(0, waited_us, interval_ns)
+    assert 0 <= host.held_s(-(10**18), 10**18) <= 10 * 86_400

@@ -1,0 +1,64 @@
+"""The control channel has the runtime create and list, where no kubelet looks, and reports how long that took."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crashloop.history.event import Event, Kind
+from crashloop.record.channels.control import ControlChannel
+from crashloop.record.channels.events import Sink
+from crashloop.waiting import wait_until
+from suites.selftest.kit.containerd_peer import Peer
+
+
+class Told(Sink):
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Event]] = []
+
+    def pod(self, pod: str, event: Event) -> None:
+        raise AssertionError(f"nothing is known of pods, but {pod} was told {event}")
+
+    def node(self, node: str, event: Event) -> None:
+        self.events.append((node, event))
+
+    def everyone(self, event: Event) -> None:
+        raise AssertionError(f"every node has its own, but everyone was told {event}")
+
+
+@pytest.fixture
+def channel(tmp_path: Path) -> Iterator[tuple[ControlChannel, Peer, Told]]:
+    peer, told = Peer(tmp_path / "containerd.sock"), Told()
+    control = ControlChannel("node-1", peer.socket, told)
+    yield control, peer, told
+    control.stop()
+
+
+def test_a_control_container_is_made_measured_and_removed(channel: tuple[ControlChannel, Peer, Told]) -> None:
+    control, peer, told = channel
+    peer.start()
+    control.start()
+    wait_until("a control container to be removed", lambda: len(peer.calls) >= 6, timeout_s=20, every_s=0.05)
+    control.stop()
+    peer.stop()
+    assert peer.calls[:6] == [
+        "crashloop Prepare control-1",
+        "crashloop Create control-1",
+        "k8s.io ListPodSandbox",
+        "k8s.io ListContainers",
+        "crashloop Delete control-1",
+        "crashloop Remove control-1",
+    ]
+    node, event = told.events[0]
+    assert (node, event.node, event.kind) == ("node-1", "node-1", Kind.CONTROL)
+    assert event.data["create_ns"] > 0
+    assert event.data["list_ns"] > 0
+
+
+def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlChannel, Peer, Told]) -> None:
+    control, peer, told = channel
+    control.start()
+    peer.start()
+    wait_until("a control container", lambda: bool(told.events), timeout_s=30, every_s=0.05)
+    control.stop()
+    peer.stop()

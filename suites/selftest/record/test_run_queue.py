@@ -1,0 +1,119 @@
+"""The run-queue channel: the waits of a node's kubelet and runtime, added up thread by thread and bounded by the time."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster.provider import Capability, ClusterInfo, Node
+from crashloop.history.event import Event, Kind
+from crashloop.record.channels.events import Sink
+from crashloop.record.channels.run_queue import NodeProcesses, RunQueueChannel, are_counted, read_waits, waited_ns
+from crashloop.waiting import wait_until
+
+MS = 1_000_000
+S = 1_000 * MS
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "waited"),
+    [
+        ({1: 10 * MS}, {1: 40 * MS}, 30 * MS),
+        ({1: 10 * MS, 2: 0}, {1: 40 * MS, 2: 5 * MS}, 35 * MS),
+        ({1: 10 * MS}, {1: 10 * MS, 2: 7 * MS}, 7 * MS),
+        ({1: 900 * MS}, {1: 4 * MS}, 4 * MS),
+        ({1: 0, 2: 0, 3: 0}, {1: 600 * MS, 2: 600 * MS, 3: 600 * MS}, S),
+        ({1: 0, 2: 0}, {1: 3 * S, 2: 600 * MS}, 3 * S),
+        ({1: 9 * MS}, {}, 0),
+    ],
+    ids=["one", "two", "a-new-thread", "an-id-used-again", "no-more-than-there-was-time", "one-long-wait", "all-gone"],
+)
+def test_waits_add_up(before: dict[int, int], after: dict[int, int], waited: int) -> None:
+    assert waited_ns(before, after, S) == waited
+
+
+def test_the_kernel_says_how_long_each_thread_has_waited() -> None:
+    assert are_counted()
+    waits = read_waits(os.getpid())
+    assert {thread.native_id for thread in threading.enumerate()} <= waits.keys()
+    assert all(ns >= 0 for ns in waits.values())
+
+
+class Told(Sink):
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Event]] = []
+
+    def pod(self, pod: str, event: Event) -> None:
+        raise AssertionError(f"nothing is known of pods, but {pod} was told {event}")
+
+    def node(self, node: str, event: Event) -> None:
+        self.events.append((node, event))
+
+    def everyone(self, event: Event) -> None:
+        raise AssertionError(f"every node has its own, but everyone was told {event}")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> ClusterInfo:
+    return ClusterInfo(
+        name="made-up",
+        provider="local",
+        kubernetes_version="1.37.1",
+        kubeconfig=str(tmp_path / "kubeconfig"),
+        nodes=(Node(name="node-1", profile="stock"), Node(name="node-2", profile="stock")),
+        capabilities=frozenset({Capability.NODES_ON_HOST}),
+        image="x",
+    )
+
+
+def started(tmp_path: Path, name: str, node: str) -> "subprocess.Popen[bytes]":
+    """A process of that name that waits, marked as part of the cluster."""
+    program = tmp_path / name
+    program.unlink(missing_ok=True)
+    program.symlink_to(sys.executable)
+    marks = {STATE_MARK: str(tmp_path), NODE_MARK: node}
+    child = subprocess.Popen(
+        [str(program), "-c", "import sys; print('up', flush=True); sys.stdin.read()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **marks},
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"up\n"
+    return child
+
+
+def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
+    tmp_path: Path, cluster: ClusterInfo
+) -> None:
+    processes = NodeProcesses(cluster)
+    with started(tmp_path, "kubelet", "node-1") as kubelet, started(tmp_path, "containerd", "node-1") as runtime:
+        with started(tmp_path, "containerd", "node-2") as other, started(tmp_path, "etcd", "node-1") as etcd:
+            assert processes.look() == {"node-1": {kubelet.pid, runtime.pid}}
+            for child in (other, etcd):
+                child.kill()
+        runtime.kill()
+        runtime.wait()
+        assert processes.look() == {"node-1": {kubelet.pid}}
+        kubelet.kill()
+        kubelet.wait()
+        assert processes.look() == {}
+
+
+def test_each_node_is_told_of_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo) -> None:
+    told, kubelet = Told(), started(tmp_path, "kubelet", "node-1")
+    channel = RunQueueChannel(told)
+    channel.set_cluster(cluster)
+    channel.start()
+    with kubelet:
+        wait_until("waits", lambda: bool(told.events), timeout_s=20, every_s=0.05)
+        channel.stop()
+        kubelet.kill()
+    node, event = told.events[0]
+    assert (node, event.node, event.kind) == ("node-1", "node-1", Kind.CPU_WAIT)
+    assert event.data["interval_ns"] > 0
+    assert event.data["waited_us"] >= 0
