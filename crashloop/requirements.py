@@ -136,7 +136,7 @@ def _faults(requirement: Requirement) -> list[str]:
         faults.append("basis promise: expected a KEP or a page of the documentation among its sources")
     if bool(requirement.reason) == (requirement.state is State.JUDGED):
         faults.append(f"state {requirement.state}: a reason is given if and only if the state is not judged")
-    if requirement.state is State.JUDGED and not (requirement.checkers or requirement.slos):
+    if requirement.state is State.JUDGED and not (requirement.checkers or requirement.everywhere or requirement.slos):
         faults.append("state judged: expected at least one checker, or an SLO")
     unknown = sorted(set(requirement.needs) - {capability.value for capability in Capability})
     if unknown:

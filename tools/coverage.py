@@ -9,6 +9,7 @@ import ast
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 
 DECORATOR = "requirement"
 CHECKS = "crashloop/stress/checks.py"
+EVERY_POD = "crashloop/checks/everywhere.py"
 
 SOURCES = {
     "KEP-5593": "Configure the max CrashLoopBackOff delay: https://kep.k8s.io/5593",
@@ -67,7 +69,11 @@ class Citation(NamedTuple):
 def citations() -> dict[str, tuple[Citation, ...]]:
     """All that names a requirement, tests first."""
     tests, slos = requirements_with_tests(), requirements_with_slos()
-    return {name: (*tests.get(name, ()), *slos.get(name, ())) for name in dict.fromkeys((*tests, *slos))}
+    every_pod = {
+        each.id: (Citation(EVERY_POD, "every pod"),) for each in load_requirements().values() if each.everywhere
+    }
+    found = (tests, every_pod, slos)
+    return {name: tuple(each for names in found for each in names.get(name, ())) for name in chain(*found)}
 
 
 def requirements_with_slos() -> dict[str, tuple[Citation, ...]]:

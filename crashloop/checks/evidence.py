@@ -97,3 +97,11 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
         return None
     reason = f": {gap.reason}" if gap.reason else ""
     return f"{channel} lost for {seconds((gap.to_ns - gap.from_ns) / 1e9)} (history line {gap.line}{reason})"
+
+
+def leaves_ns(case: Case, pod: PodHistory) -> int | None:
+    """When the scenario began to delete the pod, which ends its containers whatever their policies; None if it did not."""
+    if pod is case.pods[-1]:
+        return None
+    replaced = (done for done in case.recording.interventions if done.data.action == InterventionKind.RECREATE_POD)
+    return next((done.t_ns for done in replaced), None)

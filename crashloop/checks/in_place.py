@@ -7,6 +7,7 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
+from crashloop.spec.scenario import InterventionKind
 
 MIN_RESTARTS = 2
 
@@ -14,14 +15,14 @@ MIN_RESTARTS = 2
 def check_in_place(case: Case) -> Checked:
     """Restarts MUST keep the pod and its sandbox. Needs min_restarts (2) restarts, and the runtime's events throughout."""
     findings: list[Finding] = []
-    if len(case.pods) > 1:
+    asked = any(each.action is InterventionKind.RECREATE_POD for each in case.scenario.interventions)
+    if len(case.pods) > 1 and not asked:
         other = case.pods[1]
         lines = [fact.line for fact in (other.created,) if fact]
         findings.append(
             fail(f"a second pod appeared, uid {other.uid} {at_lines(lines)}; one pod was to be kept.", *lines)
         )
-    pod = case.pod
-    for first, event in _later_sandboxes(pod):
+    for first, event in (found for pod in case.pods for found in _later_sandboxes(pod)):
         findings.append(
             fail(
                 f"a new sandbox was created {at_lines([first, event])}; a restart was to keep the sandbox.",
@@ -29,11 +30,11 @@ def check_in_place(case: Case) -> Checked:
                 event,
             )
         )
-    restarts = sum(max(0, len(ran(pod, spec.name)) - 1) for spec in case.scenario.pod.containers)
+    restarts = sum(max(0, len(ran(pod, spec.name)) - 1) for pod in case.pods for spec in case.scenario.pod.containers)
     needed = int(case.number("min_restarts", MIN_RESTARTS))
     if not findings and restarts < needed:
         findings.append(inconclusive(f"{count(restarts, 'restart')} seen, {needed} needed: {why_it_ended(case)}."))
-    if not findings and Channel.RUNTIME not in pod.channels:
+    if not findings and any(Channel.RUNTIME not in pod.channels for pod in case.pods):
         findings.append(inconclusive("no runtime evidence, and nothing else shows the sandbox."))
     lost = next(case.recording.gaps_of(Channel.RUNTIME, case.recording.begin_ns, case.recording.end_ns), None)
     if not findings and lost is not None:

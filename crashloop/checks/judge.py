@@ -40,8 +40,7 @@ def _judged(question: JudgementInput, deviations: Sequence[Deviation]) -> Verdic
     expected = tuple(
         each
         for each in deviations
-        if each.requirement == question.requirement.id
-        and each.holds_in(kubelet_version(question.profile, question.version))
+        if each.explains(question.requirement.id) and each.holds_in(kubelet_version(question.profile, question.version))
     )
     promised = run_checkers(question, DOCUMENTED)
     if promised.outcome is Outcome.FAIL:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
@@ -103,9 +103,9 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
 
 def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) -> Iterator[Finding]:
     """The first status whose phase no moment shortly before it allows."""
-    times_ns = [each.t_ns for each in changes]
+    times_ns, leaves = [each.t_ns for each in changes], leaves_ns(case, pod)
     for status in pod.statuses:
-        if not status.phase:
+        if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
         first = bisect_right(times_ns, status.t_ns - SETTLED_NS) - 1
         last = _begun(changes, bisect_right(times_ns, status.t_ns), status.t_ns)

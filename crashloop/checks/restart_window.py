@@ -1,14 +1,14 @@
 """Until when a pod's containers are owed a restart: neither a pod that has ended nor one that goes restarts anything."""
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import ended_by_node
+from crashloop.checks.evidence import ended_by_node, leaves_ns
 from crashloop.checks.measured_delay import MeasuredDelay
 from crashloop.checks.pod_phase import phases_of
 from crashloop.checks.statement_age import SETTLED_NS
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.restart import Decision
-from crashloop.spec.scenario import ContainerKind, InterventionKind
+from crashloop.spec.scenario import ContainerKind
 
 
 def awaits_init(case: Case, delay: MeasuredDelay) -> bool:
@@ -30,8 +30,6 @@ def owed_until_ns(case: Case, pod: PodHistory) -> int | None:
     ended = ended_by_node(pod)
     ends += [] if ended is None else [ended.t_ns - SETTLED_NS]
     ends += [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
-    if pod is not case.pods[-1]:
-        ends += [
-            done.t_ns for done in case.recording.interventions if done.data.action == InterventionKind.RECREATE_POD
-        ]
+    leaves = leaves_ns(case, pod)
+    ends += [] if leaves is None else [leaves]
     return min(ends, default=None)

@@ -1,10 +1,12 @@
 """Judging one scenario of a run from its directory alone, whatever is left of the evidence."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import msgspec
 
 from crashloop.checks.case import Memo
+from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.checks.judgement import JudgementInput
@@ -29,6 +31,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """When the history that they stand on ended; None where it has no end."""
     verdicts: tuple[Verdict, ...]
     """One for each judgement of the plan."""
+    everywhere: tuple[Verdict, ...] = ()
+    """Of a pod: one for each requirement that holds for every pod."""
 
 
 def judge_scenario(run: RunDir, plan: Plan, scenario: str) -> Judged:
@@ -42,7 +46,18 @@ def judge_scenario(run: RunDir, plan: Plan, scenario: str) -> Judged:
         verdicts=tuple(
             _verdict(plan, judgement, recorded, memo) for judgement in plan.judgements if judgement.scenario == scenario
         ),
+        everywhere=tuple(_everywhere(plan, scenario, recorded, memo)),
     )
+
+
+def _everywhere(plan: Plan, scenario: str, recorded: Recording | Finding, memo: Memo) -> Iterator[Verdict]:
+    """The verdicts of the requirements that hold for every pod, if this is one that was recorded."""
+    judgement = next((each for each in plan.judgements if each.scenario == scenario), None)
+    if judgement is None or isinstance(recorded, Finding):
+        return
+    question = _question(plan, judgement, recorded, memo)
+    if not isinstance(question, str) and question.scenario.pod_spec is not None:
+        yield from judge_everywhere(load_requirements(), question, load_deviations())
 
 
 def skipped(skip: Skip) -> Verdict:

@@ -11,6 +11,8 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     id: str
     requirement: str
     """The promise that is broken."""
+    also: tuple[str, ...] = ()
+    """Further requirements that the same rule breaks."""
     variant: str
     """Name of the kubelet's own rule in crashloop.model.variants."""
     company: tuple[str, ...] = msgspec.field(default=(), name="with")
@@ -24,6 +26,10 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What was measured, and where the kubelet's source has it."""
     link: str | None = None
     """The upstream issue."""
+
+    def explains(self, requirement: str) -> bool:
+        """Whether it can be why the requirement is broken."""
+        return requirement == self.requirement or requirement in self.also
 
     def holds_in(self, version: KubernetesVersion) -> bool:
         """Whether a kubelet of that version is expected to deviate."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from crashloop.checks.everywhere import EVERY_POD
 from crashloop.run.analysis import analyze, curve_in_words
 from crashloop.spec.plan import Judgement, Skip
 from crashloop.spec.profile import KubeletProfile
@@ -28,7 +29,9 @@ def test_the_whole_run_is_judged_and_counted(tmp_path: Path) -> None:
     record(run, good())
     record(run, good(renamed(CRASHING, "other")))
     results = analyze(run)
-    judged = {(each.requirement, each.scenario): each.outcome for each in results.verdicts}
+    judged = {
+        (each.requirement, each.scenario): each.outcome for each in results.verdicts if each.scenario != EVERY_POD
+    }
     assert judged == {
         ("BACKOFF-4", "crashing"): Outcome.PASS,
         ("BACKOFF-4", "other"): Outcome.PASS,
@@ -41,7 +44,7 @@ def test_the_whole_run_is_judged_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at_least", "code"), [(1, ExitCode.OK), (2, ExitCode.INCONCLUSIVE)], ids=["enough", "too-few"]
+    ("at_least", "code"), [(1, ExitCode.OK), (9, ExitCode.INCONCLUSIVE)], ids=["enough", "too-few"]
 )
 def test_a_run_that_is_judged_again_still_knows_how_much_it_was_to_judge(
     tmp_path: Path, at_least: int, code: int
@@ -49,6 +52,15 @@ def test_a_run_that_is_judged_again_still_knows_how_much_it_was_to_judge(
     run = a_run(tmp_path, settings={"at_least": at_least})
     record(run, good())
     assert analyze(run).exit_code == code
+
+
+def test_requirements_that_hold_for_every_pod_are_judged_on_all_that_was_recorded(tmp_path: Path) -> None:
+    run = a_run(tmp_path, ASKED, Judgement(requirement="BACKOFF-4", scenario="other"))
+    record(run, good())
+    record(run, good(renamed(CRASHING, "other")))
+    found = {each.requirement: each for each in analyze(run).verdicts if each.scenario == EVERY_POD}
+    assert found["BACKOFF-2"].outcome is Outcome.PASS
+    assert found["BACKOFF-2"].facts == {"pods": {"PASS": 2}}
 
 
 def test_analysing_again_gives_the_same_results(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from crashloop.checks.kinds import CHECKERS
+from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.gates import GATES
 from crashloop.requirements import Basis, CatalogueError, Requirement, State, applies, load_requirements, load_topics
 from crashloop.spec.version import KubernetesVersion
@@ -34,7 +35,7 @@ def catalogue(folder: Path, *rows: object, name: str = "cap.yaml", topic: str = 
 
 def test_no_requirement_is_lost() -> None:
     assert sorted(CATALOGUE) == sorted(IDS)
-    assert len(IDS) == len(set(IDS)) == 258
+    assert len(IDS) == len(set(IDS)) == 260
 
 
 def test_the_catalogue_is_in_reading_order() -> None:
@@ -55,6 +56,12 @@ def test_gates_are_spelt_as_a_release_spells_them() -> None:
 
 def test_checkers_are_named_as_the_registry_names_them() -> None:
     assert {checker for requirement in CATALOGUE.values() for checker in requirement.checkers} <= CHECKERS
+
+
+def test_what_holds_for_every_pod_is_judged_by_checkers_of_pods() -> None:
+    named = {checker for requirement in CATALOGUE.values() for checker in requirement.everywhere}
+    assert named
+    assert named <= POD_CHECKERS.keys()
 
 
 def test_a_requirement_that_is_not_judged_says_why() -> None:

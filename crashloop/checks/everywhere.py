@@ -1,0 +1,71 @@
+"""Requirements that hold for every pod of a run, whatever the pod was recorded for.
+
+Theory of operation. A requirement may name checkers that judge it `everywhere`. They judge each recording of a pod for which
+the requirement applies. A contradiction in one of them is the requirement's FAIL, with the scenario named; what one
+recording leaves open is left to the others, so the requirement is INCONCLUSIVE only if no recording decides it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from crashloop.checks.judge import judge
+from crashloop.checks.judgement import JudgementInput
+from crashloop.model.gates import effective_gates, kubelet_version
+from crashloop.spec.deviation import Deviation
+from crashloop.spec.requirement import Requirement, applies
+from crashloop.verdict import Outcome, Verdict
+
+EVERY_POD = "every pod"
+"""Stands for the scenario's name."""
+MOST_QUOTED = 5
+"""Scenarios whose findings a verdict quotes."""
+
+
+def judge_everywhere(
+    catalogue: Mapping[str, Requirement], judgement: JudgementInput, deviations: Sequence[Deviation]
+) -> Iterator[Verdict]:
+    """The verdict of each such requirement on one recorded pod; the requirement of `judgement` itself does not count."""
+    version = kubelet_version(judgement.profile, judgement.version)
+    gates = effective_gates(judgement.profile, judgement.version)
+    for requirement in catalogue.values():
+        if requirement.everywhere and applies(requirement, version, gates) is None:
+            alone = msgspec.structs.replace(requirement, checkers=requirement.everywhere, parameters={})
+            yield judge(msgspec.structs.replace(judgement, requirement=alone), deviations)
+
+
+def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict of one requirement on all pods, from its verdicts on each of them; there is at least one."""
+    accused = [each for each in verdicts if each.fails_the_run]
+    faulty = [each for each in verdicts if each.outcome is Outcome.ERROR]
+    decided = [each for each in verdicts if each.outcome in (Outcome.PASS, Outcome.FAIL)]
+    if accused:
+        outcome, quoted = Outcome.FAIL, accused
+    elif faulty:
+        outcome, quoted = Outcome.ERROR, faulty
+    elif decided:
+        outcome, quoted = Outcome.PASS, []
+    else:
+        outcome, quoted = Outcome.INCONCLUSIVE, list(verdicts)
+    return Verdict(
+        requirement=verdicts[0].requirement,
+        scenario=EVERY_POD,
+        profile=_profiles(quoted or verdicts),
+        outcome=outcome,
+        mode=verdicts[0].mode,
+        findings=tuple(map(_in_scenario, quoted[:MOST_QUOTED])),
+        evidence=tuple(each for verdict in quoted[:MOST_QUOTED] for each in verdict.evidence),
+        facts={"pods": dict(Counter(each.outcome.value for each in verdicts))},
+    )
+
+
+def _profiles(verdicts: Sequence[Verdict]) -> str:
+    names = {each.profile for each in verdicts}
+    return names.pop() if len(names) == 1 else f"{len(names)} profiles"
+
+
+def _in_scenario(verdict: Verdict) -> str:
+    prefix = f"{verdict.requirement}: "
+    finding = verdict.findings[0].removeprefix(prefix) if verdict.findings else "no finding"
+    return f"{prefix}in {verdict.scenario} ({verdict.profile}): {finding}"

@@ -1,0 +1,70 @@
+"""What holds for every pod is judged on every recording of a pod, whatever the pod was recorded for."""
+
+import msgspec
+
+from crashloop.checks.everywhere import EVERY_POD, judge_everywhere, of_every_pod
+from crashloop.checks.judgement import JudgementInput
+from crashloop.requirements import load_requirements
+from crashloop.spec.scenario import PodScenario
+from crashloop.verdict import Outcome, Verdict
+from suites.selftest.kit.cases import CRASHING, GOOD, good, question, renamed
+from suites.selftest.kit.histories import History
+
+CATALOGUE = load_requirements()
+OTHER: PodScenario = renamed(CRASHING, "other")
+EARLY = ((0.5, 1.5, 1), (2.0, 3.0, 1), (3.8, 4.8, 1), (7.1, None, 0))
+"""The second restart comes 0.8 s after the exit, where 2 s are due."""
+
+
+def verdicts(history: History, of: PodScenario = CRASHING) -> dict[str, Verdict]:
+    """By requirement, those of one recorded pod."""
+    asked: JudgementInput = question(history, "effective-config", of=of)
+    return {each.requirement: each for each in judge_everywhere(CATALOGUE, asked, ())}
+
+
+def early(of: PodScenario = CRASHING) -> History:
+    return History(of).lives("app", *EARLY).ends(30)
+
+
+def test_each_requirement_of_every_pod_is_judged_on_a_pod_that_was_recorded_for_another() -> None:
+    found = verdicts(good())
+    assert found.keys() == {each.id for each in CATALOGUE.values() if each.everywhere}
+    assert {each.outcome for each in found.values()} <= {Outcome.PASS, Outcome.INCONCLUSIVE}
+
+
+def test_a_contradiction_in_one_recording_is_a_fail_that_names_its_scenario() -> None:
+    verdict = of_every_pod([verdicts(good())["BACKOFF-2"], verdicts(early(OTHER), OTHER)["BACKOFF-2"]])
+    assert (verdict.scenario, verdict.profile, verdict.outcome) == (EVERY_POD, "max-2s", Outcome.FAIL)
+    assert len(verdict.findings) == 1
+    assert verdict.findings[0].startswith(
+        'BACKOFF-2: in other (max-2s): restart 2 of "app" came 0.8 s after the exit (history lines'
+    )
+    assert [each.file for each in verdict.evidence] == ["history/other.jsonl"]
+    assert verdict.facts == {"pods": {"PASS": 1, "FAIL": 1}}
+
+
+def test_what_one_recording_leaves_open_is_left_to_the_others() -> None:
+    cut_short = History(OTHER).lives("app", *GOOD[:1]).ends(3)
+    verdict = of_every_pod([verdicts(cut_short, OTHER)["RULES-22"], verdicts(good())["BACKOFF-2"]])
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.facts == {"pods": {"INCONCLUSIVE": 1, "PASS": 1}}
+
+
+def test_without_a_recording_that_decides_it_a_requirement_stays_open() -> None:
+    open_verdict = msgspec.structs.replace(
+        verdicts(good())["BACKOFF-2"], outcome=Outcome.INCONCLUSIVE, findings=("BACKOFF-2: 0 delays seen, 1 needed.",)
+    )
+    verdict = of_every_pod([open_verdict])
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.findings == ("BACKOFF-2: in crashing (max-2s): 0 delays seen, 1 needed.",)
+
+
+def test_a_crash_of_a_checker_is_no_pass() -> None:
+    crashed = msgspec.structs.replace(verdicts(good())["BACKOFF-2"], outcome=Outcome.ERROR, findings=("BACKOFF-2: x",))
+    assert of_every_pod([verdicts(good())["BACKOFF-2"], crashed]).outcome is Outcome.ERROR
+
+
+def test_a_known_deviation_in_one_recording_fails_nothing() -> None:
+    excused = msgspec.structs.replace(verdicts(early())["BACKOFF-2"], deviation="known")
+    verdict = of_every_pod([verdicts(good())["BACKOFF-2"], excused])
+    assert (verdict.outcome, verdict.findings) == (Outcome.PASS, ())
