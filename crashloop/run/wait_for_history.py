@@ -75,16 +75,16 @@ def longest_s(plan: Plan) -> float:
     side_by_side_s: dict[str, float] = {}
     one_by_one_s: defaultdict[str, float] = defaultdict(float)
     for name, node in plan.placements.items():
-        longest_s = OVERHEAD_S + scenarios[name].longest_s
+        taken_s = OVERHEAD_S + scenarios[name].longest_s
         if scenarios[name].disturbs_node:
-            one_by_one_s[node] += longest_s
+            one_by_one_s[node] += taken_s
         else:
-            side_by_side_s[node] = max(side_by_side_s.get(node, 0.0), longest_s)
+            side_by_side_s[node] = max(side_by_side_s.get(node, 0.0), taken_s)
     occupied_s = [side_by_side_s.get(node.name, 0.0) + one_by_one_s[node.name] for node in plan.nodes]
-    taken_s = sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
-    taken_s += sum(each.starts for each in plan.scenarios) / budgets.container_starts_per_s
-    taken_s += sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.node_profile is None)
+    total_s = sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
+    total_s += sum(each.starts for each in plan.scenarios) / budgets.container_starts_per_s
+    total_s += sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.node_profile is None)
     if budgets.live_pods is not None:
         pods_s = sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.pod_spec is not None)
-        taken_s += pods_s / max(budgets.live_pods // 2, 1)  # the others may be heartbeats
-    return taken_s
+        total_s += pods_s / max(budgets.live_pods // 2, 1)  # the others may be heartbeats
+    return total_s
