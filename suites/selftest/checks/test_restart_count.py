@@ -184,3 +184,16 @@ def test_without_a_status_of_a_restarted_container_no_last_exit_is_shown() -> No
     assert told(checked("last-exit", counting((1.0, 0)))) == [
         "INCONCLUSIVE: no status with a last exit was seen, 1 needed: the scenario was complete."
     ]
+
+
+def test_a_count_that_is_not_the_running_instances_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    says = {
+        "name": "app",
+        "restartCount": 0,
+        "containerID": "containerd://app-1",
+        "state": {"running": {"startedAt": "2026-01-01T00:00:02Z"}},
+    }
+    history.status(2.5, {"app": says}).counts(9, "app", 3).ends(30)
+    (finding,) = told(checked("restart-count", history))
+    assert finding.startswith('FAIL: the status said restartCount 0 of "app" while the instance of restart 1 ran')
