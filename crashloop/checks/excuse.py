@@ -3,8 +3,8 @@
 Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync asks for a
 share of a smaller rest. From then on the excuse is what the recording shows to have held up the accused: missed beats,
 run-queue wait of kubelet and runtime, slow creates of control containers. What the whole system waited for names nobody
-and counts only where nothing better was recorded (`history.host`); it is no excuse at all for delays that are late by
-about the same again and again (`repetition`), since stalls scatter and faults do not.
+and counts only where nothing better was recorded (`history.host`). CPU pressure is no excuse at all for delays that are
+late by about the same again and again (`repetition`): stalls scatter, and faults do not, nor does a slow disk.
 """
 
 from crashloop.checks.case import Case
@@ -27,7 +27,7 @@ def excuse(
     if not host.covers(*late_ns):
         return "No heartbeat covers that time, so the host may have stood still"
     held = host.held(*late_ns)
-    held_s = held.of_the_accused_s if repeated else held.total_s
+    held_s = held.but_cpu_pressure_s if repeated else held.total_s
     shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
@@ -52,7 +52,7 @@ def _by(held: Held, *, repeated: bool) -> str:
         "missed heartbeats": held.missed_s,
         "run-queue wait of kubelet and runtime": held.waited_s,
         "slow control containers": held.runtime_s,
-        "I/O or memory pressure": None if repeated else held.blocked_s,
+        "I/O or memory pressure": held.blocked_s,
         "CPU pressure of the whole system": None if repeated else held.pressed_s,
     }
     shown = [f"{what} {seconds(held_s)}" for what, held_s in parts.items() if held_s]
