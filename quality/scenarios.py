@@ -76,7 +76,7 @@ CRASHING = _restarting(
 )
 POKED = Trial(
     name="poked",
-    # Lives that are no whole number of seconds, so that the patches, one a second, meet the delay early.
+    # Lives that are no whole number of seconds, so that the patches meet the delay early.
     pod=Pod(containers=(Container(program=exits_with(1, after_s=0.5, times=8)),)),
     until=Until(restarts={"app": 8}, at_most_s=WATCH_S),
     judged_by=("BACKOFF-2", "BACKOFF-20"),
