@@ -12,14 +12,9 @@ import msgspec
 from crashloop.cluster import runner
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.host import HostFacts, host_facts
-from crashloop.cluster.local.prerequisites import (
-    CONTROL_PLANE_MEMORY,
-    MIB,
-    NODE_MEMORY,
-    inotify_limit,
-    problems,
-)
+from crashloop.cluster.local.prerequisites import inotify_limit, problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
+from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crashloop.cluster.local.kubelet_config import merged
+from crashloop.cluster.kubelet_config import merged
 
 UPSTREAM_PERIOD = "5m0s"
 """maxContainerRestartPeriod where none is declared (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import psutil
 
-from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import ClusterInfo
 
 HARNESS = "harness"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from crashloop.cluster.local.processes import STATE_MARK
 from crashloop.cluster.ownership import ClusterStore
+from crashloop.cluster.processes import STATE_MARK
 from crashloop.record.naming import run_name
 from crashloop.verdict import ExitCode, Outcome
 from crashloop.waiting import wait_until

@@ -4,13 +4,13 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.config import cluster_config, node_files
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.init_system import DIALECTS, KUBELET
 from crashloop.cluster.kind.manager import Kind
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.local.files import write_file
-from crashloop.cluster.local.processes import STATE_MARK, kill_until_gone, marked_processes
+from crashloop.cluster.processes import STATE_MARK, kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.kube.client import KubeApi

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.bring_up import BringUp
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.host_paths import RUNTIME_SOCKET, roots
@@ -16,10 +17,9 @@ from crashloop.cluster.kind.logs import collect_logs
 from crashloop.cluster.kind.owned_objects import require_unused
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
 from crashloop.cluster.kind.teardown import remove_cluster
-from crashloop.cluster.local.files import write_file
-from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.processes import Starter
+from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.processes import Starter
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError

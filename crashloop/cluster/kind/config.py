@@ -8,7 +8,7 @@ import yaml
 
 from crashloop.cluster.kind.kubelet_config import kubelet_patch
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.local.node import PROFILE_LABEL
+from crashloop.cluster.names import PROFILE_LABEL
 from crashloop.spec.version import KubernetesVersion
 
 MANIFESTS = Path(__file__).parents[3] / "manifests" / "kind"

@@ -1,7 +1,4 @@
-"""Trying a kubelet configuration: a second kubelet inside a node's container, watched until it exits or is healthy, then ended.
-
-It has a runtime, a cgroup and a folder of its own, for the reason that crashloop.cluster.local.kubelet_trial gives.
-"""
+"""Tries a kubelet configuration inside a node's container; see crashloop.cluster.kubelet_trials."""
 
 import json
 import os
@@ -16,13 +13,13 @@ from crashloop.cluster.images import SANDBOX_IMAGE
 from crashloop.cluster.kind.config import SHARED
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.plan import Blueprint, NodePlan, mounted
+from crashloop.cluster.kubelet_config import KubeletSetting, as_yaml, kubelet_config
 from crashloop.cluster.kubelet_trials import candidate_event, watch_candidate
-from crashloop.cluster.local.kubelet_config import KubeletSetting, as_yaml, kubelet_config
-from crashloop.cluster.local.layout import NodeLayout
-from crashloop.cluster.local.node import KubeletProgram
-from crashloop.cluster.local.processes import Starter, is_alive, wait_gone
-from crashloop.cluster.local.runtime_config import containerd_toml
+from crashloop.cluster.kubelets import KubeletProgram
+from crashloop.cluster.node_layout import NodeLayout
+from crashloop.cluster.processes import Starter, is_alive, wait_gone
 from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.runtime_config import containerd_toml
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event, Kind
 from crashloop.spec.profile import KubeletProfile
@@ -109,7 +106,7 @@ def candidate_plan(
 def try_candidate(
     plan: CandidatePlan, *, blueprint: Blueprint, node: NodePlan, docker: Docker, at_most_s: float
 ) -> tuple[Event, ...]:
-    """What a kubelet with the candidate's configuration did, as PROCESS_* events; afterwards it is gone."""
+    """Start the candidate, watch it and end it; its PROCESS_* events."""
     folder = blueprint.layout.node(node.name) / "candidates" / str(plan.index)
     folder.mkdir(parents=True)
     for name, text in plan.files.items():

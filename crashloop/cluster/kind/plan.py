@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.spec.profile import KubeletProfile
 
 CONTROL_PLANE = "control-plane"

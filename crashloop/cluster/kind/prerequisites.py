@@ -12,8 +12,8 @@ import psutil
 from crashloop.cluster.binaries.version_query import is_executable_file
 from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
-from crashloop.cluster.local.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, Problem
 from crashloop.cluster.names import check_names
+from crashloop.cluster.prerequisites import Problem, memory_problems, require_none
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
@@ -76,13 +76,11 @@ def docker_facts(environment: Mapping[str, str] = os.environ) -> DockerFacts:
 
 def check_docker(facts: DockerFacts, *, nodes: int) -> None:
     """Raise one PrerequisiteError that lists everything there is to do."""
-    found = list(problems(facts, nodes=nodes))
-    if found:
-        rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
-        raise PrerequisiteError(
-            f"provider kind: this host cannot run nodes in Docker.\n{rows}\n"
-            "On Linux, as root, --provider local does without Docker."
-        )
+    require_none(
+        problems(facts, nodes=nodes),
+        failure="provider kind: this host cannot run nodes in Docker.",
+        alternative="On Linux, as root, --provider local does without Docker.",
+    )
 
 
 def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
@@ -97,10 +95,7 @@ def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
     problem = docker_problem(facts)
     if problem is not None:
         yield problem
-    memory = CONTROL_PLANE_MEMORY + (nodes + 1) * NODE_MEMORY
-    if facts.memory_available < memory:
-        available = facts.memory_available // MIB
-        yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
+    yield from memory_problems(facts.memory_available, nodes=nodes + 1)
 
 
 def docker_problem(facts: DockerFacts) -> Problem | None:

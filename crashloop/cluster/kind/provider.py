@@ -13,12 +13,11 @@ from crashloop.cluster.kind.host_paths import may_reach
 from crashloop.cluster.kind.image_choice import Choice
 from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted, read_blueprint
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
-from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.node import KubeletProgram
-from crashloop.cluster.local.provider import sigterm_as_exit
+from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
+from crashloop.cluster.signals import sigterm_as_exit
 from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.owned_objects import own_containers, strangers
 from crashloop.cluster.kind.plan import Blueprint, read_blueprint
-from crashloop.cluster.local.processes import kill_until_gone, marked_processes
-from crashloop.cluster.local.teardown import unmount_below
+from crashloop.cluster.mounts import unmount_below
 from crashloop.cluster.ownership import OutOfReach
+from crashloop.cluster.processes import kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
 from crashloop.waiting import wait_until

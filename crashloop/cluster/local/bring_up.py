@@ -7,19 +7,19 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from crashloop.cluster import runner
+from crashloop.cluster.files import write_file
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.addresses import Network
 from crashloop.cluster.local.api import Admin, Refused
 from crashloop.cluster.local.certificates import Authority, create_signing_key
 from crashloop.cluster.local.control_plane import ADMIN, HUB
 from crashloop.cluster.local.executor import Machinery, log_excerpt
-from crashloop.cluster.local.files import write_file
 from crashloop.cluster.local.kubeconfigs import self_contained_kubeconfig
 from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.ledger import Cgroup, HostLink
 from crashloop.cluster.local.namespaces import wire_hub, wire_node
 from crashloop.cluster.local.plan import ControlPlanePlan, NodePlan, ProcessPlan
-from crashloop.cluster.local.processes import Daemon
+from crashloop.cluster.processes import Daemon
 from crashloop.errors import ClusterError
 from crashloop.waiting import WaitTimeout, wait_until
 

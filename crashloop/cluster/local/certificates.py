@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from crashloop.cluster.local.files import write_file
+from crashloop.cluster.files import write_file
 
 _VALID_FOR = timedelta(days=30)
 _CLOCK_MAY_STEP_BACK = timedelta(days=1)

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.files import write_file
+from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.api import Admin
 from crashloop.cluster.local.bring_up import BringUp, accepts
 from crashloop.cluster.local.control_plane import HUB
 from crashloop.cluster.local.executor import Machinery
-from crashloop.cluster.local.files import write_file
 from crashloop.cluster.local.kubelet_trial import try_candidate
-from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.namespaces import unwire_node
 from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
-from crashloop.cluster.local.processes import signal_daemon, wait_gone
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.processes import signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from crashloop.cluster.local.files import last_lines, write_file
+from crashloop.cluster.files import last_lines, write_file
 from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.ledger import Ledger, Process
 from crashloop.cluster.local.namespaces import HOLDER, enter
 from crashloop.cluster.local.plan import FilePlan, ProcessPlan
-from crashloop.cluster.local.processes import Daemon, Starter, exit_code, is_alive
+from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
 from crashloop.errors import ClusterError
 
 HOLDER_ROLE = "holder"

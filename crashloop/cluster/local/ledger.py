@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.local.processes import Daemon
+from crashloop.cluster.processes import Daemon
 
 
 class HostLink(msgspec.Struct, frozen=True, kw_only=True, tag="link"):

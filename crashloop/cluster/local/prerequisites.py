@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from crashloop.cluster import runner
 from crashloop.cluster.host_settings import RAISED
@@ -10,13 +9,10 @@ from crashloop.cluster.local.addresses import MOST_NODES
 from crashloop.cluster.local.host import TOOLS, HostFacts
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, ClusterLayout
 from crashloop.cluster.names import check_names
+from crashloop.cluster.prerequisites import MIB, Problem, memory_problems, require_none
 from crashloop.cluster.provider import ClusterRequest, Progress
-from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.errors import UsageError
 
-MIB = 1 << 20
-CONTROL_PLANE_MEMORY = 600 * MIB
-NODE_MEMORY = 190 * MIB
-"""Measured: kubelet 130 MB, containerd 56 MB; etcd, API server, controller manager and scheduler 570 MB."""
 FREE_DISK = 1024 * MIB
 CONTROL_PLANE_INOTIFY = 4
 NODE_INOTIFY = 8
@@ -25,22 +21,13 @@ _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19,
 _INSTALL_S = 300.0
 
 
-class Problem(NamedTuple):
-    """Something that stands in the way, and its remedy."""
-
-    subject: str
-    text: str
-
-
 def check_host(facts: HostFacts, *, nodes: int) -> None:
     """Raise one PrerequisiteError that lists everything there is to do."""
-    found = list(problems(facts, nodes=nodes))
-    if found:
-        rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
-        raise PrerequisiteError(
-            f"provider local: this host cannot run {nodes} nodes.\n{rows}\n"
-            "There are also --provider kind, which needs Docker, and --provider existing, which needs a kubeconfig."
-        )
+    require_none(
+        problems(facts, nodes=nodes),
+        failure=f"provider local: this host cannot run {nodes} nodes.",
+        alternative="Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
+    )
 
 
 def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
@@ -100,10 +87,7 @@ def _cgroups(facts: HostFacts) -> Iterator[Problem]:
 
 
 def _sizes(facts: HostFacts, nodes: int) -> Iterator[Problem]:
-    memory = CONTROL_PLANE_MEMORY + nodes * NODE_MEMORY
-    if facts.memory_available < memory:
-        available = facts.memory_available // MIB
-        yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
+    yield from memory_problems(facts.memory_available, nodes=nodes)
     if facts.state_free < FREE_DISK:
         free = facts.state_free // MIB
         yield Problem("disk", f"{free} MiB are free, {FREE_DISK // MIB} MiB are needed: see CRASHLOOP_STATE_DIR.")

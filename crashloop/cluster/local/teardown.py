@@ -4,8 +4,6 @@ The order matters: processes first, for they hold everything else. Namespaces wi
 with the last process in them.
 """
 
-import ctypes
-import os
 from pathlib import Path
 
 from crashloop.cluster.local import cgroups
@@ -13,10 +11,8 @@ from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger, Process
 from crashloop.cluster.local.namespaces import remove_host_link
 from crashloop.cluster.local.node import CGROUP_PARENT
 from crashloop.cluster.local.plan import NodePlan
-from crashloop.cluster.local.processes import is_alive, kill_until_gone, marked_processes
-from crashloop.errors import ClusterError
-
-_MNT_DETACH = 2
+from crashloop.cluster.mounts import unmount_below
+from crashloop.cluster.processes import is_alive, kill_until_gone, marked_processes
 
 
 def remove_cluster(state: Path) -> None:
@@ -50,21 +46,3 @@ def remove_node(state: Path, plan: NodePlan) -> None:
 
     kill_until_gone(of_node, describe=f"processes of node {plan.name} to end")
     cgroups.remove(host, plan.cgroup)
-
-
-def unmount_below(folder: Path) -> None:
-    """Unmount what is mounted below a folder, deepest first, before the folder is removed with all it holds.
-
-    Mounts of ours are made in namespaces of ours. One that is seen here would let the removal reach outside the folder.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    points = mount_points_below(folder, Path("/proc/self/mountinfo").read_text())
-    for point in sorted(points, key=len, reverse=True):
-        if libc.umount2(os.fsencode(point), _MNT_DETACH):
-            raise ClusterError(f"mount {point}: cannot be unmounted ({os.strerror(ctypes.get_errno())}).")
-
-
-def mount_points_below(folder: Path, mountinfo: str) -> list[str]:
-    """Mount points at or below a folder, from the text of /proc/self/mountinfo (proc(5)). Pure."""
-    points = (line.split()[4].encode().decode("unicode_escape") for line in mountinfo.splitlines())
-    return [point for point in points if Path(point).is_relative_to(folder)]

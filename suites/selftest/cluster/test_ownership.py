@@ -104,7 +104,7 @@ def test_a_folder_whose_owner_ended_before_it_had_a_name_is_removed(store: Clust
 
 
 def test_an_unknown_provider_is_answered_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="provider 'nomad': there is none of that name; there are: local"):
+    with pytest.raises(UsageError, match="provider 'nomad': unknown; known are local"):
         provider("nomad")
 
 

@@ -8,7 +8,7 @@ import pytest
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.host import HostFacts, filesystem_of
 from crashloop.cluster.local.prerequisites import check_host, check_request, problems
-from crashloop.cluster.local.teardown import mount_points_below
+from crashloop.cluster.mounts import mount_points_below
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile
@@ -80,7 +80,7 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
         "- rights: this user is not root: run the same command with sudo.",
         "- overlay: the kernel has no overlay file system: run `modprobe overlay`.",
         "- /dev/kmsg: missing, and no kubelet starts without it: start the container with --device /dev/kmsg.",
-        "There are also --provider kind, which needs Docker, and --provider existing, which needs a kubeconfig.",
+        "Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
     ]
 
 

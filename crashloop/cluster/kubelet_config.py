@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from crashloop.cluster.local.layout import NodeLayout
+from crashloop.cluster.node_layout import NodeLayout
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_PORT = 10250

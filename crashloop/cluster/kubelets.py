@@ -2,11 +2,19 @@
 
 from pathlib import Path
 
+import msgspec
+
 from crashloop.cluster.binaries import check_kubelet, ensure_kubelet
-from crashloop.cluster.local.node import KubeletProgram
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
+
+
+class KubeletProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A kubelet: its path, and its version."""
+
+    path: str
+    version: str
 
 
 class Kubelets:

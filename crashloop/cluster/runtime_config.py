@@ -2,7 +2,7 @@
 
 import json
 
-from crashloop.cluster.local.layout import NodeLayout
+from crashloop.cluster.node_layout import NodeLayout
 
 _UNUSED_PLUGINS = (
     "io.containerd.image-verifier.v1.bindir",
