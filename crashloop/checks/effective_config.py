@@ -7,8 +7,8 @@ from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
-from crashloop.model.duration import NotADuration, parse_duration_ns
 from crashloop.model.profile_match import agrees
+from crashloop.spec.duration import duration_seconds
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import InterventionKind, PodScenario
 from crashloop.spec.version import KubernetesVersion
@@ -88,7 +88,7 @@ def check_effective_config(case: Case) -> Checked:
     findings = []
     for each in read:
         effective = effective_maximum(each.data.configz or {})
-        if effective_seconds(effective) != case.prediction.curve.maximum_s:
+        if duration_seconds(effective) != case.prediction.curve.maximum_s:
             findings.append(
                 fail(
                     f"the kubelet says it runs with maxContainerRestartPeriod {effective} {at_lines([each.line])}; "
@@ -104,11 +104,3 @@ def effective_maximum(configz: dict[str, Any]) -> Any:
     config = configz.get("kubeletconfig", configz)
     section = config.get("crashLoopBackOff") if isinstance(config, dict) else None
     return section.get("maxContainerRestartPeriod") if isinstance(section, dict) else None
-
-
-def effective_seconds(value: Any) -> float | None:
-    """A Go duration in seconds; None for anything else."""
-    try:
-        return parse_duration_ns(value) / 1e9
-    except NotADuration:
-        return None

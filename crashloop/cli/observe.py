@@ -110,7 +110,7 @@ def _folder(option: Path | None) -> Path:
 
 
 def _seconds(duration: str) -> float:
-    from crashloop.model.duration import NotADuration, parse_duration_ns
+    from crashloop.spec.duration import NotADuration, parse_duration_ns
 
     try:
         seconds = parse_duration_ns(duration) / 1e9

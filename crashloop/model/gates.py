@@ -86,6 +86,11 @@ def enabled_by_default(gate: str, version: KubernetesVersion) -> bool:
     return gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
 
 
+def default_gates(version: KubernetesVersion) -> dict[str, bool]:
+    """The gates of the table that a release has, with their defaults."""
+    return {gate: enabled_by_default(gate, version) for gate in GATES if knows_gate(gate, version)}
+
+
 def is_enabled(gate: str, gates: dict[str, bool], version: KubernetesVersion) -> bool:
     """Whether a gate is on where `gates` are set; what they leave out is as the release has it by default."""
     return gates[gate] if gate in gates else enabled_by_default(gate, version)
@@ -102,10 +107,9 @@ def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict
     What the kubelet refuses (unknown or locked gates, broken dependencies) is for `config.effective_curve` to say.
     """
     release = kubelet_version(profile, version)
-    defaults = {gate: enabled_by_default(gate, release) for gate in GATES if knows_gate(gate, release)}
     chosen = {
         gate: enabled
         for gate, enabled in profile.feature_gates.items()
         if gate_state(gate, release) not in (GateState.ABSENT, GateState.LOCKED)
     }
-    return defaults | chosen
+    return default_gates(release) | chosen

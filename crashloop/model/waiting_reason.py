@@ -9,8 +9,8 @@ Source: pkg/kubelet/kubelet.go@v1.37.1 SyncPod; pkg/kubelet/pod_workers.go@v1.37
 
 import msgspec
 
-from crashloop.model.duration import printed_duration
 from crashloop.model.lateness import DETECTION_S, latest_s, polls
+from crashloop.spec.duration import printed_duration
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 

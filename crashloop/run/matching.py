@@ -46,7 +46,7 @@ class Offer:
 
     def _has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
         if node.configz is not None:
-            return agrees(node.configz, self._versioned(profile, node), self.version)
+            return agrees(node.configz, self._versioned(profile, node), self.version) is True
         return node.declared == profile.name
 
     def _told(self, node: SurveyedNode) -> str:
@@ -63,7 +63,7 @@ class Offer:
         return msgspec.structs.replace(profile, kubernetes_version=node.kubelet_version)
 
     def _require_truth(self, node: SurveyedNode, profile: KubeletProfile) -> None:
-        if node.configz is not None and not agrees(node.configz, self._versioned(profile, node), self.version):
+        if node.configz is not None and agrees(node.configz, self._versioned(profile, node), self.version) is False:
             raise UsageError(
                 f'node {node.name}: declared to have the kubelet profile "{profile.name}", but its configuration is '
                 f"another ({self._told(node)}).\nLeave --node-profile {node.name}={profile.name} out."

@@ -10,14 +10,13 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from crashloop.spec.duration import duration_seconds
+
 _HEADER = re.compile(r"[IWEF](?P<stamp>\d{4} \d\d:\d\d:\d\d\.\d{6})\s+(?P<pid>\d+) ")
 _BACK_OFF = re.compile(
     r"back-off (?P<delay>\S+) restarting failed container=(?P<container>\S+) "
     r"pod=(?P<pod>[^_\s]+)_(?P<namespace>[^(\s]+)\((?P<uid>[^)\s]+)\)"
 )
-_TERM = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>h|ms|m|s|us|µs|ns)")
-_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -75,7 +74,7 @@ def back_offs(line: str) -> Iterator[BackOff]:
     """The back-offs that a line tells of, each once."""
     found = (
         BackOff(
-            delay_s=seconds(match["delay"]),
+            delay_s=duration_seconds(match["delay"]),
             container=match["container"],
             pod=match["pod"],
             namespace=match["namespace"],
@@ -84,11 +83,3 @@ def back_offs(line: str) -> Iterator[BackOff]:
         for match in _BACK_OFF.finditer(line)
     )
     yield from dict.fromkeys(found)
-
-
-def seconds(duration: str) -> float | None:
-    """Seconds of a duration as Go prints it (`1m20s`, `2.5s`); None if it is none."""
-    terms = list(_TERM.finditer(duration))
-    if not terms or "".join(term[0] for term in terms) != duration:
-        return None
-    return sum(float(term["number"]) * _UNITS_S[term["unit"]] for term in terms)

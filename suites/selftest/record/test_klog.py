@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crashloop.record.channels.klog import BackOff, Header, back_offs, read_header, seconds, zone_of
+from crashloop.record.channels.klog import BackOff, Header, back_offs, read_header, zone_of
 
 NOW = datetime(2026, 11, 21, 16, 48, 58, tzinfo=UTC)
 LINE = (
@@ -62,11 +62,3 @@ def test_a_line_about_two_containers_tells_of_both_and_of_each_once() -> None:
 
 def test_an_image_that_cannot_be_pulled_is_no_back_off_of_a_container() -> None:
     assert list(back_offs('"Back-off pulling image \\"x\\""')) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("10s", 10.0), ("5m0s", 300.0), ("1h2m3.5s", 3723.5), ("500ms", 0.5), ("", None), ("10", None), ("1s!", None)],
-)
-def test_durations_are_read_as_go_prints_them(text: str, expected: float | None) -> None:
-    assert seconds(text) == expected

@@ -77,7 +77,8 @@ def test_a_node_stands_for_a_profile_if_its_configuration_comes_to_the_same(
 def test_gates_have_the_default_of_the_release_of_the_node() -> None:
     assert found(configz(None), "stock", version="1.34.4") == "worker"
     assert found(configz("2s", KubeletCrashLoopBackOffMax=True), "max-2s", version="1.34.4") == "worker"
-    assert found(configz(), "stock", version="1.34.4") is None
+    assert found(configz("2s"), "max-2s", version="1.37.1") == "worker"
+    assert found(configz("2s"), "max-2s", version="1.34.4") is None
 
 
 def test_every_profile_that_a_kubelet_starts_with_agrees_with_what_that_kubelet_tells() -> None:

@@ -51,6 +51,14 @@ def parse_duration_ns(value: Any) -> int:
     return sign * total_ns
 
 
+def duration_seconds(value: Any) -> float | None:
+    """Seconds of a duration as read from YAML or a log; None for anything else."""
+    try:
+        return parse_duration_ns(value) / 1e9
+    except NotADuration:
+        return None
+
+
 def _term_ns(term: re.Match[str]) -> int:
     unit_ns, fraction = _UNITS_NS[term["unit"]], term["fraction"] or ""
     fraction_ns: int = int(fraction or 0) * unit_ns // 10 ** len(fraction)

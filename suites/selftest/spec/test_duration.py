@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.model.duration import NotADuration, parse_duration_ns, printed_duration
+from crashloop.spec.duration import NotADuration, duration_seconds, parse_duration_ns, printed_duration
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,23 @@ def test_go_durations_are_read_as_go_reads_them(text: str, duration_ns: int) -> 
 def test_what_go_does_not_read_is_refused(text: str) -> None:
     with pytest.raises(NotADuration):
         parse_duration_ns(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("10s", 10.0),
+        ("5m0s", 300.0),
+        ("1h2m3.5s", 3723.5),
+        ("500ms", 0.5),
+        ("", None),
+        ("10", None),
+        ("1s!", None),
+        (2, None),
+    ],
+)
+def test_what_is_no_duration_has_no_seconds(value: object, expected: float | None) -> None:
+    assert duration_seconds(value) == expected
 
 
 @pytest.mark.parametrize(
