@@ -37,11 +37,6 @@ class _Fields(msgspec.Struct, rename="camel"):
     crash_loop_back_off: dict[str, Any] | None = None
 
 
-def all_profiles(folder: Path = MANIFESTS) -> tuple[KubeletProfile, ...]:
-    """Every profile of the folder, by name. Raises UsageError for a file that is none."""
-    return tuple(load_profile(path) for path in sorted(folder.glob("*.yaml")))
-
-
 def load_profile(profile: str | Path) -> KubeletProfile:
     """The profile of that name in manifests/kubelet, or in the file whose path is given (.yaml or with a slash).
 

@@ -10,22 +10,8 @@ import msgspec
 import yaml
 
 from crashloop.cluster.provider import Capability
-from crashloop.spec.requirement import Level, Requirement, RequirementKind, Scope, State, applies
+from crashloop.spec.requirement import Requirement, State
 from crashloop.spec.version import KubernetesVersion
-
-__all__ = [
-    "CATALOGUE",
-    "CatalogueError",
-    "Level",
-    "Requirement",
-    "RequirementKind",
-    "Scope",
-    "State",
-    "Topic",
-    "applies",
-    "load_requirements",
-    "load_topics",
-]
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 

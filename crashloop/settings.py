@@ -82,17 +82,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     versions: Versions = Versions()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for run.json; `from_json` reads it back."""
+        """Plain data for run.json."""
         plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return plain
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Settings":
-        """Settings of a run directory. Raises UsageError if they are damaged."""
-        try:
-            return msgspec.convert(dict(plain), cls, dec_hook=_path)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"settings of the run directory: {error}.") from error
 
 
 _FIELDS: dict[str, tuple[str, type]] = {
@@ -180,10 +172,6 @@ def _seconds(where: str, raw: str) -> float:
     if not 0 < value < float("inf"):
         raise UsageError(f"{where}: {raw!r} is not a number of seconds above zero.")
     return value
-
-
-def _path(kind: type, value: object) -> object:
-    return kind(value)
 
 
 _CHECKS: dict[type, Callable[[str, str], object]] = {Path: _absolute, str: _text, float: _seconds}

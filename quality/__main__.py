@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from crashloop.cluster.binaries import ensure_binaries
+from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.progress import default_progress
 from crashloop.run.analysis import verdicts

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.requirements import Requirement, Scope, State, Topic, load_requirements, load_topics
-from crashloop.spec.requirement import OLDEST_RELEASE
+from crashloop.requirements import Topic, load_requirements, load_topics
+from crashloop.spec.requirement import OLDEST_RELEASE, Requirement, Scope, State
 
 ROOT = Path(__file__).parents[1]
 SUITES = ROOT / "suites"

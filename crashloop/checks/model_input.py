@@ -64,8 +64,6 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         )
         if exited is None:
             return
-        if exited is None:
-            return
 
 
 def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:

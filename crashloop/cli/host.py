@@ -9,7 +9,7 @@ from crashloop.verdict import ExitCode
 
 def setup(kubernetes_version: KubernetesVersionOption = None) -> None:
     """Fetch or build every binary and make the images, so that later commands start at once."""
-    from crashloop.cluster.binaries import ensure_binaries
+    from crashloop.cluster.binaries.ensure import ensure_binaries
     from crashloop.cluster.images import ensure_image_archive
     from crashloop.progress import default_progress
     from crashloop.settings import resolve_settings

@@ -14,7 +14,7 @@ def build_node_image(
     tag: Annotated[str | None, typer.Option(metavar="NAME:TAG", help="A further name of the image.")] = None,
 ) -> None:
     """Build a node image of the binaries that the provider `local` runs, and print its name (for --node-image)."""
-    from crashloop.cluster.binaries import ensure_binaries
+    from crashloop.cluster.binaries.ensure import ensure_binaries
     from crashloop.cluster.kind.docker import Docker
     from crashloop.cluster.kind.node_image import ensure_own_image
     from crashloop.cluster.kind.prerequisites import check_docker, docker_facts

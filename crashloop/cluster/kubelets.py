@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries import check_kubelet, ensure_kubelet
+from crashloop.cluster.binaries.ensure import check_kubelet, ensure_kubelet
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile

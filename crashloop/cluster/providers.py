@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from crashloop.cluster.ownership import ClusterStore
-from crashloop.cluster.provider import Cluster, ExistingOptions, Provider, Survey
+from crashloop.cluster.provider import Cluster, ClusterRequest, ExistingOptions, Progress, Provider, Survey
 from crashloop.errors import UsageError
 
 
@@ -13,6 +13,9 @@ class OwningProvider(Provider, Protocol):
 
     def attach(self, name: str) -> Cluster:
         """A handle on a cluster that is up and that nobody owns; its owner from now on. Raises UsageError."""
+
+    def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
+        """The plan of `up` as a text for people: files, arguments, addresses. Starts nothing."""
 
 
 class LendingProvider(Provider, Protocol):
@@ -28,14 +31,16 @@ def provider(name: str) -> Provider:
         return _OWNING[name](None)
     if name in LENDING:
         return lending_provider(name)
-    raise UsageError(f"provider {name!r}: unknown; known are {', '.join(PROVIDERS)}.")
+    raise _unknown(name)
 
 
 def owning_provider(name: str, store: ClusterStore | None = None) -> OwningProvider:
     """The provider of that name if it makes clusters on this host. Raises UsageError otherwise."""
     if name in _OWNING:
         return _OWNING[name](store)
-    raise UsageError(f"provider {name!r}: it owns no clusters on this host.")
+    if name in LENDING:
+        raise UsageError(f"provider {name!r}: it makes no clusters; only {', '.join(_OWNING)} do.")
+    raise _unknown(name)
 
 
 def lending_provider(name: str) -> LendingProvider:
@@ -45,6 +50,10 @@ def lending_provider(name: str) -> LendingProvider:
 
         return ExistingProvider()
     raise UsageError(f"provider {name!r}: it makes clusters; only {', '.join(LENDING)} uses one that exists.")
+
+
+def _unknown(name: str) -> UsageError:
+    return UsageError(f"provider {name!r}: unknown; known are {', '.join(PROVIDERS)}.")
 
 
 def _local(store: ClusterStore | None) -> OwningProvider:

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.predict.costs import Costs
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.scrape_lines import read_scrapes
@@ -44,23 +43,6 @@ def write_lifecycles(folder: Path, lifecycles: Iterable[Lifecycle]) -> None:
     """Write RUN/metrics/lifecycles.jsonl, one pod a line."""
     encode = msgspec.json.Encoder().encode
     (folder / LIFECYCLES).write_bytes(b"".join(encode(each) + b"\n" for each in lifecycles))
-
-
-def load_lifecycles(folder: Path) -> tuple[Lifecycle, ...]:
-    """RUN/metrics/lifecycles.jsonl; none if it is not there. Raises UsageError if it is damaged."""
-    path = folder / LIFECYCLES
-    if not path.exists():
-        return ()
-    decode = msgspec.json.Decoder(Lifecycle).decode
-    try:
-        return tuple(decode(line) for line in path.read_bytes().splitlines())
-    except msgspec.DecodeError as error:
-        raise UsageError(f"{path}: damaged ({error}); expected one lifecycle a line.") from error
-
-
-def write_costs(path: Path, costs: Costs) -> None:
-    """Write what one restart cost, for `crashloop predict --costs`."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(costs)) + b"\n")
 
 
 def _shipped() -> tuple[str, ...]:

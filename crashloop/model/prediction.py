@@ -11,12 +11,13 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.model.admission import kubelet_rejects
-from crashloop.model.backoff import Due, Lived, Observed, dues
+from crashloop.model.backoff import Due, dues
 from crashloop.model.completion import complete_s
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.counter import Setting
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.lateness import soonest_s
+from crashloop.model.lives import Lived, Observed
 from crashloop.model.phase import FAILED
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse

@@ -10,7 +10,6 @@ Source: pkg/kubelet/kubelet.go@v1.37.1 SyncPod; pkg/kubelet/pod_workers.go@v1.37
 import msgspec
 
 from crashloop.model.lateness import DETECTION_S, latest_s, polls
-from crashloop.spec.duration import printed_duration
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
@@ -41,8 +40,3 @@ def first_seen(
     soonest_s, last_s = (_POLL_S, _LATEST_POLL_S) if polls(version) else (_RESYNC_S, _LATEST_RESYNC_S)
     soonest_s = soonest_s if polls(version) else min(due_s, soonest_s)
     return FirstSeen(soonest_s, min(over_s, DETECTION_S + last_s))
-
-
-def back_off_message(delay_s: float, container: str, pod: str) -> str:
-    """What the kubelet writes: `pod` is name_namespace(uid). pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1."""
-    return f"back-off {printed_duration(round(delay_s))} restarting failed container={container} pod={pod}"

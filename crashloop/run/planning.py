@@ -9,11 +9,11 @@ from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import expected_duration_s
 from crashloop.profiles import load_profile, validate_for_node
-from crashloop.requirements import applies, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.run.matching import Offer
 from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, plan_waves, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
+from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.scenario import PodScenario, Scenario, StartupScenario, profiles_of
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import SCOPES

@@ -23,11 +23,6 @@ from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
 from crashloop.verdict import Outcome, worst
 
 
-def judge_all(rows: Iterable[SloRow], measured: Measured) -> tuple[SloVerdict, ...]:
-    """The verdicts of rows, in their order."""
-    return tuple(judge(row, measured) for row in rows)
-
-
 def judge(row: SloRow, measured: Measured) -> SloVerdict:
     """The verdict of one row. Raises nothing: a crash of ours is an ERROR."""
     try:

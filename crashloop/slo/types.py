@@ -98,17 +98,6 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finals_ns: tuple[int, ...] = ()
     """Exits after which their container had to stay down, by rules and policy; empty if that was not looked at."""
 
-    @property
-    def startup_s(self) -> float | None:
-        """Creation to all containers reported as started and observed via watch, of the official SLI.
-
-        From our own create request where its time is known, which is at most what the official one says plus a second.
-        """
-        begin_ns = self.created_ns if self.asked_ns is None else self.asked_ns
-        if begin_ns is None or self.started_ns is None:
-            return None
-        return (self.started_ns - begin_ns) / 1e9
-
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """All that SLOs are judged by."""

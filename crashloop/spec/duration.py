@@ -73,12 +73,3 @@ def whole_milliseconds(duration_ns: int) -> int:
 def printed_seconds(duration_ns: int) -> str:
     """`%v` of `Duration.Seconds()`: `301`, `0.5`, `300.9`."""
     return repr(duration_ns / 10**9).removesuffix(".0")
-
-
-def printed_duration(seconds: int) -> str:
-    """`Duration.String()` of whole seconds, as in `back-off 2m40s restarting failed container`."""
-    minutes, rest_s = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h{minutes}m{rest_s}s"
-    return f"{minutes}m{rest_s}s" if minutes else f"{rest_s}s"

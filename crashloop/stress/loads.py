@@ -32,11 +32,6 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The most pods that one user has at once."""
         return 1
 
-    @property
-    def containers_each(self) -> int:
-        """Containers in one of these pods."""
-        return 1
-
 
 class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     """A crash storm: each user is one pod that exits again and again.
@@ -65,10 +60,6 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
         _within("succeeding", self.succeeding, 0, 1)
         if self.rule is not None and self.rule.action is Action.RESTART_ALL_CONTAINERS and self.containers != 1:
             raise ValueError(f"containers is {self.containers}; with RestartAllContainers one container triggers it")
-
-    @property
-    def containers_each(self) -> int:
-        return self.containers + self.companions
 
 
 class Churn(Load, frozen=True, kw_only=True, tag="churn"):

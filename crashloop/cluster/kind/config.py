@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -42,6 +43,15 @@ def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
         CNI: cni_conflist(node.index),
         **storage,
     }
+
+
+def describe(blueprint: Blueprint) -> str:
+    """The plan of a cluster as a text for people: the configuration that `kind` reads, and the files of every node."""
+    parts = [f"# kind create cluster --name {blueprint.kind_name}\n\n{indent(cluster_config(blueprint), '    ')}"]
+    for node in blueprint.nodes:
+        for path, text in node_files(blueprint, node).items():
+            parts.append(f"## file {blueprint.layout.node(node.name) / path}\n\n{indent(text, '    ')}")
+    return "\n".join(parts)
 
 
 def cni_conflist(index: int) -> str:
@@ -103,7 +113,7 @@ def _arguments(arguments: dict[str, str], blueprint: Blueprint) -> dict[str, str
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a text of several lines as one, so that a person can read a document in a document."""
+    """Writes multi-line strings as YAML blocks, so that embedded documents stay readable."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

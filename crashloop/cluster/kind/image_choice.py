@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from crashloop.cluster.binaries import ensure_binaries
+from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.image_names import official_image, version_in_tag
 from crashloop.cluster.kind.node_image import LABEL, ensure_own_image

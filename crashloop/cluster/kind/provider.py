@@ -5,9 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries import check_kubelet, ensure_busybox, ensure_kind
+from crashloop.cluster.binaries.ensure import check_kubelet, ensure_busybox, ensure_kind
 from crashloop.cluster.images import archive_of
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
+from crashloop.cluster.kind.config import describe
 from crashloop.cluster.kind.docker import chosen_docker
 from crashloop.cluster.kind.host_paths import may_reach
 from crashloop.cluster.kind.image_choice import Choice
@@ -42,6 +43,10 @@ class KindProvider:
         with sigterm_as_exit():
             blueprint, kubelets = self._blueprint(request, progress)
             return self._up(request, blueprint, kubelets, progress)
+
+    def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
+        self.check(request)
+        return describe(self._blueprint(request, progress)[0])
 
     def attach(self, name: str) -> KindCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""

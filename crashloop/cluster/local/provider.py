@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries import BinarySet, ensure_binaries
+from crashloop.cluster.binaries.binary_set import BinarySet
+from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.images import ImageArchive, ensure_image_archive
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.local import cgroups
@@ -52,7 +53,6 @@ class LocalProvider:
             return self._up(request, blueprint, kubelets, progress)
 
     def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
-        """What `up` would do, with the paths and addresses that it would use now."""
         check_request(request, state_folder=self._store.root / request.name)
         blueprint = self._with_free_network(self._blueprint(request, progress))
         kubelets = self._kubelets(blueprint)

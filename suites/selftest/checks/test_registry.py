@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from crashloop.checks.registry import CHECKERS, POD_CHECKERS, STARTUP_CHECKERS
-from crashloop.requirements import State, load_requirements
+from crashloop.requirements import load_requirements
+from crashloop.spec.requirement import State
 
 EACH: dict[str, Callable[[Any], Any]] = {**POD_CHECKERS, **STARTUP_CHECKERS}
 

@@ -12,10 +12,11 @@ from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, judg
 from crashloop.inference.loops import CrashLoop
 from crashloop.inference.windows import Window, chances, window
 from crashloop.model.config import Curve
-from crashloop.profiles import all_profiles, load_profile
+from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.observed_loops import V1_34, V1_37, loop_of, simulated_curve, simulated_loops
+from suites.selftest.kit.profiles import all_profiles
 
 VERSIONS = tuple(KubernetesVersion(1, minor, 1) for minor in (33, 34, 35, 36, 37))
 TEN, TWO, STOCK = Curve(10.0, 10.0), Curve(2.0, 2.0), Curve(10.0, 300.0)

@@ -9,7 +9,7 @@ import pytest
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.history.jsonl import Numbered, read_events
+from crashloop.history.jsonl import Numbered
 from crashloop.kube.watch import PodObject
 from crashloop.record.channels.api import take_pod
 from crashloop.record.channels.events import gap, recorder_event
@@ -19,6 +19,7 @@ from crashloop.record.scenario_recording import ScenarioRecording, end_events
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
+from suites.selftest.kit.history_lines import read_events
 
 PROFILE = KubeletProfile(name="stock")
 CLUSTER = ClusterInfo(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.slo.judge import judge, judge_all, windows
+from crashloop.slo.judge import judge, windows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.types import Measured, SloVerdict
 from crashloop.verdict import Outcome
@@ -345,15 +345,15 @@ def test_requests_per_restart_less_those_without_load() -> None:
     )
 
 
-def test_a_crash_of_the_judge_is_an_error_and_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_of_the_judge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(rule: SloRow, *_: object) -> list[Any]:
         raise ZeroDivisionError(rule.id)
 
     monkeypatch.setattr("crashloop.slo.judge.results", broken)
     rule = row(STARTUP, {"at_most": 5, "unit": "s"}, percentile=50, min_samples=2)
-    verdicts = judge_all([rule, rule], measured())
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.ERROR, Outcome.ERROR]
-    assert verdicts[0].sentence == (
+    verdict = judge(rule, measured())
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.sentence == (
         "made-up: the judge crashed: ZeroDivisionError made-up. This is a fault of the suite; the samples are kept."
     )
 

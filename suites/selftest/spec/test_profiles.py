@@ -7,9 +7,10 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
 from crashloop.model.variants import as_shipped
-from crashloop.profiles import MANIFESTS, all_profiles, load_profile, validate_for_node
+from crashloop.profiles import MANIFESTS, load_profile, validate_for_node
 from crashloop.spec.profile import UNSET, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.profiles import all_profiles
 
 NEWEST = KubernetesVersion.parse("1.37.1")
 RELEASES = [KubernetesVersion.parse(release) for release in ("1.33.13", "1.34.8", "1.35.4", "1.36.3", "1.37.1")]

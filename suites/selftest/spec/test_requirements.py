@@ -7,7 +7,8 @@ import pytest
 
 from crashloop.checks.registry import CHECKERS
 from crashloop.model.gates import GATES
-from crashloop.requirements import CatalogueError, Requirement, State, applies, load_requirements, load_topics
+from crashloop.requirements import CatalogueError, load_requirements, load_topics
+from crashloop.spec.requirement import Requirement, State, applies
 from crashloop.spec.version import KubernetesVersion
 
 IDS = Path(__file__).with_name("requirement_ids.txt").read_text(encoding="utf-8").split()

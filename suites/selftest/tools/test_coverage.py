@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.requirements import Requirement, RequirementKind, Scope, State, Topic, load_requirements, load_topics
+from crashloop.requirements import Topic, load_requirements, load_topics
+from crashloop.spec.requirement import Requirement, RequirementKind, Scope, State
 from tools.coverage import (
     DOCUMENT,
     README,

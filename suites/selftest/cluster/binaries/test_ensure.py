@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import Source, ensure_binaries, ensure_kubelet
 from crashloop.cluster.binaries.components import (
     BUSYBOX,
     KUBERNETES_PROGRAMS,
+    Source,
     architecture,
     containerd,
     kubernetes,
     runc,
 )
-from crashloop.cluster.binaries.ensure import PROGRAMS
+from crashloop.cluster.binaries.ensure import PROGRAMS, ensure_binaries, ensure_kubelet
 from crashloop.cluster.binaries.provision import Provision, entry_name
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress

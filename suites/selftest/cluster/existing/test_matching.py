@@ -7,11 +7,12 @@ import pytest
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.model.profile_match import agrees
-from crashloop.profiles import all_profiles, load_profile
+from crashloop.profiles import load_profile
 from crashloop.run.matching import Offer
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import Effective, take
 from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.profiles import all_profiles
 
 V1_37 = KubernetesVersion(1, 37, 1)
 

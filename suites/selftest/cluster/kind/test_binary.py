@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import ensure_kind
+from crashloop.cluster.binaries.ensure import ensure_kind
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
 from suites.selftest.kit.binaries_kit import settings_for
