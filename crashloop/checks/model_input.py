@@ -1,4 +1,4 @@
-"""One container's history in the words of the back-off model: its lives, and what else touched its counter."""
+"""One container's history in the words of the backoff model: its lives, and what else touched its counter."""
 
 from collections.abc import Iterator
 from itertools import pairwise

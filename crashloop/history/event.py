@@ -92,7 +92,7 @@ class Kind(StrEnum):
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
     LOG = "log"
-    """KUBELET: a line of the kubelet's log about this container that carries a back-off. t_ns is the line's own time,
+    """KUBELET: a line of the kubelet's log about this container that carries a backoff. t_ns is the line's own time,
     in steps of 1 us. data: line, delay_s."""
     PROCESS_STARTED = "process-started"
     """KUBELET, startup scenarios: data: pid, argv."""

@@ -84,7 +84,7 @@ class ProcessEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
-    """A back-off in the kubelet's log: shown, never judged."""
+    """A backoff in the kubelet's log: shown, never judged."""
 
     line: int
     t_ns: int

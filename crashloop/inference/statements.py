@@ -30,7 +30,7 @@ class ContainerStatement(msgspec.Struct, frozen=True):
     key: str
     """Changes with what makes the kubelet forget a counter on a live pod: image and resources."""
     start_failed: bool
-    """It waits for something else than the back-off, or its start failed: attempts that fail double the delay as well."""
+    """It waits for something else than the backoff, or its start failed: attempts that fail double the delay as well."""
 
 
 class PodStatement(msgspec.Struct, frozen=True, kw_only=True):

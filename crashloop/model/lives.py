@@ -1,4 +1,4 @@
-"""What the back-off model is told about one container: its lives, and what happened to its counter between them.
+"""What the backoff model is told about one container: its lives, and what happened to its counter between them.
 
 All times are seconds of one clock. Entries stand in order of time: a mark that fell into a life, or into the wait after
 it, stands behind that life.
@@ -36,7 +36,7 @@ class ChangedPart(StrEnum):
 
 
 class KeyChanged(msgspec.Struct, frozen=True):
-    """An accepted update changed a part of the container that the kubelet's back-off key holds."""
+    """An accepted update changed a part of the container that the kubelet's backoff key holds."""
 
     at_s: float
     part: ChangedPart = ChangedPart.RESOURCES

@@ -123,7 +123,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         name=RESTART_ALL_WITHOUT_BACKOFF,
         sentence="Restarts by RestartAllContainers are never delayed, because the exited instances are removed first; "
-        "the exponential back-off was to apply.",
+        "the exponential backoff was to apply.",
         source="KEP-5532, Risks and Mitigations; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
         since=(1, 35),
     ),

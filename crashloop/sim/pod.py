@@ -110,7 +110,7 @@ class PodView:
         return self._by_name.get(name, [])
 
     def newest_exited(self, name: str) -> SimulatedInstance | None:
-        """The instance that a back-off is measured from."""
+        """The instance that a backoff is measured from."""
         return next((view.instance for view in self.of(name) if view.state is InstanceState.EXITED), None)
 
     def running(self) -> list[SimulatedInstance]:

@@ -97,7 +97,7 @@ class PodSync:
         held_ns: int | None = None
         acted = bool(actions.kills or actions.kill_pod)
         for container in actions.starts:
-            wait_ns = self._back_off(container, view)
+            wait_ns = self._backoff(container, view)
             if wait_ns <= FREE:
                 acted = True
                 self.statements.reasons.pop(container.name, None)
@@ -107,12 +107,12 @@ class PodSync:
             if container.kind is ContainerKind.INIT and not container.is_sidecar:
                 break
         if held_ns is not None:
-            # The shortest back-off as of now: starting the others took time.
+            # The shortest backoff as of now: starting the others took time.
             self.worker.completed(failed=True, held_ns=held_ns, acted=acted)
         else:
             self.worker.completed(failed=actions.kill_pod, acted=acted)
 
-    def _back_off(self, container: Container, view: PodView) -> int:
+    def _backoff(self, container: Container, view: PodView) -> int:
         """For how long the start is held back, in nanoseconds; FREE counts as a start attempt."""
         last = view.newest_exited(container.name)
         if last is None or last.exited_ns is None:

@@ -34,7 +34,7 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_ns: int | None = None
     """None if it has not come yet."""
     due_s: float | None = None
-    """The back-off delay that was due by the model, the shortest that may have been; None if nothing said which."""
+    """The backoff delay that was due by the model, the shortest that may have been; None if nothing said which."""
     due_at_most_s: float | None = None
     """The longest that may have been due, where the evidence cannot tell which was; None: only one may."""
     expected: bool | None = None

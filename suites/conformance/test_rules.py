@@ -241,7 +241,7 @@ def test_restarts_by_rule_are_counted(verdict: Verdict) -> None:
 
 @requirement("RULES-16", IN_MATCHES, IN_EXIT_0)
 def test_restarts_by_rule_wait_like_any_other(verdict: Verdict) -> None:
-    """Restarts by rule MUST follow the node's back-off curve."""
+    """Restarts by rule MUST follow the node's backoff curve."""
     confirm(verdict)
 
 

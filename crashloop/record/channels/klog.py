@@ -1,6 +1,6 @@
-"""The kubelet's log, line by line: which process wrote it, when, and which back-off it tells of. Pure.
+"""The kubelet's log, line by line: which process wrote it, when, and which backoff it tells of. Pure.
 
-Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a back-off
+Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a backoff
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff. The text is shown, never judged.
 """
 
@@ -13,7 +13,7 @@ import msgspec
 from crashloop.spec.duration import duration_seconds
 
 _HEADER = re.compile(r"[IWEF](?P<stamp>\d{4} \d\d:\d\d:\d\d\.\d{6})\s+(?P<pid>\d+) ")
-_BACK_OFF = re.compile(
+_BACKOFF = re.compile(
     r"back-off (?P<delay>\S+) restarting failed container=(?P<container>\S+) "
     r"pod=(?P<pod>[^_\s]+)_(?P<namespace>[^(\s]+)\((?P<uid>[^)\s]+)\)"
 )
@@ -27,8 +27,8 @@ class Header(msgspec.Struct, frozen=True):
     t_ns: int
 
 
-class BackOff(msgspec.Struct, frozen=True, kw_only=True):
-    """One back-off that a line tells of."""
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """One backoff that a line tells of."""
 
     delay_s: float | None
     container: str
@@ -70,16 +70,16 @@ def _in_year(stamp: str, year: int) -> datetime | None:
         return None  # 29 February of another year
 
 
-def back_offs(line: str) -> Iterator[BackOff]:
-    """The back-offs that a line tells of, each once."""
+def backoffs(line: str) -> Iterator[Backoff]:
+    """The backoffs that a line tells of, each once."""
     found = (
-        BackOff(
+        Backoff(
             delay_s=duration_seconds(match["delay"]),
             container=match["container"],
             pod=match["pod"],
             namespace=match["namespace"],
             pod_uid=match["uid"],
         )
-        for match in _BACK_OFF.finditer(line)
+        for match in _BACKOFF.finditer(line)
     )
     yield from dict.fromkeys(found)

@@ -1,4 +1,4 @@
-"""The back-off model agrees with client-go's own flowcontrol.Backoff, driven by a fake clock as the kubelet drives it."""
+"""The backoff model agrees with client-go's own flowcontrol.Backoff, driven by a fake clock as the kubelet drives it."""
 
 import os
 import random

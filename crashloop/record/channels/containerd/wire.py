@@ -22,7 +22,7 @@ _NAMESPACE = "k8s.io"
 
 
 _OPTIONS = (("grpc.default_authority", "localhost"), ("grpc.use_local_subchannel_pool", 1))
-"""A pool of its own: each connection is a fresh attempt, not held up by the back-off of an earlier one."""
+"""A pool of its own: each connection is a fresh attempt, not held up by the backoff of an earlier one."""
 
 
 class Topic(StrEnum):
