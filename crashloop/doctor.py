@@ -1,4 +1,4 @@
-"""What this host can do: one row a subject, with advice. `examine` gathers, everything else is pure."""
+"""Examines this host: one row per subject, with advice. `examine` gathers facts, everything else is pure."""
 
 import platform
 import shutil
@@ -35,7 +35,7 @@ _SAMPLES = 40
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One subject: what it is like, and what to do about it."""
+    """One subject: its state, and advice."""
 
     name: str
     state: State = "ok"
@@ -56,7 +56,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was gathered."""
+    """The gathered facts."""
 
     host: HostFacts
     kernel: str
@@ -93,10 +93,11 @@ def report(findings: Findings) -> Report:
     failed = {problem.subject: problem.text for problem in problems(findings.host, nodes=budgets.live_nodes)}
     rows = [
         *(row for row in _requirements(findings) if row.name not in failed),
-        *(Row(name=subject, state="fail", value="in the way", advice=text) for subject, text in failed.items()),
+        *(Row(name=subject, state="fail", value="missing", advice=text) for subject, text in failed.items()),
         *_circumstances(findings),
         Row(
-            name="container starts", value=f"about {budgets.container_starts_per_s:g} a second leave delays undisturbed"
+            name="container starts",
+            value=f"about {budgets.container_starts_per_s:g} per second leave delays undisturbed",
         ),
         Row(name="live nodes", value=f"{budgets.live_nodes} at once"),
         _docker(findings.docker),
@@ -105,7 +106,7 @@ def report(findings: Findings) -> Report:
 
 
 def budgets_of(findings: Findings) -> Budgets:
-    """What the host can carry at once: container starts from the speed of its cores, nodes from memory. Pure."""
+    """The host's capacity: container starts by the speed of its cores, nodes by memory. Pure."""
     saturated = findings.host.cores / (CORE_S_PER_START_IN_PROCESS_STARTS * findings.process_start_s)
     by_memory = (findings.host.memory_available - CONTROL_PLANE_MEMORY) // NODE_MEMORY
     return Budgets(
@@ -118,7 +119,7 @@ def _requirements(findings: Findings) -> Iterator[Row]:
     host = findings.host
     yield Row(name="system", value=findings.kernel)
     yield Row(name="rights", value="root")
-    missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "all there"
+    missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "complete"
     yield Row(name="tools", value=missing)
     yield Row(name="overlay", value="known to the kernel")
     yield Row(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
@@ -131,13 +132,13 @@ def _requirements(findings: Findings) -> Iterator[Row]:
 
 def _circumstances(findings: Findings) -> Iterator[Row]:
     host = findings.host
-    few = "Delays are judged more surely on 2 cores or more." if host.cores < 2 else ""
+    few = "Verdicts on delays are more reliable with 2 cores or more." if host.cores < 2 else ""
     yield Row(name="cores", state="warn" if few else "ok", value=str(host.cores), advice=few)
     yield _pressure(findings.cpu_pressure)
     if findings.forward_policy == "DROP":
         yield Row(
             name="forwarding",
-            value="iptables' FORWARD policy is DROP; nodes of the provider local do not pass through it",
+            value="iptables' FORWARD policy is DROP; it does not affect nodes of the provider local",
         )
     left = [each.name for each in findings.clusters if not each.owner_alive and not each.kept]
     if left:
@@ -165,13 +166,13 @@ def _pressure(text: str) -> Row:
     return Row(
         name="pressure",
         state="warn",
-        value="this kernel does not tell (no /proc/pressure/cpu)",
-        advice="Stalls of the host are seen by the recorder's heartbeat only.",
+        value="not reported by this kernel (no /proc/pressure/cpu)",
+        advice="Only the recorder's heartbeat detects stalls of the host.",
     )
 
 
 def _docker(facts: DockerFacts) -> Row:
-    """For the provider `kind`; `local` does without."""
+    """For the provider `kind`; `local` needs no Docker."""
     problem = docker_problem(facts)
     if problem is None:
         return Row(name="docker", value=f"{facts.server} at {facts.address}, for --provider kind")
@@ -179,7 +180,7 @@ def _docker(facts: DockerFacts) -> Row:
 
 
 def _process_start_s() -> float:
-    """The shortest of many times: what other programs do meanwhile is not this host's speed."""
+    """The shortest of many times, without the effect of other programs."""
     times = []
     for _ in range(_SAMPLES):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""`python -m quality`: run the wrong kubelets, judge them, and say whether all of them were caught."""
+"""`python -m quality`: runs the wrong kubelets, judges them, and reports whether all of them were caught."""
 
 import argparse
 import sys
@@ -29,11 +29,11 @@ from quality.table import render, to_markdown
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
 PLAIN_WIDTH = 180
-"""Columns where the table goes to a file or to a CI log."""
+"""Width of the table in a file or a CI log."""
 
 
 def main() -> int:
-    """The exit code: 0 if every kubelet was judged as it deserves, else 1; 2 and 70 as those of `crashloop`."""
+    """The exit code: 0 if every kubelet was judged as expected, else 1; 2 and 70 as in `crashloop`."""
     options = _options()
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -67,11 +67,11 @@ def _options() -> argparse.Namespace:
 
 
 def _chosen(only: Sequence[str] | None) -> tuple[tuple[Planted, ...], ...]:
-    """The waves, reduced to the faults that were asked for. Raises UsageError for one that there is not."""
+    """The waves, reduced to the requested faults. Raises UsageError for an unknown one."""
     names = {each.fault.name for wave in WAVES for each in wave}
     unknown = sorted(set(only or ()) - names)
     if unknown:
-        raise UsageError(f"--only {unknown[0]}: there is no such fault; expected one of {', '.join(sorted(names))}.")
+        raise UsageError(f"--only {unknown[0]}: unknown fault; expected one of {', '.join(sorted(names))}.")
     chosen = (tuple(each for each in wave if only is None or each.fault.name in only) for wave in WAVES)
     return tuple(wave for wave in chosen if wave)
 

@@ -1,4 +1,4 @@
-"""The plan of the run. Pure but for reading the profiles that the nodes claim to run."""
+"""The plan of the run. Pure, except that it reads the profiles that the nodes claim to run."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ def build_plan(
     budgets: Budgets,
     kubelet_of: Callable[[Planted], str | None],
 ) -> Plan:
-    """A node for each planted fault. `kubelet_of` gives the path of its kubelet; None is the cluster's own."""
+    """One node per planted fault. `kubelet_of` gives the path of its kubelet; None is the cluster's own."""
     planted = [each for wave in waves for each in wave]
     return Plan(
         suite=SUITE,
@@ -39,7 +39,7 @@ def build_plan(
 
 
 def scenarios_of(planted: Planted) -> tuple[PodScenario, ...]:
-    """What runs on a node."""
+    """The scenarios of a node."""
     return tuple(trial.on(planted.profile) for trial in planted.trials)
 
 
@@ -54,7 +54,7 @@ def _profile(planted: Planted, kubelet: str | None) -> KubeletProfile:
 
 
 def _wave(planted: Sequence[Planted]) -> Wave:
-    """Scenarios that are watched longest are launched first."""
+    """The longest scenarios start first."""
     placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
     placed.sort(key=lambda each: (-each[0].until.at_most_s, each[0].name))
     return Wave(

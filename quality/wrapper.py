@@ -1,7 +1,7 @@
 """A wrong kubelet: the real one with helpers around it. `python -m quality.wrapper --fault NAME -- KUBELET ARGUMENTS`.
 
-It takes the place of a node's kubelet: hands on SIGTERM and SIGINT, ends as the kubelet ends, and takes all that it started
-with it, also when it is killed itself.
+It replaces a node's kubelet: it forwards SIGTERM and SIGINT, ends with the kubelet's exit code, and ends its helpers, also
+if it is killed.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class Kubelet:
             self._process.send_signal(number)
 
     def kill_to_return(self) -> None:
-        """Kill it; it is started again at once."""
+        """Kill it; it restarts at once."""
         self._is_to_return = True
         self.signal(signal.SIGKILL)
 
@@ -87,7 +87,7 @@ async def wrap(fault: Fault, argv: Sequence[str]) -> int:
 
 
 async def _mishap(fault: Fault, kubelet: Kubelet, pod_logs: Path, runtime_socket: Path) -> None:
-    """The fault's accident, once, when a container of the node begins its third life."""
+    """The fault's disturbance, once, when a container of the node begins its third life."""
     if fault.accident is None:
         return
     await life_begins(pod_logs, 2)

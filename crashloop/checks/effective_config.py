@@ -1,4 +1,4 @@
-"""Whether the node ran with the configuration that the profile asks for: a precondition, and a requirement of its own."""
+"""Checks that the node ran with the profile's configuration: a precondition of every verdict, and a requirement of its own."""
 
 from itertools import pairwise
 from typing import Any

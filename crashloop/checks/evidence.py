@@ -1,4 +1,4 @@
-"""What a recording can and cannot show: why evidence ends where it ends."""
+"""The limits of a recording: what it can show, and why its evidence ends."""
 
 from crashloop.checks.case import Case
 from crashloop.checks.text import seconds

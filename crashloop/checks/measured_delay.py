@@ -1,9 +1,9 @@
-"""The delays of a container beside what was due: where history and model meet.
+"""The delays of a container beside the due ones: where history and model meet.
 
-Theory of operation. Each exit is followed by a delay. The promise is exit -> next start, and no channel can make it
-look shorter than it was, so the shortest reading decides whether a start came too early. How late the kubelet was shows
-in exit -> the runtime's create; create -> start is the host's. Where only the journal saw the instance, its start stands
-in for the create, and `START_SHARE_S` is what create -> start may have taken of it.
+Theory of operation. Every exit is followed by a delay. The promise is exit -> next start, and no channel can make it look
+shorter, so the shortest reading decides whether a start was too early. The kubelet's lateness is exit -> the runtime's
+create; create -> start is the host's. If only the journal recorded the instance, its start replaces the create, and
+`START_SHARE_S` is the assumed time from create to start.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class MeasuredDelay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """As findings call it."""
+        """Its name in findings."""
         return f'restart {self.due.restart} of "{self.container}"'
 
     @property

@@ -1,4 +1,4 @@
-"""One container's history in the words of the backoff model: its lives, and what else touched its counter."""
+"""Input of the backoff model from one container's history: its lives, and other changes of its counter."""
 
 from collections.abc import Iterator
 from itertools import pairwise

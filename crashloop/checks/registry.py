@@ -1,4 +1,4 @@
-"""The checkers by the names under which the catalogue knows them."""
+"""The checkers by their names in the catalogue."""
 
 from collections.abc import Callable
 

@@ -1,9 +1,9 @@
-"""Checker of restartCount and the last exit in the container status, against the instances that really were.
+"""Checks restartCount and the last exit in the container status against the real instances.
 
-Theory of operation. A watch delivers a pod's newest status, not every one, and the kubelet merges statuses that follow
-each other quickly; so a value that was never seen proves nothing. Judged is what holds for each status by itself: it is
-not ahead of the containers created by the time it was received, it never falls below an earlier one, what it says about
-an instance fits that instance, and the last status, if it had the time to arrive, has counted every restart.
+Theory of operation. A watch delivers a pod's newest status, not every one, and the kubelet merges statuses in quick
+succession, so an unseen value proves nothing. Judged are properties of every single status: its count does not exceed the
+containers created before its receipt, it never falls below an earlier one, its data about an instance fit that instance,
+and the last status, if it had the time to arrive, has counted every restart.
 """
 
 from bisect import bisect_right

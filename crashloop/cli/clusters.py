@@ -15,7 +15,7 @@ DEFAULT_PROFILES = ("stock", "max-2s")
 def up(
     name: Annotated[str, typer.Option(help="Name of the cluster.")] = "crashloop",
     profile: Annotated[
-        list[str] | None, typer.Option(help="Kubelet profile of a node (name or file); once a node.")
+        list[str] | None, typer.Option(help="Kubelet profile of a node (name or file); repeat it for every node.")
     ] = None,
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
@@ -65,14 +65,14 @@ def up(
 
 def down(
     name: Annotated[str | None, typer.Argument(help="Name of the cluster.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every cluster, and what any run left.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every cluster, and the remains of every run.")] = False,
     force: Annotated[bool, typer.Option(help="Also clusters that a run is using.")] = False,
 ) -> None:
     """Remove a cluster with everything it put on this host."""
     from crashloop.cluster.removal import remove, remove_all
 
     if every == (name is not None):
-        raise UsageError("crashloop down: name one cluster, or say --all.\n`crashloop status` lists them.")
+        raise UsageError("crashloop down: name one cluster, or use --all.\n`crashloop status` lists them.")
     if name is not None:
         remove(name, force=force)
         out.print(f"removed: {name}")

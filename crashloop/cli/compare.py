@@ -1,4 +1,4 @@
-"""Commands about several runs: compare two, or put many side by side."""
+"""Commands about several runs: compare two, or show many side by side."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ class Views(NamedTuple, Generic[T]):
 
 
 class Wanted(NamedTuple):
-    """Which of the views is wanted."""
+    """The requested views."""
 
     json: bool
     markdown: bool
@@ -48,8 +48,8 @@ def diff(
         bool,
         typer.Option(
             "--values-count",
-            help="Measured values that got worse and decide no verdict (later restarts, what a stress run took) make the exit "
-            "code 1, too.",
+            help="Worse measurements that decide no verdict (later restarts, costs of a stress run) also make the exit "
+            "code 1.",
         ),
     ] = False,
 ) -> None:
@@ -82,7 +82,7 @@ def _diff_stress(before: Path, after: Path, values_count: bool, wanted: Wanted) 
 
 
 def _are_stress_runs(before: Path, after: Path) -> bool:
-    """Whether both are. Raises UsageError if only one is, or one is no run."""
+    """Whether both are stress runs. Raises UsageError if only one is, or if one is no run."""
     first, second = _is_stress_run(before), _is_stress_run(after)
     if first is not second:
         stress_run, other = (before, after) if first else (after, before)
@@ -105,7 +105,7 @@ def matrix(
     markdown: MarkdownOption = False,
     html: HtmlOption = None,
 ) -> None:
-    """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It shows, and never fails."""
+    """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It never fails."""
     from crashloop.comparison.markdown import matrix_to_markdown
     from crashloop.comparison.matrix import matrix_of
     from crashloop.comparison.page import matrix_to_html
@@ -116,7 +116,7 @@ def matrix(
 
 
 def judged_run(path: Path) -> "JudgedRun":
-    """A conformance run with its results; one that was never judged is judged now, and its directory is left as it is.
+    """A conformance run with its results; a run without results is judged now, without a change to its directory.
 
     Raises UsageError if it is no run directory, is damaged, is of another format, or holds a stress run.
     """
@@ -137,7 +137,7 @@ def judged_run(path: Path) -> "JudgedRun":
 
 
 def judged_stress_run(path: Path) -> "StressRun":
-    """A stress run with its results and its plan; one that was never judged is judged now, and its directory is left as it is.
+    """A stress run with its results and its plan; a run without results is judged now, without a change to its directory.
 
     Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
     """
@@ -153,7 +153,7 @@ def judged_stress_run(path: Path) -> "StressRun":
 
 
 def _show(value: T, views: Views[T], wanted: Wanted) -> None:
-    """Write the page, and print one of the others. Raises UsageError."""
+    """Write the page if requested, and print one other view. Raises UsageError."""
     import msgspec
 
     if wanted.json and wanted.markdown:
@@ -172,7 +172,7 @@ def _show(value: T, views: Views[T], wanted: Wanted) -> None:
 
 
 def _print_as_it_is(text: str) -> None:
-    """Whatever the width of the terminal."""
+    """Independent of the terminal's width."""
     out.file.write(text)
 
 

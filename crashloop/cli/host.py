@@ -30,7 +30,7 @@ def setup(kubernetes_version: KubernetesVersionOption = None) -> None:
 
 
 def doctor() -> None:
-    """Say what this host can do, and what it lacks."""
+    """Report what this host can run, and what it lacks."""
     from crashloop.doctor import examine
 
     report = examine()

@@ -1,4 +1,4 @@
-"""Commands about the provider `kind`: a node image of our own."""
+"""Commands of the provider `kind`: build a node image."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,5 +35,5 @@ def build_node_image(
     out.print(tag or name, soft_wrap=True)
 
 
-group = typer.Typer(help="What only the provider kind needs.", no_args_is_help=True)
+group = typer.Typer(help="Commands for the provider kind.", no_args_is_help=True)
 Command(build_node_image).add_to(group)

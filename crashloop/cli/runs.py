@@ -11,7 +11,7 @@ from crashloop.verdict import ExitCode
 
 
 def run(context: typer.Context) -> None:
-    """Run the conformance suite: pytest on suites/conformance, with pytest's options and those of the suite."""
+    """Run the conformance suite: pytest on suites/conformance, with the options of pytest and of the suite."""
     import pytest
 
     suite = Path(__file__).resolve().parents[2] / "suites" / "conformance"
@@ -24,7 +24,7 @@ def run(context: typer.Context) -> None:
 
 
 def analyze(run_dir: RunArgument) -> None:
-    """Judge an earlier run again, with no cluster, and write its results and views anew."""
+    """Judge an earlier run again, with no cluster, and write its results and views again."""
     from crashloop.report.terminal import render
     from crashloop.run.analysis import analyze as judge_run
     from crashloop.run.publish import publish
@@ -40,7 +40,7 @@ def analyze(run_dir: RunArgument) -> None:
 
 
 def report(run_dir: RunArgument) -> None:
-    """Show the verdicts of a run as they were judged, without judging again."""
+    """Show the verdicts of a run, without judging it again."""
     from crashloop.report.terminal import render
     from crashloop.run.publish import published
     from crashloop.rundir import RunDir

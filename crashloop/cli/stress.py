@@ -20,10 +20,10 @@ def stress(
     cluster: Annotated[str | None, typer.Option(help="Run on this cluster (`crashloop up`).")] = None,
     keep: Annotated[bool, typer.Option(help="Leave the cluster up; `crashloop down` removes it.")] = False,
     workers: Annotated[int | None, typer.Option(help="Workers of the load generator (default: the profile's).")] = None,
-    web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine meanwhile.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine during the run.")] = False,
     web_port: Annotated[int, typer.Option(help="Port of the web UI.")] = DEFAULT_WEB_PORT,
 ) -> None:
-    """Put a load of crashing pods on nodes, measure what it does, and judge it by SLOs."""
+    """Run a load of crashing pods on nodes, measure its effects, and judge them by SLOs."""
     from crashloop.progress import default_progress
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.run import StressOptions, run_stress
@@ -49,7 +49,7 @@ def stress(
 
 
 def judge_again(run_dir: Path) -> int:
-    """Judge an earlier stress run again, and write its results and views anew; the exit code."""
+    """Judge an earlier stress run again, and write its results and views again; the exit code."""
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
     from crashloop.stress.judging import judge_run

@@ -10,9 +10,9 @@ _MNT_DETACH = 2
 
 
 def unmount_below(folder: Path) -> None:
-    """Unmount what is mounted below a folder, deepest first, before the folder is removed with all it holds.
+    """Unmount everything below a folder, deepest first, before the folder is removed.
 
-    Mounts of ours are made in namespaces of ours. One that is seen here would let the removal reach outside the folder.
+    Nodes mount in their own namespaces. A mount that is visible here would let the removal reach outside the folder.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     points = mount_points_below(folder, Path("/proc/self/mountinfo").read_text())

@@ -46,7 +46,7 @@ class NodeLayout:
         return self.kubelet_root / "pod-resources" / "kubelet.sock"
 
     def bulk(self) -> tuple[Path, ...]:
-        """What a node that has gone need not leave: everything but its logs and configurations."""
+        """Folders to delete with a node: everything but its logs and configurations."""
         return (
             self.kubelet_root,
             self.volume_plugins,

@@ -12,7 +12,7 @@ class OwningProvider(Provider, Protocol):
     """A provider that makes clusters on this host, as opposed to one that lends what exists."""
 
     def attach(self, name: str) -> Cluster:
-        """A handle on a cluster that is up and that nobody owns; its owner from now on. Raises UsageError."""
+        """A handle on a running cluster without an owner; this process owns it from now on. Raises UsageError."""
 
     def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
         """The plan of `up` as a text for people: files, arguments, addresses. Starts nothing."""

@@ -1,4 +1,4 @@
-"""Many runs side by side: requirements in rows, what they were judged on in columns."""
+"""Many runs side by side: requirements in rows, provider, version and kubelet in columns."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement over all scenarios and runs of a column; without runs it was not judged there."""
+    """A requirement over all scenarios and runs of a column; without runs the column did not judge it."""
 
     standing: Standing | None = None
     """The worst."""
@@ -30,7 +30,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 0
     """Runs that judged it."""
     findings: tuple[str, ...] = ()
-    """Of the first verdict that is the worst: why it is not PASS."""
+    """Why it is not PASS, by the first of the worst verdicts."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flake(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement that came out differently on one scenario although the runs have one key."""
+    """A requirement whose outcome varies on one scenario, over runs of the same key."""
 
     requirement: str
     scenario: str
@@ -51,7 +51,7 @@ class Flake(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """What `crashloop matrix --json` prints."""
+    """The output of `crashloop matrix --json`."""
 
     format: str = MATRIX_FORMAT
     columns: tuple[Column, ...]
@@ -105,7 +105,7 @@ def _rank(one: Judged) -> int:
 
 
 def _flakes(key: RunKey, runs: Sequence[Mapping[Place, Judged]], order: Sequence[str]) -> list[Flake]:
-    """What varies among the runs that judged it; a run that lacked a capability says nothing about that."""
+    """Variation among the runs that judged it; a run without the capability does not count."""
     seen: dict[Place, Counter[Standing]] = defaultdict(Counter)
     for run in runs:
         for place, one in run.items():

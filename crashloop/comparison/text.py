@@ -1,4 +1,4 @@
-"""What a comparison says in words. The same words in every view."""
+"""Sentences of a comparison, the same in every view."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,16 +17,16 @@ TONES = {
     Change.ALLOWED: Standing.SKIPPED,
     Change.SAME: Standing.PASS,
 }
-"""The outcome whose colour a change has."""
+"""The outcome that gives a change its colour."""
 
 SYMBOLS = {Change.WORSE: "✗", Change.UNDECIDED: "?", Change.BETTER: "✓", Change.ALLOWED: "–", Change.SAME: "="}
-"""One character, so that nobody has to tell changes apart by colour."""
+"""One character, so that changes differ not only by colour."""
 
 ARROW = "→"
 
 
 class Headline(NamedTuple):
-    """The first thing a reader sees."""
+    """The headline of a comparison."""
 
     change: Change
     sentence: str
@@ -51,26 +51,26 @@ def headline(comparison: Comparison) -> Headline:
 
 _MEANINGS = {
     Change.WORSE: (
-        "The second run shows something that is not as it should be and that the first run did not show.",
-        "Read the findings. What else differs between the runs is listed, and may be the reason.",
+        "The second run has a fault that the first run did not show.",
+        "Read the findings. Other differences between the runs are listed, and may be the reason.",
     ),
     Change.UNDECIDED: (
-        "Nothing is seen to have got worse, but for some requirements one of the runs lacks the evidence to tell.",
-        "The findings name what is missing. Record that run again, on a quieter host or with the same scope.",
+        "Nothing got worse as far as is known, but for some requirements one of the runs lacks evidence.",
+        "The findings name the missing evidence. Repeat that run on a quieter host or with the same scope.",
     ),
     Change.BETTER: (
-        "Nothing got worse, and something that was not as it should be is so now.",
-        "Nothing. The second run can be the one to compare with from now on.",
+        "Nothing got worse, and at least one fault is gone.",
+        "Nothing. The second run can be the reference from now on.",
     ),
     Change.SAME: (
-        "Every requirement that both runs judged came out the same.",
+        "Every requirement that both runs judged has the same outcome.",
         "Nothing.",
     ),
 }
 
 
 def agreement(counts: Mapping[Change, int]) -> str:
-    """What did not change, or is allowed to differ."""
+    """Unchanged verdicts, and allowed differences."""
     same = counted(counts[Change.SAME], "verdict is the same", "verdicts are the same")
     if not counts[Change.ALLOWED]:
         return f"{same}."
@@ -82,7 +82,7 @@ def agreement(counts: Mapping[Change, int]) -> str:
 
 
 def allowed_by_reason(comparison: Comparison) -> dict[str, tuple[str, ...]]:
-    """Why one run did not judge what the other did, and the requirements; one capability can be missing for many."""
+    """The reason why only one run judged some requirements, and their ids; one missing capability can concern many."""
     by_reason: dict[str, dict[str, None]] = {}
     for requirement in comparison.allowed:
         for scenario in requirement.scenarios:
@@ -104,7 +104,7 @@ def outcome(judged: Judged | Standing | None) -> str:
 
 
 def lateness_summary(comparison: Comparison) -> str:
-    """How many distributions were compared, and by what measure one has changed."""
+    """The number of compared distributions, and the criterion of a change."""
     compared = comparison.compared_lateness
     longer = sum(each.is_longer for each in compared)
     shorter = sum(each.is_change for each in compared) - longer
@@ -164,9 +164,10 @@ def flake_text(flake: Flake) -> str:
 
 
 def flakes_summary(matrix: Matrix) -> str:
-    """Whether outcomes varied where nothing else did."""
+    """Whether outcomes varied between equal runs."""
     if all(len(column.runs) == 1 for column in matrix.columns):
-        return "Flakes: unknown, for no two runs have the same provider, Kubernetes version and kubelet."
+        return "Flakes: unknown, since no two runs have the same provider, Kubernetes version and kubelet."
     if not matrix.flakes:
-        return "Flakes: none. Runs with the same provider, Kubernetes version and kubelet came out the same."
-    return f"Flakes: {counted(len(matrix.flakes), 'outcome')} varied with nothing changed; each is a defect, ours or theirs."
+        return "Flakes: none. Runs with the same provider, Kubernetes version and kubelet have the same outcomes."
+    varied = counted(len(matrix.flakes), "outcome")
+    return f"Flakes: {varied} varied between equal runs; each is a defect of the suite or of Kubernetes."

@@ -31,7 +31,7 @@ class HostRecord:
         self._stalled_ns.append(stalled_ns)
 
     def stalled_s(self, from_ns: int, to_ns: int) -> float:
-        """Seconds for which the host kept somebody waiting from `from_ns` to `to_ns`.
+        """Seconds of stall of the host from `from_ns` to `to_ns`.
 
         The larger of what the heartbeat missed and what the kernel counted as CPU pressure: they see the same stalls.
         """

@@ -1,4 +1,4 @@
-"""Files that SLOs are judged from: rows, scrapes, lifecycles."""
+"""Files for the judgement of SLOs: rows, scrapes, lifecycles."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,18 +19,20 @@ LIFECYCLES = "lifecycles.jsonl"
 def load_rows(*files: str | Path) -> tuple[SloRow, ...]:
     """The rows of files, in their order: names of manifests/slo, or paths (.yaml or with a slash). Without any: all shipped.
 
-    Raises UsageError for a file that is missing or wrong, and for an id that is given twice.
+    Raises UsageError for a missing or malformed file, and for a duplicate id.
     """
     rows = [row for path in map(_path, files or _shipped()) for row in read_rows(_text(path), name=path.name).slos]
     ids = [row.id for row in rows]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     if twice:
-        raise UsageError(f"SLOs {', '.join(twice)}: given more than once, in {', '.join(str(each) for each in files)}.")
+        raise UsageError(
+            f"SLOs {', '.join(twice)}: defined more than once, in {', '.join(str(each) for each in files)}."
+        )
     return tuple(rows)
 
 
 def load_scrapes(folder: Path) -> tuple[Scrapes, ...]:
-    """Every source in RUN/metrics. Raises UsageError for a file that is none of ours."""
+    """Every source in RUN/metrics. Raises UsageError for a file in another format."""
     found = []
     for path in sorted(folder.glob("*.jsonl")):
         if path.name != LIFECYCLES:
@@ -40,7 +42,7 @@ def load_scrapes(folder: Path) -> tuple[Scrapes, ...]:
 
 
 def write_lifecycles(folder: Path, lifecycles: Iterable[Lifecycle]) -> None:
-    """Write RUN/metrics/lifecycles.jsonl, one pod a line."""
+    """Write RUN/metrics/lifecycles.jsonl, one pod per line."""
     encode = msgspec.json.Encoder().encode
     (folder / LIFECYCLES).write_bytes(b"".join(encode(each) + b"\n" for each in lifecycles))
 
@@ -54,7 +56,7 @@ def _path(file: str | Path) -> Path:
     path = MANIFESTS / f"{file}.yaml" if named else Path(file)
     if named and not path.exists():
         raise UsageError(
-            f'SLOs "{file}": there are none of that name; expected one of {", ".join(_shipped())}.\n'
+            f'SLOs "{file}": unknown; expected one of {", ".join(_shipped())}.\n'
             "Give the path of a file to use rows of your own."
         )
     return path

@@ -15,21 +15,21 @@ Read = Callable[[], Iterable[tuple[bytes, Series, float]]]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What measuring one source took."""
+    """Cost of measuring one source."""
 
     source: str
     node: str
     scrapes: int
     missed: int
     cpu_s: float
-    """Of the harness, for asking, reading and writing."""
+    """CPU of the harness for requests, parsing and writing."""
     longest_s: float
-    """The longest that an answer took."""
+    """The longest time to an answer."""
     bytes_written: int
 
 
 class Scraper:
-    """Appends what a source says to its file. Each of its scrapes is one at a time, whichever threads ask."""
+    """Appends the scrapes of a source to its file, one scrape at a time, from any thread."""
 
     def __init__(self, read: Read, path: Path, source: Source) -> None:
         self.source = source
@@ -42,7 +42,7 @@ class Scraper:
         self._cpu_s = self._longest_s = 0.0
 
     def scrape(self) -> None:
-        """Scrape once; an answer that does not come, or cannot be read, is written as a gap."""
+        """Scrape once; a missing or unreadable answer is written as a gap."""
         with self._lock:
             if self._file.closed:
                 return
@@ -63,7 +63,7 @@ class Scraper:
             self._cpu_s += (time.thread_time_ns() - cpu_ns) / 1e9
 
     def close(self) -> Cost:
-        """End the file; say what it took."""
+        """Close the file; the cost of its scrapes."""
         with self._lock:
             size = self._file.tell()
             self._file.close()

@@ -1,8 +1,8 @@
-"""Which feature gates a release has, and which are in force on a node.
+"""The feature gates of a release, and the effective gates of a node.
 
-Theory of operation. The table has one row a gate that bears on restarts, one column a release. The gates in force are
-the defaults of the node's release, overlaid with what its profile sets. A gate without a row is none of the model's
-business: it is passed through as set and never called unknown.
+Theory of operation. The table has one row per gate that bears on restarts, one column per release. The effective gates are
+the defaults of the node's release, overlaid with its profile's. A gate without a row is outside the model: it is passed
+through as set and never called unknown.
 Source of the table: pkg/features/kube_features.go at v1.33.13, v1.34.8, v1.35.4, v1.36.3 and v1.37.1.
 """
 

@@ -1,6 +1,6 @@
-"""What is expected of a scenario: exits and what follows them, delays, final phase; or of a kubelet's start.
+"""The prediction for a scenario: exits and decisions, delays, final phase; or for a kubelet's start.
 
-Theory of operation. `predict` puts the parts of the model together for one scenario on one node: the node's curve
+Theory of operation. `predict` combines the parts of the model for one scenario on one node: the node's curve
 (config.py), the pod's exits and decisions (rehearsal.py), its final phase (phase.py). Delays are not predicted in
 advance: `Prediction.dues_for` derives them from the lives that were observed (backoff.py).
 """

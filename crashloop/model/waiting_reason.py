@@ -1,8 +1,8 @@
 """When the API may show CrashLoopBackOff. Observation only: the reason of a waiting container is shown, never judged.
 
 Theory of operation. A sync writes the pod's status before it decides about starts, so a delay that one sync decides is
-visible from the next sync on. From 1.35 on a pod that is left alone is next synced when the delay is over, 60 to 90 s
-later at most: a delay of up to 60 s shows for about a second before the restart. Up to 1.34 it shows after 10 to 15 s.
+visible from the next sync on. From 1.35 on an undisturbed pod is next synced when the delay is over, 60 to 90 s later at
+most: a delay of up to 60 s shows for about a second before the restart. Up to 1.34 it shows after 10 to 15 s.
 Any other sync shows it sooner. The free restart never shows it.
 Source: pkg/kubelet/kubelet.go@v1.37.1 SyncPod; pkg/kubelet/pod_workers.go@v1.37.1 completeWork.
 """

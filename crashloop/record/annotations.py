@@ -1,4 +1,4 @@
-"""The annotated mode: an annotation is patched every second, so that the kubelet looks at the pod."""
+"""The annotated mode: an annotation is patched every second, so that the kubelet syncs the pod."""
 
 import time
 from typing import Any

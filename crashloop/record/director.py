@@ -1,8 +1,8 @@
-"""One wave: launches its pods, pokes and intervenes when due, and ends each scenario when its evidence is complete.
+"""Runs one wave: launches its pods, annotates and intervenes when due, ends a scenario when its evidence is complete.
 
-Theory of operation. One loop looks at every scenario ten times a second and hands what takes time (calls to the API
-server or the cluster) to a small pool of threads. A scenario has at most one such task under way, so its stages
-follow each other; only this loop moves a scenario on.
+Theory of operation. One loop checks every scenario ten times a second and passes slow work (calls to the API server or the
+cluster) to a small pool of threads. A scenario has at most one such task in progress, so its stages are sequential; only
+this loop advances a scenario.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The scenarios that are recorded now, and the way of an event from its channel into their histories."""
+"""Routes events from the channels into the histories of the scenarios that are being recorded."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""What a node's kubelet says of itself, and whether that is the profile that was asked for."""
+"""A kubelet's effective configuration, and whether it matches the node's profile."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""One pod scenario while it is recorded: its history, what was counted so far, and how far it has come."""
+"""One pod scenario under recording: its history, its counts, and its stage."""
 
 import threading
 import time

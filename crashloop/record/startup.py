@@ -1,4 +1,4 @@
-"""Startup scenarios: a second kubelet is tried in a node, beside the pods. No more than two at a time."""
+"""Startup scenarios: a second kubelet is tried in a node, beside the pods; two at a time at most."""
 
 import logging
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A plan from its first wave to its last, on one cluster: nodes, namespace, channels, scenarios."""
+"""Runs the waves of a plan on one cluster: nodes, namespace, channels, scenarios."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""summary.md, for a GitHub job summary: a headline, what is not PASS, and everything else folded away."""
+"""summary.md, for a GitHub job summary: a headline, everything but PASS, and the rest folded."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from crashloop.report.text import evidence_text, printable, shortened, took
 from crashloop.verdict import Verdict
 
 MAX_TABLE_BYTES = 450_000
-"""Size of each of the two tables: GitHub drops a job summary of more than 1 MiB whole."""
+"""Size of either table: GitHub drops a job summary of more than 1 MiB completely."""
 
 MAX_FINDING = 400
 """Characters of a finding."""
@@ -45,7 +45,7 @@ def to_markdown(results: Results) -> str:
 
 
 def _nodes(results: Results) -> str:
-    """What the nodes were made from, where that is an image: kind's own, or one in its place."""
+    """The image of the nodes, if they are made from one."""
     image = results.environment.get("node_image")
     return f" (nodes of {code(image)})" if isinstance(image, str) else ""
 
@@ -59,7 +59,7 @@ def _verdicts(verdicts: Sequence[Verdict], results: Results) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, rest: str) -> str:
-    """A table of cells that are Markdown already; rows beyond MAX_TABLE_BYTES are left to `rest`."""
+    """A table of Markdown cells; rows beyond MAX_TABLE_BYTES are referred to `rest`."""
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     size = 0
     for position, cells in enumerate(rows):
@@ -90,7 +90,7 @@ def _row(verdict: Verdict, results: Results) -> tuple[str, ...]:
 
 
 def escaped(text: str) -> str:
-    """Text that is shown as it is: no markup, no HTML, one line."""
+    """Text as one literal line, without markup or HTML."""
     plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKUP.sub(r"\\\1", plain).replace("\n", "<br>")
 

@@ -1,4 +1,4 @@
-"""results.json: every verdict of a run with all that a reader needs to understand it. Views are drawn from this alone."""
+"""results.json: every verdict of a run, with everything needed to understand it. Views are made from this alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ RESULTS_FORMAT = "crashloop.results/1"
 
 
 class RunFacts(Protocol):
-    """What is taken from run.json (crashloop.rundir.RunInfo)."""
+    """Fields from run.json (crashloop.rundir.RunInfo)."""
 
     @property
     def suite(self) -> str: ...
@@ -28,7 +28,7 @@ class RunFacts(Protocol):
 
 
 class KnownDeviation(Protocol):
-    """What is taken from deviations.yaml (crashloop.deviations.Deviation)."""
+    """Fields from deviations.yaml (crashloop.deviations.Deviation)."""
 
     @property
     def id(self) -> str: ...
@@ -41,7 +41,7 @@ class KnownDeviation(Protocol):
 
 
 class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement that was judged, as the catalogue words it."""
+    """A judged requirement, with the catalogue's sentence."""
 
     id: str
     level: str = ""
@@ -56,9 +56,9 @@ class DeviationText(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     sentence: str = ""
-    """What the kubelet does instead; empty when the deviations.yaml that judged does not have it."""
+    """The kubelet's actual behaviour; empty if the judging deviations.yaml lacks it."""
     evidence: str = ""
-    """What was measured, and where the kubelet's source has it."""
+    """The measurement, and its place in the kubelet's source."""
     link: str | None = None
     """The upstream issue."""
 
@@ -121,7 +121,7 @@ def build_results(
     run: str = "",
     effective_curves: Mapping[str, str] | None = None,
 ) -> Results:
-    """Put the parts of results.json together.
+    """Assemble the parts of results.json.
 
     `requirements` is the catalogue in reading order; `effective_curves` maps a profile's name to its delays in words.
     Raises msgspec.ValidationError if the delays in a verdict's facts are not of the shape of `curves.Delay`.
@@ -164,7 +164,7 @@ def _outcome(verdicts: Sequence[Verdict]) -> Outcome:
 def _touched(
     plan: Plan, verdicts: Sequence[Verdict], catalogue: Mapping[str, Requirement]
 ) -> tuple[RequirementText, ...]:
-    """Old runs may be judged with a catalogue that no longer has one of their requirements: those stand last."""
+    """A catalogue may lack requirements of an old run: those come last."""
     wanted = {each.requirement for each in plan.judgements} | {each.requirement for each in verdicts}
     known = tuple(
         RequirementText(id=each.id, level=each.level.value, sentence=each.sentence, source=each.source, note=each.note)

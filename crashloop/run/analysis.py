@@ -1,4 +1,4 @@
-"""Judging a run from its directory alone: during the run, one scenario at a time, and afterwards as a whole."""
+"""Judges a run from its directory alone: during the run, one scenario at a time, and afterwards as a whole."""
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -32,11 +32,11 @@ from crashloop.verdict import Outcome, Verdict
 NOTHING = read_recording(())
 
 WORTH_SHARING_BYTES = 32_000_000
-"""Histories of which size are judged by all processors: a further process costs a second to start."""
+"""Size of histories from which on all processors judge: a further process costs a second to start."""
 
 
 def judge_scenario(run: RunDir, plan: Plan, judgement: Judgement) -> Verdict:
-    """The verdict of one judgement of the plan. A history that is missing is explained by what the recorder left behind."""
+    """The verdict of one judgement of the plan. The recorder's last state explains a missing history."""
     return _verdict(plan, judgement, _recorded(run, judgement.scenario), Memo())
 
 
@@ -46,7 +46,7 @@ def verdicts(run: RunDir, plan: Plan) -> Iterator[Verdict]:
 
 
 def analyze(run: RunDir) -> Results:
-    """Judge the whole run anew. Raises UsageError if run.json or plan.json cannot be read.
+    """Judge the whole run. Raises UsageError if run.json or plan.json cannot be read.
 
     A run is finished when the last of its histories ends, so that judging it again gives the same results.
     """
@@ -67,7 +67,7 @@ def analyze(run: RunDir) -> Results:
 
 
 def read_history(run: RunDir, scenario: str) -> Recording | None:
-    """What was recorded of a scenario, read line by line; None if there is no file. Raises OSError if it cannot be read."""
+    """The recording of a scenario, read line by line; None without a file. Raises OSError if it cannot be read."""
     try:
         with run.history(scenario).open("rb") as lines:
             return read_recording(lines)
@@ -76,7 +76,7 @@ def read_history(run: RunDir, scenario: str) -> Recording | None:
 
 
 def _judged(run: RunDir, plan: Plan) -> Iterator[tuple[Verdict, datetime | None]]:
-    """Every verdict, and when the history that it stands on ended."""
+    """Every verdict, with the end of its history."""
     scenarios = tuple(dict.fromkeys(each.scenario for each in plan.judgements))
     judged = partial(_judged_on, run.root, plan)
     if len(scenarios) > 1 and sum(map(_size, map(run.history, scenarios))) >= WORTH_SHARING_BYTES:
@@ -151,10 +151,10 @@ def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding, me
 
 
 def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo) -> JudgementInput | str:
-    """What is to be judged; a sentence if plan and catalogue do not hold what the judgement names."""
+    """The case to judge; a sentence if plan or catalogue lack what the judgement names."""
     requirement = load_requirements().get(judgement.requirement)
     if requirement is None:
-        return "the plan asks for it, and this catalogue does not have it. Judge with the crashloop that made the run."
+        return "the plan has it, but this catalogue does not. Judge with the crashloop that made the run."
     scenario = next((each for each in plan.scenarios if each.name == judgement.scenario), None)
     if scenario is None:
         return f"the plan has no scenario {judgement.scenario!r} to judge it on."
@@ -176,7 +176,7 @@ def _profile_name(scenario: Scenario) -> str:
 
 
 def _recorded(run: RunDir, scenario: str) -> Recording | Finding:
-    """What was recorded of a scenario, or why nothing can be judged."""
+    """The recording of a scenario, or why it cannot be judged."""
     try:
         return read_history(run, scenario) or _why_missing(run, scenario)
     except OSError as failure:
@@ -184,7 +184,7 @@ def _recorded(run: RunDir, scenario: str) -> Recording | Finding:
 
 
 def _why_missing(run: RunDir, scenario: str) -> Finding:
-    """Why there is no history, by the state in which the recorder left the run."""
+    """Why there is no history, by the recorder's last state."""
     missing = f"there is no history of {scenario}"
     try:
         state = msgspec.json.decode(run.recorder_json.read_bytes(), type=RecorderState)

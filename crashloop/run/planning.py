@@ -1,4 +1,4 @@
-"""From collected tests to the plan: every collecting process computes the same one."""
+"""Computes the plan from collected tests; every collecting process computes the same one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from fixtures.requirements import SCOPES
 
 
 class Declared(NamedTuple):
-    """What `@requirement` says about one collected test."""
+    """The `@requirement` of one collected test."""
 
     requirement: str
     scenario: Scenario
@@ -48,9 +48,9 @@ def build_plan(
     budgets: Budgets,
     offer: Offer | None = None,
 ) -> Plan | None:
-    """The plan for the declarations, or None for none. Raises UsageError for a profile that no node could run with.
+    """The plan for the declarations; None without any. Raises UsageError for a profile that no node could run with.
 
-    With an `offer` the nodes are there already, and a scenario runs on the one that stands for its profile.
+    With an `offer` the nodes exist already, and a scenario runs on the node that matches its profile.
     """
     wanted = sorted(
         {(each.requirement, each.scenario.name): each for each in declarations}.values(),
@@ -95,13 +95,13 @@ def build_plan(
 
 
 def _profile(name: str, offer: Offer | None) -> KubeletProfile:
-    """The profile, as the node that stands for it has it."""
+    """The profile, with the version of its matching node."""
     profile = load_profile(name)
     return profile if offer is None else offer.on_node(profile)
 
 
 def _nodes(scenarios: Iterable[Scenario], offer: Offer | None) -> dict[str, str]:
-    """Nodes that are there already, by profile."""
+    """Existing nodes, by profile."""
     if offer is None:
         return {}
     found = {name: offer.node_for(load_profile(name)) for name in profiles_of(tuple(scenarios))}
@@ -113,7 +113,7 @@ def _why_not(requirement: Requirement, profile: KubeletProfile, version: Kuberne
 
 
 def _durations_s(scenarios: Iterable[Scenario], version: KubernetesVersion, offer: Offer | None) -> dict[str, float]:
-    """How long each pod is expected to be watched at the longest."""
+    """Longest expected observation of every pod."""
     return {
         each.name: expected_duration_s(each, _profile(each.profile, offer), version)[1]
         for each in scenarios
@@ -145,7 +145,7 @@ def _lacking(
 
 
 def needed_capabilities(scenario: Scenario) -> Iterator[Capability]:
-    """What a provider must be able to do for the scenario, besides having a node with its profile."""
+    """Capabilities that the scenario needs, besides a node with its profile."""
     if isinstance(scenario, StartupScenario):
         yield Capability.KUBELET_CANDIDATE
         return

@@ -1,4 +1,4 @@
-"""Waiting for a scenario's history to be complete."""
+"""Waits until a scenario's history is complete."""
 
 from pathlib import Path
 
@@ -12,16 +12,16 @@ from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.waiting import wait_until
 
 BRING_UP_S = 2400.0
-"""The longest that binaries (built from source when nothing else is there) and the cluster may take."""
+"""Longest time for binaries (built from source at worst) and cluster."""
 
 WAVE_OVERHEAD_S = 120.0
-"""The longest that launching and sealing a wave may take beyond its longest watch."""
+"""Longest time to launch and seal a wave, beyond its longest observation."""
 
 _END = b'"kind":"end"'
 
 
 def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
-    """Return once the scenario's history is sealed, or will never be because the recorder has ended.
+    """Return when the scenario's history is sealed, or when the recorder has ended without it.
 
     Raises WaitTimeout beyond the plan's own time, so that a hung recorder is noticed.
     """
@@ -36,7 +36,7 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
 
 
 def failure_of(run: RunDir) -> RecorderState | None:
-    """What the recorder says of itself if it failed: then nothing, or nothing more, is recorded."""
+    """The recorder's state if it failed: then nothing more is recorded."""
     state = _state(run)
     return state if state is not None and state.state == "failed" else None
 

@@ -1,4 +1,4 @@
-"""The kubelet's backoff counters: one entry a container, kept in memory.
+"""The kubelet's backoff counters: one entry per container, kept in memory.
 
 client-go util/flowcontrol/backoff.go@v0.37.1 (IsInBackOffSince, Next, GC); pkg/kubelet/kuberuntime/kuberuntime_manager.go
 @v1.37.1 doBackOff. An entry is touched at each start attempt that follows an exit; an exit without an entry is free.

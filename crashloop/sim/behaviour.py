@@ -1,8 +1,8 @@
-"""Everything the simulated kubelet could do wrongly, as data. Each default is right; a planted fault changes a few.
+"""Every possible error of the simulated kubelet, as data. The defaults are correct; a planted fault changes a few.
 
-Theory of operation. The simulated kubelet never asks which fault is planted. It asks its behaviour: by which factor a
-delay grows, whether the key of a counter holds the container's name, what is added to a stated restartCount. So a
-fault is a small local change of one answer, and a new one is a row in faults.py.
+Theory of operation. The simulated kubelet does not know the planted fault. It reads its behaviour: the factor by which a
+delay grows, whether the key of a counter includes the container's name, the number added to a stated restartCount. So a
+fault is a small local change, and a new one is a row in faults.py.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""What everything simulated stands on: virtual time, the host, the recorder's tape."""
+"""The environment of the simulation: virtual time, the host, the recorder."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Planted faults: what the simulated kubelet can be told to do wrongly, one small change a row."""
+"""Planted faults of the simulated kubelet, one small change per row."""
 
 from collections.abc import Iterable
 from enum import Enum

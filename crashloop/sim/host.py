@@ -1,4 +1,4 @@
-"""The host under the simulated node: how long things take, what is lost of the evidence, how coarse clocks are."""
+"""The host of the simulated node: durations, losses of evidence, resolution of clocks."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

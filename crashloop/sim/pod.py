@@ -1,4 +1,4 @@
-"""A pod as the simulated cluster holds it: the manifest, its instances, and what the pod cache has seen of them."""
+"""A pod of the simulated cluster: the manifest, its instances, and their state in the pod cache."""
 
 from enum import IntEnum
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The simulated recorder: what becomes a line of the history, when it is in hand, and what is lost on the way."""
+"""The simulated recorder: which events become lines of the history, when they arrive, and which are lost."""
 
 from typing import Any
 

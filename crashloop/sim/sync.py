@@ -1,7 +1,7 @@
 """One pod sync, from the look at the pod cache to the last start: the work of the kubelet on one pod.
 
 pkg/kubelet/kubelet.go SyncPod and pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, doBackOff @v1.37.1. A sync
-works with the pod as it was when the sync began: what it kills itself it still sees running.
+works with the pod at its begin: containers that it kills itself still count as running.
 """
 
 from crashloop.history.event import Kind

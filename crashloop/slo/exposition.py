@@ -1,7 +1,7 @@
-"""The Prometheus text format, reduced to the families that are wanted.
+"""The Prometheus text format, reduced to the requested families.
 
-An API server says some 20,000 lines, of which a few hundred are looked at, again and again with the same labels. So lines of
-other families are dropped before anything is parsed, and the labels of a series are parsed once.
+An API server sends some 20,000 lines, of which a few hundred matter, with the same labels in every scrape. So lines of
+other families are dropped unparsed, and the labels of a series are parsed once.
 Source: Prometheus exposition formats, "Text-based format"; the labels are parsed by prometheus_client.
 """
 
@@ -14,7 +14,7 @@ _PARTS = ("", "_bucket", "_sum", "_count")
 
 
 class Series(NamedTuple):
-    """What a value belongs to."""
+    """The series of a value."""
 
     name: str
     labels: dict[str, str]
@@ -28,14 +28,14 @@ class Exposition:
         self._known: dict[bytes, Series] = {}
 
     def read(self, answer: bytes) -> Iterator[tuple[bytes, Series, float]]:
-        """Each value with its series and with a key that is the same in every answer. Raises ValueError if it is malformed."""
+        """Every value with its series and a key that is stable over all answers. Raises ValueError if it is malformed."""
         for line in answer.split(b"\n"):
             end = line.find(b"{")
             if line[: end if end >= 0 else line.find(b" ")] not in self._names:
                 continue
             at = line.rfind(b"}") + 1 or line.find(b" ")
             key = line[:at]
-            # A time of the value's own may follow it; what counts here is when it was read.
+            # A timestamp may follow the value; the time of the scrape counts instead.
             yield key, self._series(key), float(line[at:].split()[0])
 
     def _series(self, key: bytes) -> Series:

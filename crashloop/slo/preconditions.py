@@ -1,6 +1,6 @@
-"""What preconditions are about: how hard the load pressed, in one phase of a run.
+"""Facts for preconditions: the intensity of the load in one phase of a run.
 
-What the load knows about itself (Measured.facts) wins over what is worked out here.
+Facts of the load itself (Measured.facts) override those computed here.
 """
 
 from collections import Counter
@@ -15,16 +15,16 @@ SECOND_NS = 1_000_000_000
 
 
 class Precondition(NamedTuple):
-    """A number about the load, and how it is found."""
+    """A fact about the load: its text, and its computation."""
 
     words: str
-    """As a sentence tells it, with {} for the number."""
+    """Its text, with {} for the number."""
     find: Callable[[Measured, Phase], float | None]
     """None if it is not known."""
     one: str = ""
-    """The same where the number is 1, if that reads differently."""
+    """The text for the number 1, if it differs."""
     share: bool = False
-    """A number from 0 to 1, told as a percentage."""
+    """Whether it is a number from 0 to 1, printed as a percentage."""
 
 
 def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
@@ -90,7 +90,7 @@ def _highest(moments: list[tuple[int, int]]) -> int:
 
 
 def _longest_due_s(measured: Measured, phase: Phase) -> float | None:
-    """The longest delay that was due after an exit of the phase; 0 if none was."""
+    """The longest due delay after an exit of the phase; 0 without any."""
     if not measured.lifecycles:
         return None
     dues = (

@@ -19,7 +19,7 @@ def to_line(line: Line) -> bytes:
 
 
 class Differences:
-    """Turns full scrapes of one source into lines that tell what changed."""
+    """Turns full scrapes of one source into lines with the changes."""
 
     def __init__(self) -> None:
         self._ids: dict[bytes, int] = {}
@@ -29,7 +29,7 @@ class Differences:
         """The lines of one scrape: first the series that are new."""
         now: dict[int, float] = {}
         for key, series, value in found:
-            if not isfinite(value):  # of a summary that has nothing yet; JSON has no such number
+            if not isfinite(value):  # of a summary without samples; JSON has no such number
                 continue
             number = self._ids.get(key)
             if number is None:
@@ -43,9 +43,9 @@ class Differences:
 
 
 def read_scrapes(lines: Iterable[bytes], *, name: str = "metrics") -> Scrapes:
-    """The scrapes of a file, up to the first line that is damaged: without it nobody knows what had changed.
+    """The scrapes of a file, up to the first damaged line: later lines depend on its changes.
 
-    Raises UsageError if the file is none of ours, or of a format that this version does not read.
+    Raises UsageError for another kind of file, or a format that this version does not read.
     """
     reader = _Reader(name)
     for number, line in enumerate(lines, start=1):
@@ -91,7 +91,7 @@ class _Reader:
     def damaged(self, number: int, problem: Exception) -> None:
         if self._source is None:
             raise UsageError(f"{self._name}: line {number} cannot be read ({problem}); expected a file of RUN/metrics.")
-        self._damage.append(f"line {number} cannot be read ({problem}); what follows it is not used")
+        self._damage.append(f"line {number} cannot be read ({problem}); the rest of the file is not used")
 
     def scrapes(self) -> Scrapes:
         if self._source is None:

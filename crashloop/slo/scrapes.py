@@ -1,6 +1,6 @@
-"""What one source of metrics said over time, and the file it is kept in.
+"""The scrapes of one source of metrics, and their file.
 
-The file (RUN/metrics/<source>.jsonl) names each series once and repeats only the values that changed:
+The file (RUN/metrics/<source>.jsonl) names every series once and repeats only changed values:
   {"type":"source", ...}   first line
   {"type":"series", "id":0, "name":"kubelet_started_containers_total", "labels":{...}}
   {"type":"scrape", "t_ns":..., "took_ns":..., "ids":[0], "values":[12.0], "gone":[]}
@@ -36,7 +36,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field=
     node: str = ""
     interval_s: float
     families: tuple[str, ...] = ()
-    """Metric families that were kept; a family that is not among them was not looked for."""
+    """Metric families that were kept; no other family was searched for."""
 
 
 class SeriesLine(msgspec.Struct, frozen=True, kw_only=True, tag="series", tag_field="type"):
@@ -61,7 +61,7 @@ class ScrapeLine(msgspec.Struct, frozen=True, kw_only=True, tag="scrape", tag_fi
 
 
 class GapLine(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="type"):
-    """A scrape that gave nothing."""
+    """A failed scrape."""
 
     from_ns: int
     to_ns: int
@@ -81,7 +81,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source said over time."""
+    """The scrapes of one source."""
 
     source: Source
     t_ns: tuple[int, ...] = ()
@@ -89,4 +89,4 @@ class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
     series: tuple[Series, ...] = ()
     gaps: tuple[GapLine, ...] = ()
     damage: tuple[str, ...] = ()
-    """Where the file is damaged; what follows is not used."""
+    """Place of damage in the file; the rest is not used."""

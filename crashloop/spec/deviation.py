@@ -19,7 +19,7 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Last release that does so; None while no release is known to keep the promise."""
     sentence: str
     evidence: str
-    """What was measured, and where the kubelet's source has it."""
+    """The measurement, and its place in the kubelet's source."""
     link: str | None = None
     """The upstream issue."""
 

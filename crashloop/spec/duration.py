@@ -1,4 +1,4 @@
-"""Go's duration strings, as a KubeletConfiguration has them, and how Go prints what it rejects.
+"""Go's duration strings, as in a KubeletConfiguration, and Go's messages for invalid ones.
 
 Source: package time of Go, ParseDuration; k8s.io/apimachinery pkg/apis/meta/v1/duration.go UnmarshalJSON.
 """

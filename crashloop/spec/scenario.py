@@ -1,6 +1,6 @@
-"""Scenarios: one pod or one kubelet start, what it needs, what is done to it and until when it is watched.
+"""Scenarios: one pod or one kubelet start, with its needs, interventions and end of observation.
 
-Tests declare scenarios; the recorder carries them out; checkers judge what was recorded. Everything is data.
+Tests declare scenarios; the recorder carries them out; checkers judge the recording. Everything is data.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The programs that a cluster is made of, and where each came from."""
+"""The programs of a cluster, and the source of each program."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from crashloop.cluster.binaries.components import Source
 class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
     """Every program that a provider needs.
 
-    Start them under these very paths: the built ones are symbolic links to one binary, which goes by the name it is
+    Start them by exactly these paths: the built ones are symbolic links to one binary, which acts by the name that it is
     started under.
     """
 
@@ -34,7 +34,7 @@ class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     """Program -> version without `v`, as the program reports it."""
     source: dict[str, Source]
-    """Program -> where it came from."""
+    """Program -> its source."""
 
     @property
     def kubernetes_version(self) -> str:

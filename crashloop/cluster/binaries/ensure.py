@@ -1,4 +1,4 @@
-"""All programs of a cluster: the user's own first, what is missing from the cache, what is not there fetched or built."""
+"""All programs of a cluster: the user's own first, then the cache's, then downloaded or built ones."""
 
 import shutil
 from pathlib import Path
@@ -104,13 +104,13 @@ def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progr
     if KubernetesVersion.parse(version).release < OLDEST_KIND:
         oldest = ".".join(map(str, OLDEST_KIND))
         raise UsageError(
-            f"--kind-binary {path}: is kind {version}; {oldest} or newer is needed.\nLeave the option away."
+            f"--kind-binary {path}: is kind {version}; {oldest} or newer is needed.\nLeave the option out."
         )
     return path
 
 
 def ensure_busybox(settings: Settings, progress: Progress) -> Path:
-    """busybox alone, for hosts whose nodes bring everything else along. Raises PrerequisiteError."""
+    """busybox alone, for nodes whose image has everything else. Raises PrerequisiteError."""
     chosen = _Chosen()
     _take_hosts_own(chosen)
     _fill(chosen, Provision(settings, progress), components.BUSYBOX)

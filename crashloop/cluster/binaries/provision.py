@@ -26,7 +26,7 @@ SOURCE_NAMES = {
 
 
 OWN_OPTIONS = {"kind": "a `kind` of your own: --kind-binary"}
-"""Component -> how users name their own, where that is not --bin-dir."""
+"""Component -> the option for the user's own, where that is not --bin-dir."""
 
 
 class Provision:
@@ -99,7 +99,7 @@ class Provision:
 
 
 def entry_name(component: Component, arch: str) -> str:
-    """Name of a component's cache entry; the same component made by another recipe is another entry."""
+    """Name of a component's cache entry; another recipe gives another entry."""
     recipe = hashlib.sha256(msgspec.json.encode(component))
     if component.go_programs:
         for template in sorted(TEMPLATES.iterdir()):

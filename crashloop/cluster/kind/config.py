@@ -17,14 +17,14 @@ SHARED = "/crashloop"
 """Where a node sees its folder, read-only."""
 PATCHES = "patches"
 STORAGE = "storage.yaml"
-"""Only on the control plane, in the place of what `kind` installs there (pkg/cluster/internal/create/actions/installstorage)."""
+"""Only on the control plane, instead of kind's own storage (pkg/cluster/internal/create/actions/installstorage)."""
 CNI = "10-crashloop.conflist"
 ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
 """From here on `kind` writes kubeadm.k8s.io/v1beta4 (pkg/cluster/internal/kubeadm/config.go of sigs.k8s.io/kind@v0.33.0)."""
 
 
 def cluster_config(blueprint: Blueprint) -> str:
-    """What `kind create cluster --config` reads."""
+    """Input of `kind create cluster --config`."""
     config: dict[str, Any] = yaml.safe_load((MANIFESTS / "cluster.yaml").read_text())
     patches: list[dict[str, Any]] = yaml.safe_load((MANIFESTS / "kubeadm.yaml").read_text())
     config["name"] = blueprint.kind_name

@@ -27,12 +27,12 @@ from crashloop.waiting import wait_until
 
 SCRIPT = Path(__file__).parent / "candidate.sh"
 _KUBECONFIG = "/etc/kubernetes/kubelet.conf"
-"""The node's own: enough to ask who may speak to the kubelet."""
+"""The node's own: sufficient to check who may access the kubelet."""
 _CLIENT_CA = "/etc/kubernetes/pki/ca.crt"
 _STARTS_S = 30.0
 _GONE_S = 10.0
 _ASK_EVERY_S = 0.3
-"""Each question starts two processes."""
+"""Every request starts two processes."""
 
 
 class CandidatePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,16 +41,16 @@ class CandidatePlan(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     container: str
     folder: str
-    """Where its node sees its configuration."""
+    """Folder of its configuration, as the node sees it."""
     root: str
-    """Where in the node it and its runtime keep everything."""
+    """Folder in the node for everything of it and its runtime."""
     cgroup: str
     port: int
     files: dict[str, str]
     """Name in the folder -> text."""
     runtime_socket: str
     program: str | None
-    """Path on this host of a kubelet that the node does not have; it is put into the folder."""
+    """Path on this host of a kubelet that the node lacks; it is copied into the folder."""
     argv: tuple[str, ...]
 
 
@@ -162,7 +162,7 @@ def _copy(program: Path, to: Path) -> None:
 
 
 def _kubeconfig(admins: Path, port: int) -> str:
-    """The administrator's kubeconfig, for a kubelet that is asked from inside its node."""
+    """The administrator's kubeconfig, with the address of a kubelet inside its node."""
     config: dict[str, Any] = yaml.safe_load(admins.read_text())
     for entry in config["clusters"]:
         entry["cluster"] = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}

@@ -1,4 +1,4 @@
-"""The provider `kind`: nodes as Docker containers, one a kubelet profile, and one more for the control plane."""
+"""The provider `kind`: nodes as Docker containers, one per kubelet profile and one for the control plane."""
 
 import os
 from pathlib import Path
@@ -80,7 +80,7 @@ class KindProvider:
         return cluster
 
     def _blueprint(self, request: ClusterRequest, progress: Progress) -> tuple[Blueprint, Kubelets]:
-        """What is to be made; images and programs are there afterwards."""
+        """The plan; afterwards its images and programs are available."""
         docker = chosen_docker()
         kind = ensure_kind(self._settings, kind_binary=_path(request.kind_binary), progress=progress)
         image = Choice(docker, self._settings, progress).image(request)

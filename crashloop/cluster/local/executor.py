@@ -1,4 +1,4 @@
-"""What carries plans out: one object per cluster that starts its processes and knows where they are."""
+"""Executes plans: one object per cluster that starts its processes and knows their ids."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a host and a request must be like for the provider `local`: everything that stands in the way, said at once."""
+"""Prerequisites of the provider `local`, of host and request; everything missing is reported at once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ _INSTALL_S = 300.0
 
 
 def check_host(facts: HostFacts, *, nodes: int) -> None:
-    """Raise one PrerequisiteError that lists everything there is to do."""
+    """Raise one PrerequisiteError that lists every problem with its remedy."""
     require_none(
         problems(facts, nodes=nodes),
         failure=f"provider local: this host cannot run {nodes} nodes.",
@@ -31,7 +31,7 @@ def check_host(facts: HostFacts, *, nodes: int) -> None:
 
 
 def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
-    """Everything that stands in the way. Pure."""
+    """Every problem of the host. Pure."""
     if facts.system != "linux":
         yield Problem("system", f"{facts.system}; nodes need Linux: use a virtual machine.")
         return
@@ -50,7 +50,7 @@ def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
 
 
 def inotify_limit(facts: HostFacts) -> int:
-    """Inotify instances that there are while clusters are up, when their limit is raised where that is possible."""
+    """The limit of inotify instances while clusters are up, raised where the host allows it."""
     raised = max(RAISED.values()) if facts.inotify_writable and facts.root else 0
     return max(facts.inotify_instances, raised)
 
@@ -70,7 +70,7 @@ def _file_systems(facts: HostFacts) -> Iterator[Problem]:
     if facts.state_filesystem == "overlay":
         yield Problem(
             "state folder",
-            "lies on an overlay file system, on which those of containers cannot be stacked: "
+            "lies on an overlay file system, on which containers' overlay file systems cannot be stacked: "
             "set CRASHLOOP_STATE_DIR to a folder on a disk or a volume.",
         )
 
@@ -100,7 +100,7 @@ def _sizes(facts: HostFacts, nodes: int) -> Iterator[Problem]:
 
 
 def install_missing_tools(facts: HostFacts, progress: Progress) -> None:
-    """Install plain tools with apt-get where that is the way; never anything that starts a service."""
+    """Install plain tools with apt-get on Debian and Ubuntu; never a package that starts a service."""
     if facts.missing_tools and facts.can_install:
         packages = list(dict.fromkeys(TOOLS[tool] for tool in facts.missing_tools))
         with progress.step(f"apt-get install {' '.join(packages)}"):
@@ -109,7 +109,7 @@ def install_missing_tools(facts: HostFacts, progress: Progress) -> None:
 
 
 def check_request(request: ClusterRequest, *, state_folder: Path) -> None:
-    """Raise UsageError if the names or the number of nodes asked for make no cluster."""
+    """Raise UsageError for invalid names or too many nodes."""
     check_names(request, most_nodes=MOST_NODES)
     socket = str(ClusterLayout(state_folder).node("any", MOST_NODES).longest_socket())
     if len(socket) > LONGEST_SOCKET_PATH:

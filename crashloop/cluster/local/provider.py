@@ -1,4 +1,4 @@
-"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd a node."""
+"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd per node."""
 
 import os
 from pathlib import Path
@@ -136,7 +136,7 @@ class LocalProvider:
 
 
 def programs_of(binaries: BinarySet) -> Programs:
-    """The programs that this provider starts."""
+    """Paths of the programs that this provider starts."""
     return Programs(
         etcd=str(binaries.etcd),
         kube_apiserver=str(binaries.kube_apiserver),

@@ -1,7 +1,7 @@
-"""Removing everything that a local cluster has put on the host. Goes by the ledger, so its owner may be long gone.
+"""Removes a local cluster from the host. It reads the cluster's ledger, so it works after the owner has ended.
 
-The order matters: processes first, for they hold everything else. Namespaces with their mounts, cables and routes go
-with the last process in them.
+The order matters: processes first, since they hold everything else. Namespaces with their mounts, virtual links and
+routes disappear with the last process in them.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from crashloop.cluster.processes import is_alive, kill_until_gone, marked_proces
 
 
 def remove_cluster(state: Path) -> None:
-    """Remove all processes, cables, cgroups and mounts of a cluster. Raises ClusterError naming what resists."""
+    """Remove all processes, virtual links, cgroups and mounts of a cluster. Raises ClusterError naming what remains."""
     things = Ledger(state).things()
     daemons = [thing.daemon for thing in things if isinstance(thing, Process)]
     paths = [thing.path for thing in things if isinstance(thing, Cgroup)]

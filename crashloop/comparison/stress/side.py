@@ -1,4 +1,4 @@
-"""A judged stress run as a comparison sees it: what it ran, what was put on which node, and how each promise came out."""
+"""A judged stress run, for comparisons: its circumstances, the load on every node, and the outcome of every promise."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from crashloop.stress.profile import StressProfile
 
 
 class StressRun(NamedTuple):
-    """A stress run with its results and, from its plan, what was put on."""
+    """A stress run with its results and, from its plan, its load."""
 
     results: StressResults
     profile: StressProfile
@@ -29,14 +29,14 @@ class StressRun(NamedTuple):
 
     @property
     def key(self) -> RunKey:
-        """What was stressed. A node whose profile asks for another release does not count, as in conformance runs."""
+        """The system under stress. A node whose profile sets another release does not count, as in conformance runs."""
         binaries = sorted({each.kubelet_binary for each in self.kubelets if each.kubelet_binary})
         versions = [each.kubernetes_version for each in self.kubelets]
         return run_key(self.results, versions, kubelet_binary=" ".join(binaries) or None)
 
 
 class StressSide(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the runs that are compared."""
+    """One of the compared runs."""
 
     run: str
     key: RunKey
@@ -49,7 +49,7 @@ class StressSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stress_side(run: StressRun) -> StressSide:
-    """What the run was."""
+    """Identity and circumstances of the run."""
     results = run.results
     return StressSide(run=results.run, key=run.key, profile=results.profile, started=results.started)
 
@@ -60,7 +60,7 @@ def verdicts_of(run: StressRun) -> dict[str, SloVerdict]:
 
 
 def judged_slo(verdict: SloVerdict) -> Judged:
-    """A verdict as comparisons of any kind see it; its sentence is its finding."""
+    """A verdict in the common form of comparisons; its sentence is its finding."""
     return Judged(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
 
 
@@ -80,7 +80,7 @@ def kubelet_profiles(run: StressRun) -> dict[str, ProfileSummary]:
 
 
 def is_same_load(before: StressRun, after: StressRun) -> bool:
-    """Whether both profiles put the same load on, for the same time and in the same order; the kubelets may differ."""
+    """Whether both profiles have the same load, for the same time and in the same order; the kubelets may differ."""
     old, new = (_load(each.profile) for each in (before, after))
     return old == new
 

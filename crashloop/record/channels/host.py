@@ -1,6 +1,6 @@
-"""The host channel: what the machine did to us, since it may have done the same to the kubelet.
+"""The host channel: stalls and clock steps of the machine, which affect the recorder and the kubelet alike.
 
-A heartbeat in a thread of its own: a late beat is a stall. Once a second the kernel's count of CPU pressure
+A heartbeat in its own thread: a late beat is a stall. Once a second the kernel's count of CPU pressure
 (https://docs.kernel.org/accounting/psi.html), every 10 s and when UTC was stepped a reading of both clocks.
 """
 

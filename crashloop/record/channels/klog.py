@@ -1,4 +1,4 @@
-"""The kubelet's log, line by line: which process wrote it, when, and which backoff it tells of. Pure.
+"""Parses lines of the kubelet's log: process, time, and reported backoff. Pure.
 
 Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a backoff
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff. The text is shown, never judged.

@@ -1,4 +1,4 @@
-"""The kubelet's log channel: backoffs as the kubelet tells of them, and its restarts. One thread for all nodes."""
+"""The kubelet's log channel: the backoffs that the kubelet logs, and its restarts. One thread for all nodes."""
 
 import logging
 import threading

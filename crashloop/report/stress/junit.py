@@ -1,4 +1,4 @@
-"""junit.xml of a stress run: one test case a verdict; what is only reported never fails."""
+"""junit.xml of a stress run: one test case per verdict; reported rows never fail."""
 
 from xml.etree import ElementTree as ET
 

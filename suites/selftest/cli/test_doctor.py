@@ -45,7 +45,7 @@ def test_what_stands_in_the_way_fails_with_its_remedy() -> None:
     findings = msgspec.structs.replace(CALM, host=msgspec.structs.replace(GOOD, root=False))
     assert not report(findings).ok
     assert row(findings, "rights") == Row(
-        name="rights", state="fail", value="in the way", advice="this user is not root: run the same command with sudo."
+        name="rights", state="fail", value="missing", advice="this user is not root: run the same command with sudo."
     )
 
 

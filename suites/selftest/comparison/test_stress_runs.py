@@ -194,11 +194,11 @@ def test_results_of_before_say_that_they_have_to_be_judged_again() -> None:
     """Neither direction nor intervals were written then."""
     rows = tuple(RowText(id=row.id, definition="d", source="s", promise=row.promise) for row in ROWS)
     old = stress_run(rows=rows, stages=(msgspec.structs.replace(stage(), intervals={}),))
-    again = "a run was judged before results told whether lower or higher is better; judge it again."
+    again = "the results of one run do not say whether lower or higher is better; judge it again."
     assert not_compared(compare_stress(old, SAME)) == dict.fromkeys((STARTUP, LATENESS, RATE), again)
     comparison = compare_stress(old, old)
     assert not_compared(comparison) == dict.fromkeys((STARTUP, LATENESS, RATE), again)
-    assert all("or it was judged before results had intervals." in each.not_compared for each in comparison.figures)
+    assert all("or was judged before results had intervals." in each.not_compared for each in comparison.figures)
 
 
 def test_the_same_load_for_another_time_widens_the_threshold() -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
@@ -44,6 +44,7 @@ SCALES = st.builds(scale_for, st.lists(SECONDS, max_size=8), st.lists(SECONDS, m
 
 
 @given(SCALES, SECONDS, SECONDS)
+@example(scale_for([28.5, 0.001], []), 0.0, 32.0)
 def test_a_longer_delay_never_stands_lower(scale: Scale, one: float, other: float) -> None:
     short, long = sorted((one, other))
     assert 0 <= scale.at(short) <= scale.at(long) <= 1

@@ -101,14 +101,14 @@ def test_outcome_and_exit_code_leave_known_deviations_out(verdicts: list[Verdict
         ),
         ([verdict(Outcome.ERROR)], "1 verdict could not be reached."),
         ([verdict(Outcome.INCONCLUSIVE)], "Evidence is missing for 1 verdict."),
-        ([verdict(Outcome.PASS)], "Kubernetes 1.37.1 restarts containers as it says: 1 verdict passes."),
+        ([verdict(Outcome.PASS)], "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes."),
         (
             [verdict(Outcome.PASS), verdict(Outcome.FAIL, deviation="a"), verdict(Outcome.FAIL, deviation="b")],
-            "Kubernetes 1.37.1 restarts containers as it says: 1 verdict passes, 2 verdicts are known deviations.",
+            "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes, 2 verdicts are known deviations.",
         ),
         (
             [verdict(Outcome.FAIL, deviation="a")],
-            "Kubernetes 1.37.1 deviates from what it says only as is known: 1 verdict.",
+            "Kubernetes 1.37.1 has only known deviations from its documentation: 1 verdict.",
         ),
         ([verdict(Outcome.SKIPPED)], "Nothing was judged: 1 verdict skipped."),
         ([], "Nothing was judged."),

@@ -95,13 +95,13 @@ def test_what_follows_a_damaged_line_is_not_used() -> None:
     whole = [to_line(line) for line in (SOURCE, *_lines(Differences(), [{"a": 1.0}, {"a": 2.0}, {"a": 3.0}]))]
     scrapes = read_scrapes([*whole[:3], b'{"type":"scrape","t_ns":2', *whole[4:]])
     assert scrapes.t_ns == (10,)
-    assert scrapes.damage == ("line 4 cannot be read (Input data was truncated); what follows it is not used",)
+    assert scrapes.damage == ("line 4 cannot be read (Input data was truncated); the rest of the file is not used",)
 
 
 def test_a_value_without_a_series_is_damage() -> None:
     scrapes = read_scrapes([to_line(SOURCE), to_line(ScrapeLine(t_ns=1, ids=(7,), values=(1.0,)))])
     assert scrapes.t_ns == ()
-    assert scrapes.damage == ("line 2 cannot be read (series 7 was never named); what follows it is not used",)
+    assert scrapes.damage == ("line 2 cannot be read (series 7 was never named); the rest of the file is not used",)
 
 
 @pytest.mark.parametrize(

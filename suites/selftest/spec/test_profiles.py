@@ -127,7 +127,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         load_profile("max-3s")
     assert str(caught.value) == (
-        f'kubelet profile "max-3s": there is none of that name; expected one of {", ".join(sorted(PROFILES))}.\n'
+        f'kubelet profile "max-3s": unknown; expected one of {", ".join(sorted(PROFILES))}.\n'
         "Give the path of a file to use a profile of your own."
     )
 

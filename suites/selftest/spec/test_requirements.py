@@ -131,7 +131,7 @@ def test_a_row_stands_in_the_file_of_its_topic(tmp_path: Path) -> None:
 
 
 def test_an_id_is_given_once(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError, match="CAP-3 stands there more than once"):
+    with pytest.raises(CatalogueError, match="CAP-3 is defined more than once"):
         load_topics(catalogue(tmp_path, ROW, ROW))
 
 

@@ -51,9 +51,9 @@ def recorded(*lacking: str, starts: int = 3) -> Recorded:
 
 
 def test_a_gap_of_ground_truth_is_missing_evidence() -> None:
-    verdict = evidence_complete(recorded("p: the runtime was not heard for 3.0 s (restarted)"))
+    verdict = evidence_complete(recorded("p: the runtime's events were lost for 3.0 s (restarted)"))
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence == "evidence-complete: p: the runtime was not heard for 3.0 s (restarted)"
+    assert verdict.sentence == "evidence-complete: p: the runtime's events were lost for 3.0 s (restarted)"
 
 
 def test_without_a_start_there_is_no_evidence() -> None:
@@ -71,14 +71,14 @@ def test_what_a_load_leaves_behind_is_our_fault_unless_it_was_ended_by_force() -
 
 def test_what_could_not_be_removed_is_an_error_whatever_ended_the_load() -> None:
     left = Incident(
-        t_ns=0, cause=Cause.LEFT_BEHIND, sentence="The load has left 3 Pods; the run asked for the removal."
+        t_ns=0, cause=Cause.LEFT_BEHIND, sentence="The load has left 3 Pods; the run requested the removal."
     )
     stays = Incident(t_ns=0, cause=Cause.NOT_REMOVED, sentence="3 Pods: still there 120 s after that was asked for.")
     stopped = Incident(t_ns=0, cause=Cause.INTERRUPTED, sentence="The run was interrupted.")
     verdict = nothing_left([stopped, left, stays])
     assert verdict.outcome is Outcome.ERROR
     assert verdict.sentence == (
-        "nothing-left: The load has left 3 Pods; the run asked for the removal. "
+        "nothing-left: The load has left 3 Pods; the run requested the removal. "
         "3 Pods: still there 120 s after that was asked for."
     )
     assert nothing_left([stays]).outcome is Outcome.ERROR

@@ -1,4 +1,4 @@
-"""containerd's gRPC interface, reduced to what is needed to see containers come and go.
+"""containerd's gRPC interface, reduced to the calls that show containers starting and ending.
 
 Source: github.com/containerd/containerd/api v1.11.1, services/events/v1 and services/containers/v1.
 """

@@ -23,7 +23,7 @@ def test_one_that_writes_configurations_of_another_shape_is_refused(tmp_path: Pa
     with pytest.raises(UsageError) as caught:
         ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress())
     assert str(caught.value) == (
-        f"--kind-binary {own}: is kind {version}; 0.32 or newer is needed.\nLeave the option away."
+        f"--kind-binary {own}: is kind {version}; 0.32 or newer is needed.\nLeave the option out."
     )
 
 

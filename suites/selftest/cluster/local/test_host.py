@@ -100,8 +100,8 @@ def request(name: str = "demo", *nodes: str) -> ClusterRequest:
     [
         (request("My_Cluster"), "cluster 'My_Cluster': a name has lower-case letters"),
         (request("demo", "a.b"), r"node 'a\.b': a name has"),
-        (request("demo", "a", "b", "a"), "node 'a' is asked for twice"),
-        (request("demo", *(f"n{number}" for number in range(201))), "201 nodes are asked for, at most 200 fit"),
+        (request("demo", "a", "b", "a"), "node 'a' is requested twice"),
+        (request("demo", *(f"n{number}" for number in range(201))), "201 nodes are requested, at most 200 fit"),
         (request("x" * 60), r"socket would have 1\d\d bytes .* at most 107 fit"),
     ],
     ids=["cluster-name", "node-name", "twice", "too-many", "too-long"],
