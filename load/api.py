@@ -21,7 +21,7 @@ _PATHS = {"Pod": ("/api/v1", "pods"), "Job": ("/apis/batch/v1", "jobs"), "Deploy
 _MERGE = "application/strategic-merge-patch+json"
 
 
-class Log(Protocol):
+class OperationLog(Protocol):
     """The file of operations."""
 
     def __call__(self, operation: Operation) -> None: ...
@@ -30,7 +30,7 @@ class Log(Protocol):
 class Api:
     """One worker's connection pool. Nothing is retried: Locust counts a failure, and the caller decides what it means."""
 
-    def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: Log) -> None:
+    def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: OperationLog) -> None:
         self._namespace = namespace
         self._log = log
         self._headers = credentials.headers

@@ -21,7 +21,7 @@ DRAIN_PER_S = 100.0
 _What = Literal["begin", "measure", "drain", "end"]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedUsers(msgspec.Struct, frozen=True):
     """Users by load, and how many start or stop per second."""
 
     users: dict[str, int]
@@ -57,7 +57,7 @@ class StageClock:
         """The current stage; None after the last."""
         return self._stages[self._index] if self._index < len(self._stages) else None
 
-    def tick(self, *, now_ns: int, users: int) -> Wanted | None:
+    def tick(self, *, now_ns: int, users: int) -> WantedUsers | None:
         """The users to have now; None after the last stage."""
         moved = True
         while moved and self.stage is not None:
@@ -66,8 +66,8 @@ class StageClock:
         if stage is None:
             return None
         if self._part is _Part.DRAINING:
-            return Wanted({}, DRAIN_PER_S)
-        return Wanted(self._users(stage), stage.spawn_per_s)
+            return WantedUsers({}, DRAIN_PER_S)
+        return WantedUsers(self._users(stage), stage.spawn_per_s)
 
     def _move(self, now_ns: int, users: int) -> bool:
         """Go on to the next part if it is time."""

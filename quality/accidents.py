@@ -17,7 +17,7 @@ DOWN_S = 0.5
 _CREDENTIALS = struct.Struct("3i")
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
+class RunningProcess(msgspec.Struct, frozen=True, kw_only=True):
     """A running process, with everything needed to restart it."""
 
     pid: int
@@ -59,11 +59,11 @@ def listener(runtime_socket: Path) -> int:
     return pid
 
 
-def read_process(pid: int) -> Process:
+def read_process(pid: int) -> RunningProcess:
     """The start of a process (proc(5)); its log is its standard output."""
     proc = Path(f"/proc/{pid}")
     entries = (each.partition(b"=") for each in (proc / "environ").read_bytes().split(b"\0") if each)
-    return Process(
+    return RunningProcess(
         pid=pid,
         argv=tuple((proc / "cmdline").read_bytes().split(b"\0")[:-1]),
         environment={name: value for name, _, value in entries},

@@ -8,7 +8,7 @@ from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
 from quality.planted import Expectation, Planted
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
     """One node in the table."""
 
     planted: Planted
@@ -26,15 +26,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return not self.objections
 
 
-def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
+def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[NodeRow, ...]:
     """One row per node, in the given order."""
     return tuple(_row(each, [verdict for verdict in verdicts if verdict.profile == each.profile]) for each in planted)
 
 
-def _row(planted: Planted, verdicts: Sequence[Verdict]) -> Row:
+def _row(planted: Planted, verdicts: Sequence[Verdict]) -> NodeRow:
     outcome = worst(verdict.outcome for verdict in verdicts)
     worst_ones = [verdict for verdict in verdicts if verdict.outcome is outcome and outcome is not Outcome.PASS]
-    return Row(
+    return NodeRow(
         planted=planted,
         outcome=outcome,
         requirements=tuple(dict.fromkeys(verdict.requirement for verdict in worst_ones)),

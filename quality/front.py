@@ -18,14 +18,14 @@ _HEAD_ENDS = b"\r\n\r\n"
 _LONGEST_HEAD = 1 << 20
 
 
-class Request(msgspec.Struct, frozen=True):
+class RequestHead(msgspec.Struct, frozen=True):
     """The head of an HTTP/1.1 request."""
 
     line: str
     headers: tuple[str, ...]
 
     @classmethod
-    def parse(cls, head: bytes) -> "Request":
+    def parse(cls, head: bytes) -> "RequestHead":
         line, *headers = head.decode("latin-1").rstrip("\r\n").split("\r\n")
         return cls(line, tuple(headers))
 
@@ -79,7 +79,7 @@ class Front:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            request = Request.parse(await reader.readuntil(_HEAD_ENDS))
+            request = RequestHead.parse(await reader.readuntil(_HEAD_ENDS))
             if request.asks_for_configuration:
                 writer.write(response(told_configz(await self._effective(), self._declared)))
                 await writer.drain()
@@ -103,7 +103,7 @@ class Front:
         finally:
             writer.close()
 
-    async def _pass_on(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, request: RequestHead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_kubelet, to_kubelet = await self._connect()
         try:
             to_kubelet.write(request.as_the_only_one())

@@ -6,13 +6,13 @@ from rich.console import Console
 from rich.table import Table
 
 from crashloop.verdict import Outcome
-from quality.comparison import Row
+from quality.comparison import NodeRow
 
 _STYLES = {Outcome.FAIL: "red", Outcome.ERROR: "magenta", Outcome.INCONCLUSIVE: "yellow", Outcome.PASS: "green"}
 _SHOWN_REQUIREMENTS = 4
 
 
-def render(rows: Sequence[Row], console: Console) -> None:
+def render(rows: Sequence[NodeRow], console: Console) -> None:
     """Print the table, and the differences from the expectation."""
     table = Table("a kubelet that", "verdict", "requirements", "finding", "as expected", box=None, pad_edge=False)
     for row in rows:
@@ -26,13 +26,13 @@ def render(rows: Sequence[Row], console: Console) -> None:
     console.print(headline(rows), markup=False)
 
 
-def headline(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[NodeRow]) -> str:
     """The number of expected results."""
     right = sum(row.as_expected for row in rows)
     return f"{right} of {len(rows)} kubelets were judged as expected."
 
 
-def to_markdown(rows: Sequence[Row], *, kubernetes_version: str, took_s: float) -> str:
+def to_markdown(rows: Sequence[NodeRow], *, kubernetes_version: str, took_s: float) -> str:
     """docs/quality.md."""
     lines = [
         "# Quality: wrong kubelets, live",
@@ -58,13 +58,13 @@ def to_markdown(rows: Sequence[Row], *, kubernetes_version: str, took_s: float) 
     return "\n".join(lines)
 
 
-def _cell(row: Row) -> str:
+def _cell(row: NodeRow) -> str:
     finding = row.finding.partition(": ")[2] or row.finding
     outcome = row.outcome if row.as_expected else f"{row.outcome} (not as expected)"
     return " | ".join((row.planted.fault.sentence, outcome, _requirements(row), finding.replace("|", "\\|")))
 
 
-def _requirements(row: Row) -> str:
+def _requirements(row: NodeRow) -> str:
     """The requirements, expected ones first, long lists shortened."""
     names = sorted(row.requirements, key=lambda name: name not in row.planted.expected.requirements)
     left_out = len(names) - _SHOWN_REQUIREMENTS

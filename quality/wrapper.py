@@ -28,7 +28,7 @@ _DIES_WITH_US = ("setpriv", "--pdeathsig=KILL")
 _UNIX = "unix://"
 
 
-class Kubelet:
+class WrappedKubelet:
     """The real kubelet as a child process."""
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -75,7 +75,7 @@ async def wrap(fault: Fault, argv: Sequence[str]) -> int:
         config = real_config(declared, really=fault.really, runtime_endpoint=endpoint, fronted=fault.fronted)
         real_path = config_path.with_name(f"really-{config_path.name}")
         real_path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-        kubelet = Kubelet(with_value("--config", str(real_path), argv))
+        kubelet = WrappedKubelet(with_value("--config", str(real_path), argv))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, kubelet.signal, number)
@@ -86,7 +86,7 @@ async def wrap(fault: Fault, argv: Sequence[str]) -> int:
             mishap.cancel()
 
 
-async def _mishap(fault: Fault, kubelet: Kubelet, pod_logs: Path, runtime_socket: Path) -> None:
+async def _mishap(fault: Fault, kubelet: WrappedKubelet, pod_logs: Path, runtime_socket: Path) -> None:
     """The fault's disturbance, once, when a container of the node begins its third life."""
     if fault.accident is None:
         return

@@ -13,7 +13,7 @@ from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.comparison.side import JudgedRun
-    from crashloop.comparison.stress.side import StressRun
+    from crashloop.comparison.stress.side import JudgedStressRun
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
@@ -30,7 +30,7 @@ class Views(NamedTuple, Generic[T]):
     to_html: Callable[[T], str]
 
 
-class Wanted(NamedTuple):
+class RequestedViews(NamedTuple):
     """The requested views."""
 
     json: bool
@@ -55,10 +55,10 @@ def diff(
 ) -> None:
     """Compare two runs of one suite. Exit code: 0 nothing got worse, 1 something did, 3 evidence is missing."""
     compared = _diff_stress if _are_stress_runs(before, after) else _diff_conformance
-    raise typer.Exit(compared(before, after, values_count, Wanted(json, markdown, html)))
+    raise typer.Exit(compared(before, after, values_count, RequestedViews(json, markdown, html)))
 
 
-def _diff_conformance(before: Path, after: Path, values_count: bool, wanted: Wanted) -> int:
+def _diff_conformance(before: Path, after: Path, values_count: bool, wanted: RequestedViews) -> int:
     from crashloop.comparison.comparison import compare
     from crashloop.comparison.markdown import comparison_to_markdown
     from crashloop.comparison.page import comparison_to_html
@@ -69,7 +69,7 @@ def _diff_conformance(before: Path, after: Path, values_count: bool, wanted: Wan
     return comparison.exit_code
 
 
-def _diff_stress(before: Path, after: Path, values_count: bool, wanted: Wanted) -> int:
+def _diff_stress(before: Path, after: Path, values_count: bool, wanted: RequestedViews) -> int:
     from crashloop.comparison.page import stress_comparison_to_html
     from crashloop.comparison.stress.comparison import compare_stress
     from crashloop.comparison.stress.markdown import stress_comparison_to_markdown
@@ -112,7 +112,7 @@ def matrix(
     from crashloop.comparison.terminal import render_matrix
 
     views = Views(render_matrix, matrix_to_markdown, matrix_to_html)
-    _show(matrix_of(map(judged_run, runs)), views, Wanted(json, markdown, html))
+    _show(matrix_of(map(judged_run, runs)), views, RequestedViews(json, markdown, html))
 
 
 def judged_run(path: Path) -> "JudgedRun":
@@ -136,12 +136,12 @@ def judged_run(path: Path) -> "JudgedRun":
     return JudgedRun(results, None if binary is None else str(binary))
 
 
-def judged_stress_run(path: Path) -> "StressRun":
+def judged_stress_run(path: Path) -> "JudgedStressRun":
     """A stress run with its results and its plan; a run without results is judged now, without a change to its directory.
 
     Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
     """
-    from crashloop.comparison.stress.side import StressRun
+    from crashloop.comparison.stress.side import JudgedStressRun
     from crashloop.stress.folder import StressDir
     from crashloop.stress.judging import judge_run
     from crashloop.stress.publishing import published_stress
@@ -149,10 +149,10 @@ def judged_stress_run(path: Path) -> "StressRun":
     run = StressDir.open(path)
     plan = run.stress_plan()
     results = published_stress(run) if run.slo_json.exists() else judge_run(run, keeps_lifecycles=False)
-    return StressRun(results, plan.profile, plan.kubelets, plan.cores)
+    return JudgedStressRun(results, plan.profile, plan.kubelets, plan.cores)
 
 
-def _show(value: T, views: Views[T], wanted: Wanted) -> None:
+def _show(value: T, views: Views[T], wanted: RequestedViews) -> None:
     """Write the page if requested, and print one other view. Raises UsageError."""
     import msgspec
 

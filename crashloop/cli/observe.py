@@ -34,12 +34,12 @@ def observe(
 ) -> None:
     """Report the curve that every node really follows, read-only: list and watch pods, list nodes."""
     from crashloop.kube.contexts import default_kubeconfig
-    from crashloop.observe.run import Request, look
+    from crashloop.observe.run import ObservationRequest, look
     from crashloop.progress import default_progress
     from crashloop.report.observation import to_html
 
     folder = _folder(out_dir)
-    request = Request(
+    request = ObservationRequest(
         kubeconfig=default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ),
         context=context,
         namespace=namespace,

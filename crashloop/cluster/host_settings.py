@@ -32,7 +32,7 @@ MADE_BY_DOCKER = ("/lib/modules",)
 log = logging.getLogger(__name__)
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """host-settings.json."""
 
     sysctls: dict[str, str]
@@ -67,7 +67,7 @@ class HostSettings:
         """Record the values, unless a cluster that still exists has recorded them."""
         if not self._file.exists():
             missing = tuple(folder for folder in self._folders if not Path(folder).exists())
-            self._file.write_bytes(msgspec.json.encode(Recorded(sysctls=self._read(), missing_folders=missing)))
+            self._file.write_bytes(msgspec.json.encode(RecordedSettings(sysctls=self._read(), missing_folders=missing)))
 
     def raise_limits(self) -> None:
         """Raise limits that are too low, where the host allows it."""
@@ -80,7 +80,7 @@ class HostSettings:
         """Restore the host's values and forget them; values that this user may not write are logged and stay recorded."""
         if not self._file.exists():
             return
-        recorded = msgspec.json.decode(self._file.read_bytes(), type=Recorded)
+        recorded = msgspec.json.decode(self._file.read_bytes(), type=RecordedSettings)
         for folder in recorded.missing_folders:
             with suppress(OSError):
                 Path(folder).rmdir()

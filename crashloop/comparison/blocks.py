@@ -5,9 +5,9 @@ from typing import Protocol
 
 from rich.console import Console
 
-from crashloop.comparison.change import Change, Judged
+from crashloop.comparison.change import Change, ScenarioOutcome
 from crashloop.comparison.circumstances import Circumstance
-from crashloop.comparison.text import ARROW, SYMBOLS, TONES, Headline, agreement, outcome
+from crashloop.comparison.text import ARROW, SYMBOLS, TONES, ComparisonHeadline, agreement, outcome
 from crashloop.report.markdown import MAX_FINDING, code, escaped, table
 from crashloop.report.terminal import STYLES, print_line
 from crashloop.report.text import shortened
@@ -15,7 +15,7 @@ from crashloop.report.text import shortened
 REST = "the output of --json"
 
 
-class Compared(Protocol):
+class AnyComparison(Protocol):
     """The common fields of comparisons."""
 
     @property
@@ -35,7 +35,7 @@ def style_of(change: Change) -> str:
     return STYLES[TONES[change]]
 
 
-def print_sides(comparison: Compared, console: Console) -> None:
+def print_sides(comparison: AnyComparison, console: Console) -> None:
     """Both runs, and what else differs between them."""
     print_line(console, f"before: {comparison.before}")
     print_line(console, f"after:  {comparison.after}")
@@ -43,7 +43,9 @@ def print_sides(comparison: Compared, console: Console) -> None:
         print_line(console, f"  {each.subject}: {each.before} {ARROW} {each.after}")
 
 
-def print_findings(what: str, change: Change, before: Judged | None, after: Judged | None, console: Console) -> None:
+def print_findings(
+    what: str, change: Change, before: ScenarioOutcome | None, after: ScenarioOutcome | None, console: Console
+) -> None:
     """The sentences of both runs, where they have any."""
     print_line(console, "")
     print_line(console, f"{change.value} {what}: {outcome(before)} {ARROW} {outcome(after)}", style_of(change))
@@ -60,7 +62,7 @@ def print_allowed(by_reason: Mapping[str, Iterable[str]], console: Console) -> N
         print_line(console, f"  {reason}")
 
 
-def print_headline(said: Headline, comparison: Compared, console: Console) -> None:
+def print_headline(said: ComparisonHeadline, comparison: AnyComparison, console: Console) -> None:
     """Headline, and what to do."""
     print_line(console, "")
     print_line(console, f"{SYMBOLS[said.change]} {said.sentence}", style_of(said.change))
@@ -70,7 +72,7 @@ def print_headline(said: Headline, comparison: Compared, console: Console) -> No
     print_line(console, f"Exit code: {comparison.exit_code}")
 
 
-def markdown_head(said: Headline, comparison: Compared) -> list[str]:
+def markdown_head(said: ComparisonHeadline, comparison: AnyComparison) -> list[str]:
     """Headline, both runs, and what else differs between them."""
     blocks = [
         f"## {SYMBOLS[said.change]} {escaped(said.sentence)}",
@@ -89,12 +91,12 @@ def markdown_allowed(what: str, by_reason: Mapping[str, Iterable[str]]) -> list[
     return ["### Judged in one run only", table(("Reason", what), rows, rest=REST)] if rows else []
 
 
-def markdown_outcome(judged: Judged | None) -> str:
+def markdown_outcome(judged: ScenarioOutcome | None) -> str:
     """`✓ PASS`, or the mark of a run that did not judge."""
     return outcome(judged) if judged is None else f"{judged.standing.symbol} {outcome(judged)}"
 
 
-def markdown_findings(before: Judged | None, after: Judged | None) -> str:
+def markdown_findings(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> str:
     """The sentences of both runs, where they have any."""
     return "<br>".join(
         f"{name}: {joined(judged.findings)}"

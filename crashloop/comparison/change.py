@@ -33,7 +33,7 @@ _ACCUSES = frozenset({Standing.FAIL, Standing.ERROR})
 _KEPT = frozenset({Standing.PASS, Standing.DEVIATION})
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How one run judged a requirement on a scenario."""
 
     standing: Standing
@@ -46,7 +46,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         return self.standing is Standing.SKIPPED and bool(self.findings)
 
 
-def change(before: Judged | None, after: Judged | None) -> Change:
+def change(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> Change:
     """The change of one requirement on one scenario; None where a run did not judge it.
 
     A new accusation is worse, whatever the first run said: a comparison may not hide it.
@@ -65,7 +65,7 @@ def change(before: Judged | None, after: Judged | None) -> Change:
     return Change.ALLOWED if _is_explained(before, after) else Change.UNDECIDED
 
 
-def _is_explained(before: Judged | None, after: Judged | None) -> bool:
+def _is_explained(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> bool:
     """Whether the run without a verdict has a reason: it names a missing capability, or it is older than the scenario."""
     if before is None:
         return True

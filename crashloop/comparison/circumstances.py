@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.comparison.side import JudgedRun, RunFacts, RunKey, key_of, profiles_of
+from crashloop.comparison.side import JudgedRun, RunCircumstances, RunKey, key_of, profiles_of
 from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.report.view import config_yaml
@@ -42,7 +42,7 @@ def differing(pairs: Iterable[Pair]) -> tuple[Circumstance, ...]:
     return tuple(Circumstance(subject=subject, before=old, after=new) for subject, old, new in pairs if old != new)
 
 
-def of_versions(before: RunFacts, after: RunFacts, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
+def of_versions(before: RunCircumstances, after: RunCircumstances, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
     """What ran."""
     yield "provider", before.provider, after.provider
     yield "Kubernetes", before.kubernetes_version, after.kubernetes_version
@@ -68,18 +68,18 @@ def profile_in_words(profile: ProfileSummary | None) -> str:
     return f"{config}{curve}{version}{binary}"
 
 
-def of_host(before: RunFacts, after: RunFacts) -> Iterator[Pair]:
+def of_host(before: RunCircumstances, after: RunCircumstances) -> Iterator[Pair]:
     """The host and nodes of a run."""
     for fact in ("kernel", "machine", "cpus", "cgroup_version"):
         yield f"host {fact.replace('_', ' ')}", _host_fact(before, fact), _host_fact(after, fact)
     yield "operating system of the nodes", _said(before, "os_image"), _said(after, "os_image")
 
 
-def _host_fact(run: RunFacts, fact: str) -> str:
+def _host_fact(run: RunCircumstances, fact: str) -> str:
     host = run.environment.get("host")
     return str(host.get(fact, "unknown")) if isinstance(host, dict) else "unknown"
 
 
-def _said(run: RunFacts, fact: str) -> str:
+def _said(run: RunCircumstances, fact: str) -> str:
     """The nodes' values, without repetition."""
     return " ".join(sorted({str(node[fact]) for node in node_facts(run.environment) if fact in node})) or "unknown"

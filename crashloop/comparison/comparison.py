@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from crashloop.comparison.change import Change, Judged, change, exit_code, gravest
+from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
 from crashloop.comparison.circumstances import Circumstance, circumstances
 from crashloop.comparison.lateness import LatenessChange, lateness_changes
 from crashloop.comparison.side import JudgedRun, Place, Side, judged, requirements_of, side_of
@@ -19,8 +19,8 @@ class ScenarioChange(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     change: Change
-    before: Judged | None
-    after: Judged | None
+    before: ScenarioOutcome | None
+    after: ScenarioOutcome | None
 
 
 class RequirementChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def compare(before: JudgedRun, after: JudgedRun, *, delays_count: bool = False) 
 
 
 def _scenario_changes(
-    before: Mapping[Place, Judged], after: Mapping[Place, Judged]
+    before: Mapping[Place, ScenarioOutcome], after: Mapping[Place, ScenarioOutcome]
 ) -> list[tuple[str, ScenarioChange]]:
     """Requirement and change of everything that a run judged, unchanged ones included."""
     places = dict.fromkeys((*before, *after))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from crashloop.comparison.change import Judged
+from crashloop.comparison.change import ScenarioOutcome
 from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, RequirementText, Results
 from crashloop.report.standing import Standing
@@ -24,7 +24,7 @@ class JudgedRun(NamedTuple):
     kubelet_binary: str | None = None
 
 
-class RunFacts(Protocol):
+class RunCircumstances(Protocol):
     """The circumstances in the results of any run."""
 
     @property
@@ -74,7 +74,7 @@ def key_of(run: JudgedRun) -> RunKey:
     return run_key(run.results, asked_for, kubelet_binary=run.kubelet_binary)
 
 
-def run_key(run: RunFacts, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
+def run_key(run: RunCircumstances, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
     """The key of a run; `asked_for` are the versions that kubelet profiles set instead of the cluster's."""
     versions = " ".join(_kubelets(run.environment, asked_for)) or f"v{run.kubernetes_version}"
     return RunKey(
@@ -91,7 +91,7 @@ def _kubelets(environment: Mapping[str, Any], asked_for: Iterable[str | None]) -
     return sorted(said - own or said)
 
 
-def judged(results: Results) -> dict[Place, Judged]:
+def judged(results: Results) -> dict[Place, ScenarioOutcome]:
     """The outcome of every requirement on every scenario; the worst if it was judged twice."""
     verdicts: dict[Place, list[Verdict]] = defaultdict(list)
     for verdict in results.verdicts:
@@ -99,8 +99,8 @@ def judged(results: Results) -> dict[Place, Judged]:
     return {place: _judged(min(each, key=lambda v: Standing.of(v).rank)) for place, each in verdicts.items()}
 
 
-def _judged(verdict: Verdict) -> Judged:
-    return Judged(standing=Standing.of(verdict), findings=verdict.findings, deviation=verdict.deviation)
+def _judged(verdict: Verdict) -> ScenarioOutcome:
+    return ScenarioOutcome(standing=Standing.of(verdict), findings=verdict.findings, deviation=verdict.deviation)
 
 
 def profiles_of(results: Results) -> dict[str, ProfileSummary]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from crashloop.comparison.change import Change, Judged
+from crashloop.comparison.change import Change, ScenarioOutcome
 from crashloop.comparison.comparison import Comparison, ScenarioChange
 from crashloop.comparison.lateness import CONFIDENCE, MIN_DELAYS, Distribution, LatenessChange
 from crashloop.comparison.matrix import Cell, Flake, Matrix
@@ -25,7 +25,7 @@ SYMBOLS = {Change.WORSE: "✗", Change.UNDECIDED: "?", Change.BETTER: "✓", Cha
 ARROW = "→"
 
 
-class Headline(NamedTuple):
+class ComparisonHeadline(NamedTuple):
     """The headline of a comparison."""
 
     change: Change
@@ -34,7 +34,7 @@ class Headline(NamedTuple):
     to_do: str
 
 
-def headline(comparison: Comparison) -> Headline:
+def headline(comparison: Comparison) -> ComparisonHeadline:
     """The headline. Its change is the gravest that counts for the exit code."""
     longer = [each for each in comparison.lateness if each.is_longer] if comparison.delays_count else []
     counts = comparison.counts
@@ -46,7 +46,7 @@ def headline(comparison: Comparison) -> Headline:
     undecided = Change.UNDECIDED if counts[Change.UNDECIDED] else None
     better = Change.BETTER if counts[Change.BETTER] else None
     change = worse or undecided or better or Change.SAME
-    return Headline(change, f"{sentence}.", *_MEANINGS[change])
+    return ComparisonHeadline(change, f"{sentence}.", *_MEANINGS[change])
 
 
 _MEANINGS = {
@@ -97,9 +97,9 @@ def _reason(scenario: ScenarioChange) -> str:
     return "Not in the first run."
 
 
-def outcome(judged: Judged | Standing | None) -> str:
+def outcome(judged: ScenarioOutcome | Standing | None) -> str:
     """`PASS`, or what stands for a run that did not judge."""
-    standing = judged.standing if isinstance(judged, Judged) else judged
+    standing = judged.standing if isinstance(judged, ScenarioOutcome) else judged
     return "not judged" if standing is None else standing.label
 
 

@@ -21,7 +21,7 @@ class ConfigzRefused(KubeError):
     """Neither way led to the configuration; the message names both."""
 
 
-class Kubelets:
+class ConfigzReader:
     """Reads kubelets' effective KubeletConfiguration, first by the way that worked last. Thread-safe."""
 
     def __init__(self, api: KubeApi) -> None:
@@ -44,7 +44,7 @@ class Kubelets:
 
 def effective_config(api: KubeApi, node: Json) -> dict[str, Any]:
     """The effective KubeletConfiguration of one kubelet. Raises ConfigzRefused."""
-    return Kubelets(api).config(node)
+    return ConfigzReader(api).config(node)
 
 
 def _directly(api: KubeApi, node: Json) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from crashloop.measure.processes import ProcessAccount, Told
 from crashloop.measure.scraper import Cost, Scraper
 from crashloop.slo.exposition import Exposition
 from crashloop.slo.families import SOURCES
-from crashloop.slo.scrapes import Source
+from crashloop.slo.scrapes import SourceLine
 
 ANSWER_S = 10.0
 """A later answer counts as a missed scrape."""
@@ -93,9 +93,9 @@ class Measuring:
     def _own(self, account: ProcessAccount) -> Scraper:
         return Scraper(account.read, self._folder / "processes.jsonl", self._source("processes", ""))
 
-    def _source(self, source: str, node: str) -> Source:
+    def _source(self, source: str, node: str) -> SourceLine:
         families = tuple(sorted(self._kept[source]))
-        return Source(source=source, node=node, interval_s=self._interval_s, families=families)
+        return SourceLine(source=source, node=node, interval_s=self._interval_s, families=families)
 
 
 def _answer(api: KubeApi, path: str, exposition: Exposition) -> list[Told]:

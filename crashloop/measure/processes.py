@@ -15,11 +15,11 @@ import psutil
 
 from crashloop.cluster.provider import Capability, ClusterInfo
 from crashloop.measure.components import HARNESS, Components, Member
-from crashloop.slo.exposition import Series
+from crashloop.slo.exposition import SeriesKey
 
 _PRESSURE = Path("/proc/pressure/cpu")
 
-Told = tuple[bytes, Series, float]
+Told = tuple[bytes, SeriesKey, float]
 _Key = tuple[str, str]
 """Component and node."""
 
@@ -156,4 +156,4 @@ def _host() -> Iterator[Told]:
 
 def _told(name: str, labels: dict[str, str], value: float) -> Told:
     key = f"{name}{sorted(labels.items())}".encode()
-    return key, Series(name, labels), float(value)
+    return key, SeriesKey(name, labels), float(value)

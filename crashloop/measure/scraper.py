@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.slo.exposition import Series
+from crashloop.slo.exposition import SeriesKey
 from crashloop.slo.scrape_lines import Differences, to_line
-from crashloop.slo.scrapes import GapLine, Source
+from crashloop.slo.scrapes import MissedScrape, SourceLine
 
-Read = Callable[[], Iterable[tuple[bytes, Series, float]]]
+Read = Callable[[], Iterable[tuple[bytes, SeriesKey, float]]]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 class Scraper:
     """Appends the scrapes of a source to its file, one scrape at a time, from any thread."""
 
-    def __init__(self, read: Read, path: Path, source: Source) -> None:
+    def __init__(self, read: Read, path: Path, source: SourceLine) -> None:
         self.source = source
         self._read = read
         self._differences = Differences()
@@ -52,7 +52,7 @@ class Scraper:
             except Exception as error:  # noqa: BLE001 - a gap of this source, whatever it was; the next may succeed
                 self._missed += 1
                 reason = (str(error) or type(error).__name__).splitlines()[0]
-                self._file.write(to_line(GapLine(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
+                self._file.write(to_line(MissedScrape(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
             else:
                 now_ns = time.time_ns()
                 self._scrapes += 1

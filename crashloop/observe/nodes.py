@@ -8,7 +8,7 @@ import msgspec
 
 from crashloop.kube.client import Json
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import Kubelets
+from crashloop.kube.kubelet import ConfigzReader
 from crashloop.model.config import Curve
 from crashloop.model.gates import RELEASES
 from crashloop.model.profile_match import profile_of, shipped_curve
@@ -76,13 +76,13 @@ def told_configuration(
     return Configured(curve=shipped_curve(profile, version), by=f"expected: {profile.name}")
 
 
-def read_configuration(kubelets: Kubelets, node: Json) -> Configured:
+def read_configuration(kubelets: ConfigzReader, node: Json) -> Configured:
     """The curve by a kubelet's effective configuration. Raises ConfigzRefused."""
     config: dict[str, Any] = kubelets.config(node)
     return Configured(curve=shipped_curve(profile_of(config), kubelet_version(node)), by="configz")
 
 
-def read_configurations(kubelets: Kubelets, nodes: Iterable[Json]) -> dict[str, Configured]:
+def read_configurations(kubelets: ConfigzReader, nodes: Iterable[Json]) -> dict[str, Configured]:
     """The curves by the kubelets' effective configurations, read one at a time, at most one per second; refusals are left out."""
     found: dict[str, Configured] = {}
     for number, node in enumerate(nodes):

@@ -17,7 +17,7 @@ from crashloop.inference.loops import CrashLoop
 from crashloop.inference.observation import Observation, Unheard, observation
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import ConfigzRefused, Kubelets
+from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.observe.nodes import (
     EVERY_OTHER,
     NOT_KNOWN,
@@ -42,7 +42,7 @@ TRIED = 3
 log = logging.getLogger(__name__)
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class ObservationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to observe."""
 
     kubeconfig: str
@@ -54,7 +54,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Profiles by node; EVERY_OTHER for all nodes that are not named."""
 
 
-def look(request: Request, progress: Progress) -> Observation:
+def look(request: ObservationRequest, progress: Progress) -> Observation:
     """Observe a cluster for a while. Raises UsageError and PrerequisiteError for missing prerequisites.
 
     A connection that is lost later does not invalidate earlier observations.
@@ -66,7 +66,7 @@ def look(request: Request, progress: Progress) -> Observation:
         require(api, OBSERVE, request.namespace, subject=subject, remedy=remedy)
         before = _by_name(api)
         _require_sense(request.expected, before)
-        kubelets = Kubelets(api) if request.read_configz else None
+        kubelets = ConfigzReader(api) if request.read_configz else None
         if kubelets is not None:
             _require_configz(kubelets, before)
         watch = LoopWatch(api, request.namespace)
@@ -105,11 +105,11 @@ def _seen_again(api: KubeApi) -> dict[str, Json] | None:
 
 
 def _findings(
-    request: Request,
+    request: ObservationRequest,
     before: Mapping[str, Json],
     after: Mapping[str, Json] | None,
     loops: dict[str, tuple[CrashLoop, ...]],
-    kubelets: Kubelets | None,
+    kubelets: ConfigzReader | None,
 ) -> list[NodeFinding]:
     """One finding per node with crash loops, and per node with an expected curve and no crash loop.
 
@@ -139,7 +139,9 @@ def _findings(
     return judged + beyond
 
 
-def _configured(request: Request, nodes: Mapping[str, Json], kubelets: Kubelets | None) -> dict[str, Configured]:
+def _configured(
+    request: ObservationRequest, nodes: Mapping[str, Json], kubelets: ConfigzReader | None
+) -> dict[str, Configured]:
     told = {name: told_configuration(name, kubelet_version(node), request.expected) for name, node in nodes.items()}
     known = {name: each for name, each in told.items() if each is not None}
     if kubelets is None:
@@ -147,7 +149,7 @@ def _configured(request: Request, nodes: Mapping[str, Json], kubelets: Kubelets 
     return known | read_configurations(kubelets, (node for name, node in nodes.items() if name not in known))
 
 
-def _require_configz(kubelets: Kubelets, nodes: Mapping[str, Json]) -> None:
+def _require_configz(kubelets: ConfigzReader, nodes: Mapping[str, Json]) -> None:
     """Try a few nodes before the observation. Raises UsageError, with both ways and their permissions, if no kubelet answers."""
     refused = None
     for node in sorted(nodes.values(), key=lambda node: not is_ready(node))[:TRIED]:

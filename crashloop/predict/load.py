@@ -22,7 +22,7 @@ from crashloop.errors import UsageError
 from crashloop.model.config import Curve
 from crashloop.model.restart_counts import delays_s, most_late_s, restarts_by, slowest_wait_s
 from crashloop.predict.costs import Costs
-from crashloop.predict.simulation import Node, Simulated, simulate
+from crashloop.predict.simulation import Simulated, SimulatedNode, simulate
 
 KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
 """kubeAPIQPS and eventRecordQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""
@@ -40,7 +40,7 @@ class Limit(StrEnum):
     NODE_CPU = "node CPU"
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class CrashLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Crashing pods on a cluster of identical nodes. Raises UsageError for invalid numbers."""
 
     nodes: int
@@ -65,7 +65,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(f"{name} is {getattr(self, name):g}; expected a number above zero.")
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class PredictedWindow(msgspec.Struct, frozen=True, kw_only=True):
     """A window after a start of all pods at once."""
 
     from_s: float
@@ -83,7 +83,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
     """A load at the maximum of its curve. Rates are the cluster's unless stated otherwise."""
 
-    load: Load
+    load: CrashLoad
     at_most_per_s: float
     """Restarts per second that the curve allows, without lateness or overhead."""
     curve_per_s: float
@@ -109,7 +109,7 @@ class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
     lateness_p50_s: float | None = None
     """At the maximum of the curve, simulated; rough beyond the knee."""
     lateness_p99_s: float | None = None
-    first: tuple[Window, ...]
+    first: tuple[PredictedWindow, ...]
     notes: tuple[str, ...]
 
     @property
@@ -118,7 +118,7 @@ class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
         return self.limit is Limit.NODE_CPU
 
 
-def predict(load: Load, costs: Costs) -> LoadPrediction:
+def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     """The prediction for one load."""
     containers = load.pods * load.containers
     cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
@@ -156,7 +156,7 @@ def mean_wait_s(delay_s: float, overhead_s: float) -> float:
     return delay_s + most_late_s(delay_s) / 2 + overhead_s
 
 
-def overhead_s(load: Load, costs: Costs) -> float:
+def overhead_s(load: CrashLoad, costs: Costs) -> float:
     """From an exit to the next start beyond delay and jitter, where the CPU is free.
 
     If the costs were measured with a busy CPU, the measured overhead is mostly waiting; then it is half a relist and the
@@ -165,10 +165,10 @@ def overhead_s(load: Load, costs: Costs) -> float:
     return HALF_RELIST_S + _service_s(load, costs) if costs.saturated else costs.overhead_s
 
 
-def node_of(load: Load, costs: Costs) -> Node:
+def node_of(load: CrashLoad, costs: Costs) -> SimulatedNode:
     """One node of a load, for the simulation. The overhead of a restart on a free CPU is that of the closed form."""
     service_s = _service_s(load, costs)
-    return Node(
+    return SimulatedNode(
         containers=load.pods * load.containers,
         curve=load.curve,
         run_s=load.run_s,
@@ -178,27 +178,27 @@ def node_of(load: Load, costs: Costs) -> Node:
     )
 
 
-def _places(load: Load) -> int:
+def _places(load: CrashLoad) -> int:
     return max(1, int(load.cores))
 
 
-def _service_s(load: Load, costs: Costs) -> float:
+def _service_s(load: CrashLoad, costs: Costs) -> float:
     """Service time of a restart, so that all cores together give the rate that the CPU allows."""
     return _places(load) / _cpu_ceiling(load, costs)
 
 
-def api_requests_per_s(load: Load, costs: Costs, restarts_per_s: float) -> float:
+def api_requests_per_s(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:
     """Requests of one node at that rate of restarts, after its kubelet's client rate limits."""
     return restarts_per_s * costs.api_requests * _passed(load, costs, restarts_per_s) if restarts_per_s else 0.0
 
 
-def _passed(load: Load, costs: Costs, restarts_per_s: float) -> float:
+def _passed(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:
     """The share of a node's requests that pass its kubelet's client rate limits; 1 where they limit nothing."""
     wanted = restarts_per_s * costs.api_requests
     return min(1.0, (load.kube_api_qps + load.event_record_qps) / wanted)
 
 
-def _cpu_ceiling(load: Load, costs: Costs) -> float:
+def _cpu_ceiling(load: CrashLoad, costs: Costs) -> float:
     """Restarts per second that a node's CPU allows: as measured if it was driven that far, else by the sum of its costs."""
     if costs.sustained_per_s is not None:
         return costs.sustained_per_s * load.cores / costs.cores
@@ -206,7 +206,7 @@ def _cpu_ceiling(load: Load, costs: Costs) -> float:
     return load.cores / (costs.kubelet_cpu_s + costs.runtime_cpu_s + shared)
 
 
-def _windows(load: Load, costs: Costs, most: float, played: Simulated) -> Iterator[Window]:
+def _windows(load: CrashLoad, costs: Costs, most: float, played: Simulated) -> Iterator[PredictedWindow]:
     """Averages after a start of all pods at once, the free restart included, over the simulated time."""
     before_s, before, overhead = 0.0, 0, overhead_s(load, costs)
     for end_s in takewhile(lambda end_s: end_s <= played.until_s, WINDOWS_S):
@@ -216,7 +216,7 @@ def _windows(load: Load, costs: Costs, most: float, played: Simulated) -> Iterat
         closed_form = min((restarts - before) * load.pods * load.containers / (end_s - before_s), most)
         seen = played.window(before_s, end_s)
         rate = seen.restarts_per_s
-        yield Window(
+        yield PredictedWindow(
             from_s=before_s,
             to_s=end_s,
             restarts_per_s=load.nodes * rate,
@@ -233,7 +233,7 @@ def _cut_short(played: Simulated) -> Iterator[str]:
         yield f"So many restarts that only the first {played.until_s:.0f} s were simulated."
 
 
-def _notes(load: Load) -> list[str]:
+def _notes(load: CrashLoad) -> list[str]:
     notes = []
     allowed = min(OFFICIAL_PODS_PER_NODE, PODS_PER_CORE * load.cores)
     if load.pods > allowed:

@@ -3,7 +3,7 @@
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.restart_counts import delays_s, restarts_by
 from crashloop.predict.costs import Costs
-from crashloop.predict.load import Load, api_requests_per_s, mean_wait_s, node_of, overhead_s, predict
+from crashloop.predict.load import CrashLoad, api_requests_per_s, mean_wait_s, node_of, overhead_s, predict
 from crashloop.predict.simulation import simulate
 
 
@@ -42,5 +42,5 @@ class MeasuredNode:
     def _overhead_s(self, curve: Curve) -> float:
         return overhead_s(self._load(curve, 1), self.costs)
 
-    def _load(self, curve: Curve, pods: int) -> Load:
-        return Load(nodes=1, pods=pods, curve=curve, cores=self.costs.cores)
+    def _load(self, curve: Curve, pods: int) -> CrashLoad:
+        return CrashLoad(nodes=1, pods=pods, curve=curve, cores=self.costs.cores)

@@ -25,7 +25,7 @@ MAX_RESTARTS = 100_000
 _DRAWS = 4096
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedNode(msgspec.Struct, frozen=True, kw_only=True):
     """The containers of a node, and the cost of a restart."""
 
     containers: int
@@ -40,7 +40,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """From the end of the delay until a restart needs CPU, without the jitter."""
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedWindow(msgspec.Struct, frozen=True, kw_only=True):
     """Restarts of a node in a window."""
 
     restarts_per_s: float
@@ -58,20 +58,20 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True):
     started_s: NDArray[np.float64]
     late_s: NDArray[np.float64]
 
-    def window(self, from_s: float, to_s: float) -> Window:
+    def window(self, from_s: float, to_s: float) -> SimulatedWindow:
         """A stretch that ends by `until_s`."""
         starts = int(((self.started_s >= from_s) & (self.started_s < to_s)).sum())
         late_s = self.late_s[(self.created_s >= from_s) & (self.created_s < to_s)]
         # inverted_cdf is nearest rank, as everywhere else (crashloop.slo.estimates).
         p50, p99 = np.percentile(late_s, [50, 99], method="inverted_cdf") if len(late_s) else (None, None)
-        return Window(
+        return SimulatedWindow(
             restarts_per_s=starts / (to_s - from_s),
             lateness_p50_s=None if p50 is None else float(p50),
             lateness_p99_s=None if p99 is None else float(p99),
         )
 
 
-def simulate(node: Node, *, until_s: float, most: int = MAX_RESTARTS) -> Simulated:
+def simulate(node: SimulatedNode, *, until_s: float, most: int = MAX_RESTARTS) -> Simulated:
     """All restarts that need CPU before `until_s`, or the first `most` of them; then `until_s` of the result is earlier."""
     dues_s = [*takewhile(lambda delay_s: delay_s < node.curve.maximum_s, delays_s(node.curve)), node.curve.maximum_s]
     last, draws = len(dues_s) - 1, _draws()

@@ -5,7 +5,7 @@ import msgspec
 from crashloop.model.config import DEFAULT_CURVE
 from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim, claims
-from crashloop.predict.load import Load, LoadPrediction, predict
+from crashloop.predict.load import CrashLoad, LoadPrediction, predict
 
 PREDICTION_FORMAT = "crashloop.prediction/1"
 _STEPS = (1, 5, 10, 20, 40, 80, 110)
@@ -24,7 +24,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True):
     """The KEPs' own arithmetic, beside the results for a node with these costs."""
 
 
-def predictions(load: Load, costs: Costs) -> Predictions:
+def predictions(load: CrashLoad, costs: Costs) -> Predictions:
     """A load, the same with fewer pods, and the same with the default curve."""
     steps = (*(step for step in _STEPS if step < load.pods), load.pods)
     return Predictions(

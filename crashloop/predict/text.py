@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim
-from crashloop.predict.load import Limit, LoadPrediction, Window
+from crashloop.predict.load import Limit, LoadPrediction, PredictedWindow
 from crashloop.predict.steps import Predictions
 
 AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
@@ -139,7 +139,7 @@ def _bounds(is_bound: bool) -> tuple[str, str]:
     return (AT_MOST, ROUGHLY) if is_bound else ("", "")
 
 
-def _is_at_ceiling(asked: LoadPrediction, window: Window) -> bool:
+def _is_at_ceiling(asked: LoadPrediction, window: PredictedWindow) -> bool:
     """Whether the CPU limited the restarts, even for a while."""
     return asked.is_bound or window.restarts_per_s >= AT_CEILING * asked.ceiling_per_s
 

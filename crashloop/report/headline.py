@@ -8,7 +8,7 @@ from crashloop.report.text import counted
 
 
 class Headline(NamedTuple):
-    """The headline of a comparison."""
+    """The headline of a run."""
 
     standing: Standing
     sentence: str

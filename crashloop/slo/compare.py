@@ -34,7 +34,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[float, ...]
 
 
-class Reading(StrEnum):
+class EffectReading(StrEnum):
     """The reading of an effect."""
 
     HIGHER = "higher"
@@ -49,7 +49,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     statistic: str
     unit: str
-    reading: Reading
+    reading: EffectReading
     sentence: str
     pairs: int
     samples: tuple[int, int]
@@ -81,7 +81,7 @@ def compare(what: str, blocks: Sequence[Block], *, percentile: float | None = 50
         what=what,
         statistic=statistic,
         unit=unit,
-        reading=Reading.TOO_LITTLE,
+        reading=EffectReading.TOO_LITTLE,
         sentence="",
         pairs=len(pairs),
         samples=counts,
@@ -136,14 +136,14 @@ def _noise(baselines: Sequence[float]) -> float | None:
     return max((max(one, other) / min(one, other) for one, other in combinations(baselines, 2)), default=None)
 
 
-def _reading(effect: Effect) -> Reading:
+def _reading(effect: Effect) -> EffectReading:
     assert effect.ratio is not None
     assert effect.ratio_interval is not None
     lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
     beyond_noise = max(effect.ratio, 1 / effect.ratio) > (effect.noise or 1.0)
     if lower <= 1 <= upper or not beyond_noise:
-        return Reading.NO_DIFFERENCE
-    return Reading.HIGHER if effect.ratio > 1 else Reading.LOWER
+        return EffectReading.NO_DIFFERENCE
+    return EffectReading.HIGHER if effect.ratio > 1 else EffectReading.LOWER
 
 
 def _too_little(effect: Effect, needed: int) -> str:

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 _PARTS = ("", "_bucket", "_sum", "_count")
 
 
-class Series(NamedTuple):
+class SeriesKey(NamedTuple):
     """The series of a value."""
 
     name: str
@@ -25,9 +25,9 @@ class Exposition:
 
     def __init__(self, families: Iterable[str]) -> None:
         self._names = frozenset((family + part).encode() for family in families for part in _PARTS)
-        self._known: dict[bytes, Series] = {}
+        self._known: dict[bytes, SeriesKey] = {}
 
-    def read(self, answer: bytes) -> Iterator[tuple[bytes, Series, float]]:
+    def read(self, answer: bytes) -> Iterator[tuple[bytes, SeriesKey, float]]:
         """Every value with its series and a key that is stable over all answers. Raises ValueError if it is malformed."""
         for line in answer.split(b"\n"):
             end = line.find(b"{")
@@ -38,9 +38,9 @@ class Exposition:
             # A timestamp may follow the value; the time of the scrape counts instead.
             yield key, self._series(key), float(line[at:].split()[0])
 
-    def _series(self, key: bytes) -> Series:
+    def _series(self, key: bytes) -> SeriesKey:
         known = self._known.get(key)
         if known is None:
             (family,) = text_string_to_metric_families(key.decode() + " 0\n")
-            known = self._known[key] = Series(family.samples[0].name, dict(family.samples[0].labels))
+            known = self._known[key] = SeriesKey(family.samples[0].name, dict(family.samples[0].labels))
         return known

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.scrapes import Labels, Scrapes, Series
+from crashloop.slo.scrapes import Labels, ScrapedSeries, Scrapes
 
 PROCESS_START = "process_start_time_seconds"
 STARTED_ANEW_S = 1.5
@@ -21,7 +21,7 @@ STARTED_ANEW_S = 1.5
 Selector = Callable[[Labels], bool]
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class ScrapeWindow(msgspec.Struct, frozen=True, kw_only=True):
     """The scrapes of one source for a window."""
 
     first: int
@@ -48,7 +48,7 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
         return float(self.steps.sum())
 
 
-def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
+def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> ScrapeWindow | None:
     """The scrapes nearest to both ends; None if these are not two."""
     times = np.asarray(scrapes.t_ns, dtype=np.int64)
     if len(times) < 2:
@@ -57,7 +57,7 @@ def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
     if first == last:
         return None
     begin, end = scrapes.t_ns[first], scrapes.t_ns[last]
-    return Window(
+    return ScrapeWindow(
         first=first,
         last=last,
         from_ns=begin,
@@ -66,7 +66,7 @@ def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
     )
 
 
-def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lambda _: True) -> Iterator[Growth]:
+def growths(scrapes: Scrapes, name: str, window: ScrapeWindow, selects: Selector = lambda _: True) -> Iterator[Growth]:
     """Growth in the window of every selected series of that name."""
     times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
     anew = _started_anew(scrapes, times)
@@ -75,7 +75,7 @@ def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lam
             yield Growth(labels=series.labels, steps=_steps(_aligned(series, times), anew))
 
 
-def resets(scrapes: Scrapes, name: str, window: Window) -> list[tuple[int, int]]:
+def resets(scrapes: Scrapes, name: str, window: ScrapeWindow) -> list[tuple[int, int]]:
     """Pairs of scrapes of the window (UTC ns) with a reset of the metric between them: counts in between may be lost."""
     times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
     anew = _started_anew(scrapes, times)
@@ -86,7 +86,7 @@ def resets(scrapes: Scrapes, name: str, window: Window) -> list[tuple[int, int]]
     return [(int(times[at]), int(times[at + 1])) for at in np.flatnonzero(anew)]
 
 
-def _aligned(series: Series, times: NDArray[np.int64]) -> NDArray[np.float64]:
+def _aligned(series: ScrapedSeries, times: NDArray[np.int64]) -> NDArray[np.float64]:
     """The values at every scrape, nan where the scrape lacks the series."""
     found = np.full(len(times), np.nan)
     at = np.searchsorted(times, series.t_ns)

@@ -14,7 +14,7 @@ from crashloop.slo.types import Lifecycle, Measured, Phase
 SECOND_NS = 1_000_000_000
 
 
-class Precondition(NamedTuple):
+class LoadFact(NamedTuple):
     """A fact about the load: its text, and its computation."""
 
     words: str
@@ -158,15 +158,15 @@ def _begin_ns(pod: Lifecycle) -> int | None:
     return pod.created_ns if pod.asked_ns is None else pod.asked_ns
 
 
-FACTS: Mapping[str, Precondition] = {
-    "churn_per_s": Precondition("{} pods/s churn", _churn, one="{} pod/s churn"),
-    "pods_per_node": Precondition("{} pods per node", _pods_per_node, one="{} pod per node"),
-    "longest_due_s": Precondition("delays of up to {} s", _longest_due_s),
-    "nodes": Precondition("{} nodes", _nodes, one="{} node"),
-    "cores": Precondition("{} cores per node", _cores, one="{} core per node"),
-    "harness_cpu_share": Precondition("harness CPU {} of kubelet and runtime", _harness_share, share=True),
-    "cpu_busy_share": Precondition("host CPU {} busy", _busy_share, share=True),
-    "foreign_cpu_share": Precondition("{} of the host CPU taken by others", _foreign_share, share=True),
-    "cluster_cpu_share": Precondition("cluster {} of the busy host CPU", _cluster_share, share=True),
+FACTS: Mapping[str, LoadFact] = {
+    "churn_per_s": LoadFact("{} pods/s churn", _churn, one="{} pod/s churn"),
+    "pods_per_node": LoadFact("{} pods per node", _pods_per_node, one="{} pod per node"),
+    "longest_due_s": LoadFact("delays of up to {} s", _longest_due_s),
+    "nodes": LoadFact("{} nodes", _nodes, one="{} node"),
+    "cores": LoadFact("{} cores per node", _cores, one="{} core per node"),
+    "harness_cpu_share": LoadFact("harness CPU {} of kubelet and runtime", _harness_share, share=True),
+    "cpu_busy_share": LoadFact("host CPU {} busy", _busy_share, share=True),
+    "foreign_cpu_share": LoadFact("{} of the host CPU taken by others", _foreign_share, share=True),
+    "cluster_cpu_share": LoadFact("cluster {} of the busy host CPU", _cluster_share, share=True),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

@@ -7,10 +7,20 @@ import msgspec
 import numpy as np
 
 from crashloop.errors import UsageError
-from crashloop.slo.exposition import Series as Named
-from crashloop.slo.scrapes import METRICS_FORMAT, GapLine, Line, Sample, ScrapeLine, Scrapes, Series, SeriesLine, Source
+from crashloop.slo.exposition import SeriesKey
+from crashloop.slo.scrapes import (
+    METRICS_FORMAT,
+    Line,
+    MissedScrape,
+    Sample,
+    ScrapedSeries,
+    ScrapeLine,
+    Scrapes,
+    SeriesLine,
+    SourceLine,
+)
 
-_decode = msgspec.json.Decoder(Source | SeriesLine | ScrapeLine | GapLine).decode
+_decode = msgspec.json.Decoder(SourceLine | SeriesLine | ScrapeLine | MissedScrape).decode
 
 
 def to_line(line: Line) -> bytes:
@@ -25,7 +35,7 @@ class Differences:
         self._ids: dict[bytes, int] = {}
         self._values: dict[int, float] = {}
 
-    def lines(self, t_ns: int, took_ns: int, found: Iterable[tuple[bytes, Named, float]]) -> Iterator[Line]:
+    def lines(self, t_ns: int, took_ns: int, found: Iterable[tuple[bytes, SeriesKey, float]]) -> Iterator[Line]:
         """The lines of one scrape: first the series that are new."""
         now: dict[int, float] = {}
         for key, series, value in found:
@@ -67,16 +77,16 @@ def samples(scrapes: Scrapes) -> Iterator[Sample]:
 class _Reader:
     def __init__(self, name: str) -> None:
         self._name = name
-        self._source: Source | None = None
+        self._source: SourceLine | None = None
         self._named: dict[int, SeriesLine] = {}
         self._current: dict[int, float] = {}
         self._columns: dict[int, tuple[list[int], list[float]]] = {}
         self._times: list[int] = []
-        self._gaps: list[GapLine] = []
+        self._gaps: list[MissedScrape] = []
         self._damage: list[str] = []
 
     def take(self, line: Line) -> None:
-        if isinstance(line, Source):
+        if isinstance(line, SourceLine):
             self._begin(line)
         elif self._source is None:
             raise UsageError(f"{self._name}: its first line is no source; expected a file of RUN/metrics.")
@@ -104,7 +114,7 @@ class _Reader:
             damage=tuple(self._damage),
         )
 
-    def _begin(self, source: Source) -> None:
+    def _begin(self, source: SourceLine) -> None:
         if source.format != METRICS_FORMAT:
             raise UsageError(
                 f"{self._name}: format {source.format!r}; this version reads {METRICS_FORMAT!r}.\n"
@@ -126,9 +136,9 @@ class _Reader:
             times.append(line.t_ns)
             values.append(value)
 
-    def _column(self, number: int, line: SeriesLine) -> Series:
+    def _column(self, number: int, line: SeriesLine) -> ScrapedSeries:
         times, values = self._columns[number]
-        return Series(
+        return ScrapedSeries(
             name=line.name,
             labels=line.labels,
             t_ns=np.asarray(times, dtype=np.int64),

@@ -27,7 +27,7 @@ class Sample(msgspec.Struct, frozen=True):
     value: float
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="type"):
+class SourceLine(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="type"):
     """First line of a file."""
 
     format: str = METRICS_FORMAT
@@ -60,7 +60,7 @@ class ScrapeLine(msgspec.Struct, frozen=True, kw_only=True, tag="scrape", tag_fi
     """Series that this scrape lacks."""
 
 
-class GapLine(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="type"):
+class MissedScrape(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="type"):
     """A failed scrape."""
 
     from_ns: int
@@ -68,10 +68,10 @@ class GapLine(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="t
     reason: str
 
 
-Line = Source | SeriesLine | ScrapeLine | GapLine
+Line = SourceLine | SeriesLine | ScrapeLine | MissedScrape
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class ScrapedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one series, at the scrapes that had it."""
 
     name: str
@@ -83,10 +83,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
     """The scrapes of one source."""
 
-    source: Source
+    source: SourceLine
     t_ns: tuple[int, ...] = ()
     """Of every scrape that succeeded, in order."""
-    series: tuple[Series, ...] = ()
-    gaps: tuple[GapLine, ...] = ()
+    series: tuple[ScrapedSeries, ...] = ()
+    gaps: tuple[MissedScrape, ...] = ()
     damage: tuple[str, ...] = ()
     """Place of damage in the file; the rest is not used."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from crashloop.errors import ObservationError
 from crashloop.slo.families import SOURCES
-from crashloop.slo.increase import Growth, Window, growths, window_of
+from crashloop.slo.increase import Growth, ScrapeWindow, growths, window_of
 from crashloop.slo.rows import Selection
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Measured
@@ -22,7 +22,7 @@ class Found(NamedTuple):
     """The growth of a metric of one source in a window."""
 
     scrapes: Scrapes
-    window: Window
+    window: ScrapeWindow
     growths: tuple[Growth, ...]
 
 

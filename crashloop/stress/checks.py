@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.spec.policy import RestartPolicy
-from crashloop.stress.evidence_reader import Recorded
+from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.load_as_planned import load_as_planned
 from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, has_known_delays
@@ -21,7 +21,7 @@ from crashloop.verdict import Outcome
 def checks(
     plan: StressPlan,
     measured: Sequence[Measurement],
-    recorded: Recorded,
+    recorded: StressEvidence,
     incidents: Sequence[Incident],
     scrapes: Sequence[Scrapes] = (),
 ) -> tuple[SloVerdict, ...]:
@@ -46,7 +46,7 @@ def _is_restarted(load: AnyLoad) -> bool:
     return isinstance(load, Rollout) or (isinstance(load, Jobs) and load.failures > 0)
 
 
-def evidence_complete(recorded: Recorded) -> SloVerdict:
+def evidence_complete(recorded: StressEvidence) -> SloVerdict:
     """Whether ground truth covers every restart."""
     if recorded.lacking:
         return gate("evidence-complete", Outcome.INCONCLUSIVE, recorded.lacking, faults=len(recorded.lacking))

@@ -14,7 +14,7 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import StressNode
 
 
-class Compared(NamedTuple):
+class ComparedFigure(NamedTuple):
     """A figure of a block that is compared."""
 
     figure: str
@@ -23,13 +23,13 @@ class Compared(NamedTuple):
 
 
 COMPARED = (
-    Compared("restarts_per_s", "restarts", "restarts/s"),
-    Compared("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
-    Compared("apiserver_requests_per_s", "requests to the API server", "requests/s"),
-    Compared("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
-    Compared("runtime_cpu_cores", "CPU of the runtime", "cores"),
-    Compared("apiserver_cpu_cores", "CPU of the API server", "cores"),
-    Compared("kubelet_memory_mib", "memory of the kubelet", "MiB"),
+    ComparedFigure("restarts_per_s", "restarts", "restarts/s"),
+    ComparedFigure("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
+    ComparedFigure("apiserver_requests_per_s", "requests to the API server", "requests/s"),
+    ComparedFigure("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
+    ComparedFigure("runtime_cpu_cores", "CPU of the runtime", "cores"),
+    ComparedFigure("apiserver_cpu_cores", "CPU of the API server", "cores"),
+    ComparedFigure("kubelet_memory_mib", "memory of the kubelet", "MiB"),
 )
 
 

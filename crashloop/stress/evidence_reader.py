@@ -32,7 +32,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """Restarts of its node's kubelet."""
 
 
-class Recorded(msgspec.Struct, kw_only=True):
+class StressEvidence(msgspec.Struct, kw_only=True):
     """All pods of a run, and the load's operations."""
 
     lifecycles: tuple[Lifecycle, ...]
@@ -45,7 +45,7 @@ class Recorded(msgspec.Struct, kw_only=True):
     """By the pod's name."""
 
 
-def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
+def read_recorded(run: StressDir, plan: StressPlan) -> StressEvidence:
     """Read every history of the run. Raises OSError if one cannot be read."""
     operations = tuple(run.operations())
     deletions_ns = _deletions_ns(operations)
@@ -62,7 +62,7 @@ def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
         circumstances[path.stem] = circumstances_of(recording)
         events += recording.events
-    return Recorded(
+    return StressEvidence(
         lifecycles=tuple(found),
         lacking=tuple(lacking),
         events=events,

@@ -12,7 +12,7 @@ from crashloop.report.text import counted
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.stress.arrivals import asked, open_models
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import Recorded, owners
+from crashloop.stress.evidence_reader import StressEvidence, owners
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout, load_of
 from crashloop.stress.phases import Measurement, stage_name
@@ -28,7 +28,7 @@ EXISTS = 409
 
 
 def load_as_planned(
-    plan: StressPlan, measured: Sequence[Measurement], recorded: Recorded, incidents: Iterable[Incident]
+    plan: StressPlan, measured: Sequence[Measurement], recorded: StressEvidence, incidents: Iterable[Incident]
 ) -> SloVerdict:
     """Whether the load matched the profile. If it did not, no promise holds for its results."""
     missing = [
@@ -68,7 +68,7 @@ def least_pods(load: AnyLoad) -> int:
     return 1 if isinstance(load, Crash | Demand) else 0
 
 
-def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: Recorded) -> Iterator[str]:
+def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:
     """Stages that began without all pods of their closed loads."""
     of_load = _by_load(recorded.lifecycles, plan.profile.loads)
     taken_ns = {each.pod: each.sent_ns + each.took_ns for each in recorded.operations if _was_taken(each)}
@@ -114,7 +114,7 @@ def _is_left_in(stage: Measurement, pod: Lifecycle) -> bool:
     return earlier and (pod.deleted_ns is None or pod.deleted_ns > at_ns)
 
 
-def _refused(loads: Mapping[str, AnyLoad], recorded: Recorded) -> Iterator[str]:
+def _refused(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator[str]:
     """Objects that were never made, and rollouts that were refused."""
     told = {each.pod for each in recorded.operations if each.what == "not created"}
     there = {name for pod in recorded.lifecycles for name in _names(loads, pod)}

@@ -15,7 +15,7 @@ from crashloop.slo.preconditions import FACTS
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Restart, SloVerdict
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.evidence_reader import Circumstances, Recorded
+from crashloop.stress.evidence_reader import Circumstances, StressEvidence
 from crashloop.stress.loads import load_of
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
@@ -46,7 +46,7 @@ class _Owed(NamedTuple):
 
 
 def no_lost_restart(
-    plan: StressPlan, measured: Sequence[Measurement], recorded: Recorded, scrapes: Sequence[Scrapes]
+    plan: StressPlan, measured: Sequence[Measurement], recorded: StressEvidence, scrapes: Sequence[Scrapes]
 ) -> SloVerdict:
     """Whether every exit that required a restart was followed by one, if the observation was long enough."""
     owed = list(_owed(plan, recorded))
@@ -71,7 +71,7 @@ def no_lost_restart(
     return gate(NAME, Outcome.PASS, [sentence], samples=len(owed))
 
 
-def _owed(plan: StressPlan, recorded: Recorded) -> Iterator[_Owed]:
+def _owed(plan: StressPlan, recorded: StressEvidence) -> Iterator[_Owed]:
     loads = plan.profile.loads
     longest_s = {name: _longest_delay_s(plan, load.node) for name, load in loads.items()}
     for pod in recorded.lifecycles:

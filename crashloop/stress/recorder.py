@@ -35,7 +35,7 @@ CLEAR_WITHIN_S = 120.0
 """Longest time for the remains of a load to disappear after the run requested their removal."""
 
 
-class StressRun:
+class StressRecorder:
     """Records one run on a site."""
 
     def __init__(

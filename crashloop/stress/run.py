@@ -24,7 +24,7 @@ from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.publishing import publish_stress
-from crashloop.stress.recorder import StressRun
+from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.rows import fitting_rows, rows_of
 from crashloop.stress.testbed import site
 
@@ -74,7 +74,7 @@ def run_stress(
     rows = rows_of(plan.profile.slos)
     with site(run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep) as where:
         evidence = StressEvidence(run, plan, rows, where)
-        StressRun(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
+        StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
     with progress.step("judging"):
         results = judge_run(run)
         publish_stress(run, results)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries.components import Source
+from crashloop.cluster.binaries.components import BinarySource
 
 
 class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
     """Statically linked."""
     versions: dict[str, str]
     """Program -> version without `v`, as the program reports it."""
-    source: dict[str, Source]
+    source: dict[str, BinarySource]
     """Program -> its source."""
 
     @property

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock, Timeout
 
-from crashloop.cluster.binaries.components import Source
+from crashloop.cluster.binaries.components import BinarySource
 from crashloop.cluster.provider import Progress
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
@@ -28,7 +28,7 @@ WAIT_FOR_ANOTHER_S = 3600.0
 """A cold build takes about 8 minutes on 2 cores; an hour allows for a machine under other load."""
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True):
+class CachedProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program of an entry."""
 
     size: int
@@ -40,8 +40,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """entry.json: contents of an entry."""
 
     component: str
-    source: Source
-    programs: dict[str, Program]
+    source: BinarySource
+    programs: dict[str, CachedProgram]
 
 
 class CachedEntry(msgspec.Struct, frozen=True, kw_only=True):

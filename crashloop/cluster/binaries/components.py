@@ -23,7 +23,7 @@ CNI_PLUGINS = ("ptp", "loopback", "host-local")
 _ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
-class Source(StrEnum):
+class BinarySource(StrEnum):
     """The source of a binary; shown in environment.json."""
 
     USER = "user"
@@ -83,12 +83,12 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name} {self.version}".strip()
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[BinarySource, ...]:
         """Its sources if it is not in the cache, in the order of trial."""
         known = {
-            Source.DOWNLOAD: self.releases,
-            Source.BUILD: self.go_install or self.go_programs,
-            Source.PACKAGE: self.package,
+            BinarySource.DOWNLOAD: self.releases,
+            BinarySource.BUILD: self.go_install or self.go_programs,
+            BinarySource.PACKAGE: self.package,
         }
         return tuple(source for source, how in known.items() if how)
 

@@ -10,7 +10,7 @@ from crashloop.cluster.existing.quota import pods_within_quota
 from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.kubelet import ConfigzRefused, Kubelets
+from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.spec.version import KubernetesVersion
 
 ALWAYS = frozenset({Capability.NODES_CHANGE})
@@ -95,7 +95,7 @@ def _surveyed(node: Json, options: ExistingOptions) -> SurveyedNode:
 def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNode, ...]) -> tuple[SurveyedNode, ...]:
     """The nodes with their kubelets' configuration; a node without one cannot be used. Raises UsageError if all lack it."""
     usable = [node.name for node in nodes if node.unusable is None]
-    kubelets = Kubelets(api)
+    kubelets = ConfigzReader(api)
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="configz") as pool:
         answers = dict(zip(usable, pool.map(lambda name: _asked(kubelets, found[name]), usable), strict=True))
     silent = {name: answer for name, answer in answers.items() if isinstance(answer, ConfigzRefused)}
@@ -107,7 +107,7 @@ def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNod
     return tuple(_told(node, answers.get(node.name)) for node in nodes)
 
 
-def _asked(kubelets: Kubelets, node: Json) -> Json | ConfigzRefused:
+def _asked(kubelets: ConfigzReader, node: Json) -> Json | ConfigzRefused:
     try:
         return kubelets.config(node)
     except ConfigzRefused as error:

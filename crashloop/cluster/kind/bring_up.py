@@ -8,7 +8,7 @@ from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.config import cluster_config, node_files
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.init_system import DIALECTS, KUBELET
-from crashloop.cluster.kind.manager import Kind
+from crashloop.cluster.kind.manager import KindProgram
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
 from crashloop.cluster.processes import STATE_MARK, kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
@@ -134,7 +134,7 @@ class BringUp:
         kill_until_gone(lambda: marked_processes(self._state), describe="kind to end")
 
 
-def kind_of(blueprint: Blueprint) -> Kind:
+def kind_of(blueprint: Blueprint) -> KindProgram:
     """`kind` for a cluster; its process and its children carry the cluster's mark."""
     layout = blueprint.layout
     environment = {
@@ -144,4 +144,4 @@ def kind_of(blueprint: Blueprint) -> Kind:
         # The cluster's own network is removed with it; kind's shared network would stay.
         "KIND_EXPERIMENTAL_DOCKER_NETWORK": blueprint.kind_name,
     }
-    return Kind(Path(blueprint.kind), environment, config=layout.config, kubeconfig=layout.kubeconfig)
+    return KindProgram(Path(blueprint.kind), environment, config=layout.config, kubeconfig=layout.kubeconfig)

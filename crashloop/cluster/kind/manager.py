@@ -18,7 +18,7 @@ CREATE_S = 600
 """kubeadm itself gives up after four minutes without a kubelet or an API server."""
 
 
-class Kind(KindManagerBase):  # type: ignore[misc]
+class KindProgram(KindManagerBase):  # type: ignore[misc]
     """`kind` for one cluster. Every method raises CommandFailed with what `kind` printed."""
 
     def __init__(self, program: Path, environment: Mapping[str, str], *, config: Path, kubeconfig: Path) -> None:

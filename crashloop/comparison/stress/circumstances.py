@@ -13,7 +13,7 @@ from crashloop.comparison.circumstances import (
     of_versions,
     profile_in_words,
 )
-from crashloop.comparison.stress.side import StressRun, kubelet_profiles, verdicts_of
+from crashloop.comparison.stress.side import JudgedStressRun, kubelet_profiles, verdicts_of
 from crashloop.comparison.stress.stages import StagePair, stages_in_words
 from crashloop.report.stress.results import StageResult
 from crashloop.stress.loads import AnyLoad
@@ -24,7 +24,7 @@ NOTABLE_SHARE = 0.05
 
 
 def stress_circumstances(
-    before: StressRun, after: StressRun, stages: tuple[StagePair, ...]
+    before: JudgedStressRun, after: JudgedStressRun, stages: tuple[StagePair, ...]
 ) -> tuple[Circumstance, ...]:
     """Possible explanations of a change, the likeliest first."""
     old, new = before.results, after.results
@@ -65,11 +65,11 @@ def _each(what: str, before: dict[str, str], after: dict[str, str]) -> Iterator[
         yield f"{what} {name}", before.get(name, ABSENT), after.get(name, ABSENT)
 
 
-def _kubelets(run: StressRun) -> dict[str, str]:
+def _kubelets(run: JudgedStressRun) -> dict[str, str]:
     return {node: f"{profile.name}: {profile_in_words(profile)}" for node, profile in kubelet_profiles(run).items()}
 
 
-def _promises(before: StressRun, after: StressRun) -> Iterator[Pair]:
+def _promises(before: JudgedStressRun, after: JudgedStressRun) -> Iterator[Pair]:
     """Promises of both runs; a promise of one run only is listed among the verdicts."""
     old, new = verdicts_of(before), verdicts_of(after)
     for row in before.results.rows:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.comparison.change import Change, Judged, change, exit_code, gravest
+from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
 from crashloop.comparison.circumstances import Circumstance
 from crashloop.comparison.stress.circumstances import stress_circumstances
 from crashloop.comparison.stress.figures import StageChange, stage_change
-from crashloop.comparison.stress.side import StressRun, StressSide, judged_slo, stress_side, verdicts_of
+from crashloop.comparison.stress.side import JudgedStressRun, StressSide, judged_slo, stress_side, verdicts_of
 from crashloop.comparison.stress.stages import StagePair, stage_pairs, threshold_of
 from crashloop.comparison.stress.values import Measure, Value, ValueChange, value_change
 from crashloop.report.standing import Standing
@@ -30,8 +30,8 @@ class SloChange(msgspec.Struct, frozen=True, kw_only=True):
     change: Change
     """The graver of the changes of outcome and value."""
     outcome: Change
-    before: Judged | None
-    after: Judged | None
+    before: ScenarioOutcome | None
+    after: ScenarioOutcome | None
     value: ValueChange | None = None
     """None for a verdict about the run itself, and for a verdict of one run only."""
 
@@ -83,7 +83,7 @@ class StressComparison(msgspec.Struct, frozen=True, kw_only=True):
         return gravest(_counting(self.verdicts, self.stages, values_count=self.values_count))
 
 
-def compare_stress(before: StressRun, after: StressRun, *, values_count: bool = False) -> StressComparison:
+def compare_stress(before: JudgedStressRun, after: JudgedStressRun, *, values_count: bool = False) -> StressComparison:
     """Compare two judged stress runs.
 
     A gating row counts for the exit code: its outcome, and its value if that got worse by more than noise. `values_count`:
@@ -116,13 +116,13 @@ def _counting(
             yield value.change
 
 
-def _verdicts(before: StressRun, after: StressRun, pairs: tuple[StagePair, ...]) -> Iterator[SloChange]:
+def _verdicts(before: JudgedStressRun, after: JudgedStressRun, pairs: tuple[StagePair, ...]) -> Iterator[SloChange]:
     old, new = verdicts_of(before), verdicts_of(after)
     asks_for_other_rows = before.profile.slos != after.profile.slos or before.profile.loads != after.profile.loads
     for slo in dict.fromkeys((*old, *new)):
         was, now = (None if each is None else judged_slo(each) for each in (old.get(slo), new.get(slo)))
         if now is None and asks_for_other_rows:
-            now = Judged(standing=Standing.SKIPPED, findings=(NOT_ASKED_FOR,))
+            now = ScenarioOutcome(standing=Standing.SKIPPED, findings=(NOT_ASKED_FOR,))
         outcome = change(was, now)
         value = _value_change(slo, (before, after), (old.get(slo), new.get(slo)), pairs)
         text = after.results.row(slo) or before.results.row(slo)
@@ -140,7 +140,7 @@ def _verdicts(before: StressRun, after: StressRun, pairs: tuple[StagePair, ...])
 
 def _value_change(
     slo: str,
-    runs: tuple[StressRun, StressRun],
+    runs: tuple[JudgedStressRun, JudgedStressRun],
     verdicts: tuple[SloVerdict | None, SloVerdict | None],
     pairs: tuple[StagePair, ...],
 ) -> ValueChange | None:

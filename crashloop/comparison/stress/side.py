@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.comparison.change import Judged
+from crashloop.comparison.change import ScenarioOutcome
 from crashloop.comparison.side import RunKey, run_key
 from crashloop.report.results import ProfileSummary
 from crashloop.report.standing import Standing
@@ -16,7 +16,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.profile import StressProfile
 
 
-class StressRun(NamedTuple):
+class JudgedStressRun(NamedTuple):
     """A stress run with its results and, from its plan, its load."""
 
     results: StressResults
@@ -48,23 +48,23 @@ class StressSide(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.run or 'unnamed run'} ({self.key}, load {self.profile})"
 
 
-def stress_side(run: StressRun) -> StressSide:
+def stress_side(run: JudgedStressRun) -> StressSide:
     """Identity and circumstances of the run."""
     results = run.results
     return StressSide(run=results.run, key=run.key, profile=results.profile, started=results.started)
 
 
-def verdicts_of(run: StressRun) -> dict[str, SloVerdict]:
+def verdicts_of(run: JudgedStressRun) -> dict[str, SloVerdict]:
     """The verdicts by the id of their row."""
     return {each.slo: each for each in run.results.verdicts}
 
 
-def judged_slo(verdict: SloVerdict) -> Judged:
+def judged_slo(verdict: SloVerdict) -> ScenarioOutcome:
     """A verdict in the common form of comparisons; its sentence is its finding."""
-    return Judged(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
+    return ScenarioOutcome(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
 
 
-def kubelet_profiles(run: StressRun) -> dict[str, ProfileSummary]:
+def kubelet_profiles(run: JudgedStressRun) -> dict[str, ProfileSummary]:
     """The kubelet profile of each node, by the node's name in the load profile."""
     curves = {node.profile: node.curve for node in run.results.nodes}
     return {
@@ -79,7 +79,7 @@ def kubelet_profiles(run: StressRun) -> dict[str, ProfileSummary]:
     }
 
 
-def is_same_load(before: StressRun, after: StressRun) -> bool:
+def is_same_load(before: JudgedStressRun, after: JudgedStressRun) -> bool:
     """Whether both profiles have the same load, for the same time and in the same order; the kubelets may differ."""
     old, new = (_load(each.profile) for each in (before, after))
     return old == new

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from crashloop.comparison.stress.side import StressRun, is_same_load
+from crashloop.comparison.stress.side import JudgedStressRun, is_same_load
 from crashloop.comparison.stress.values import NOISE_RATIO
 from crashloop.report.stress.results import StageResult
 from crashloop.report.text import counted
@@ -49,7 +49,7 @@ class StagePair(NamedTuple):
     """Ratio of the CPU that was available to the load in the two runs."""
 
 
-def stage_pairs(before: StressRun, after: StressRun) -> tuple[StagePair, ...]:
+def stage_pairs(before: JudgedStressRun, after: JudgedStressRun) -> tuple[StagePair, ...]:
     """Every stage that at least one run has measured, in order."""
     old, new = _by_key(before.results.stages), _by_key(after.results.stages)
     return tuple(
@@ -65,7 +65,7 @@ def stage_pairs(before: StressRun, after: StressRun) -> tuple[StagePair, ...]:
     )
 
 
-def threshold_of(pairs: Iterable[StagePair], before: StressRun, after: StressRun) -> float:
+def threshold_of(pairs: Iterable[StagePair], before: JudgedStressRun, after: JudgedStressRun) -> float:
     """The ratio by which values of these stages may differ.
 
     NOISE_RATIO once more if the host was at its limit: of 76 figures of two rounds of `full` on two cores, with nothing
@@ -107,7 +107,9 @@ def _users(stage: StageResult) -> str:
     return " and ".join(f"{count} {name}" for name, count in stage.users.items()) or "no users"
 
 
-def _widened(before: StressRun, after: StressRun, old: StageResult | None, new: StageResult | None) -> float:
+def _widened(
+    before: JudgedStressRun, after: JudgedStressRun, old: StageResult | None, new: StageResult | None
+) -> float:
     shares = [each.figures.get("foreign_cpu_share") if each is not None else None for each in (old, new)]
     known = [0.0 if None in shares else share or 0.0 for share in shares]
     left = [run.cores * max(LEAST_LEFT, 1 - share) for run, share in zip((before, after), known, strict=True)]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from crashloop.comparison.change import Change
 from crashloop.comparison.stress.comparison import SloChange, StressComparison
 from crashloop.comparison.stress.values import NOISE_RATIO, Value, ValueChange
-from crashloop.comparison.text import Headline
+from crashloop.comparison.text import ComparisonHeadline
 from crashloop.report.stress.figures import FIGURES
 from crashloop.report.text import counted
 from crashloop.slo.text import number
@@ -16,7 +16,7 @@ MAX_NAMES = 6
 NAMED = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
 
 
-def stress_headline(comparison: StressComparison) -> Headline:
+def stress_headline(comparison: StressComparison) -> ComparisonHeadline:
     """The headline. Its change is the gravest that counts for the exit code."""
     counts = comparison.counts
     figures = sum(each.is_change for each in comparison.figures)
@@ -29,7 +29,7 @@ def stress_headline(comparison: StressComparison) -> Headline:
     change = Change.SAME if decisive is Change.ALLOWED else decisive
     sentence = ": ".join(filter(None, (counted(comparison.differences, "difference"), "; ".join(parts))))
     meaning, to_do = _MEANINGS[change]
-    return Headline(change, f"{sentence}.", f"{meaning} {_uncounted(comparison)}".strip(), to_do)
+    return ComparisonHeadline(change, f"{sentence}.", f"{meaning} {_uncounted(comparison)}".strip(), to_do)
 
 
 _MEANINGS = {

@@ -14,7 +14,7 @@ from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.inference.judging import Agreement
 from crashloop.inference.observation import Observation
-from crashloop.observe.run import Request, look
+from crashloop.observe.run import ObservationRequest, look
 from crashloop.progress import SilentProgress
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
@@ -286,8 +286,8 @@ def test_a_kubelet_that_tells_nothing_does_not_keep_from_looking_at_the_others(t
     peer = ExistingPeer(ready_node("down", ready=False), ready_node("silent"), ready_node("telling"))
     peer.configz = {"telling": {}}
     with serving_existing(peer, tmp_path) as kubeconfig:
-        seen = look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
+        seen = look(ObservationRequest(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
         assert seen.agreement is Agreement.TOO_LITTLE
         peer.configz = {}
         with pytest.raises(UsageError, match="--read-configz: node silent: its kubelet's configuration cannot be read"):
-            look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
+            look(ObservationRequest(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())

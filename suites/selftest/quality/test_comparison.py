@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.verdict import Outcome, Verdict
-from quality.comparison import Row, compare
+from quality.comparison import NodeRow, compare
 from quality.fault import Fault
 from quality.planted import Expectation, Planted
 from quality.scenarios import CRASHING
@@ -30,7 +30,7 @@ def verdict(outcome: Outcome, *findings: str, requirement: str = "BACKOFF-2", de
     )
 
 
-def row(expected: Expectation, *verdicts: Verdict) -> Row:
+def row(expected: Expectation, *verdicts: Verdict) -> NodeRow:
     (only,) = compare([planted(expected)], [*verdicts, verdict_of_another_node()])
     return only
 

@@ -12,7 +12,7 @@ from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Restart, SloVerdict
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import Circumstances, Recorded, read_recorded
+from crashloop.stress.evidence_reader import Circumstances, StressEvidence, read_recorded
 from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import Crash, Jobs
 from crashloop.stress.lost_restarts import no_lost_restart
@@ -38,7 +38,7 @@ def judged(
 ) -> SloVerdict:
     the_plan = the_plan or plan()
     circumstances = {} if around is None else {POD: around}
-    recorded = Recorded(lifecycles=pods, lacking=(), events=0, circumstances=circumstances)
+    recorded = StressEvidence(lifecycles=pods, lacking=(), events=0, circumstances=circumstances)
     return no_lost_restart(the_plan, measurements(the_plan.stages, marks(*MARKS)), recorded, sources)
 
 

@@ -22,7 +22,7 @@ from crashloop.stress.incidents import Cause
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage
-from crashloop.stress.recorder import StressRun
+from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
 from suites.selftest.kit.stress_kit import Folder, plan
@@ -96,7 +96,7 @@ def recorded(folder: Path, plan: StressPlan, evidence: _Unrecorded, *, clear_wit
         run="r",
     )
     said: list[str] = []
-    StressRun(
+    StressRecorder(
         made.run,
         plan,
         site,
