@@ -1,9 +1,9 @@
-"""How long it takes to judge a run of a million history events, and how much memory.
+"""Time and memory to judge a run of a million history events.
 
     python -m bench.analyze [--events N] [--histories N]        (default: 1,000,000 events in one history and in 20)
 
-The histories are crash loops at a maximum of 2 s: each restart told by both ground truths, by two statuses and by the
-kubelet's log, and a heartbeat each second. Quick conformance runs hold more heartbeats and fewer restarts an event.
+The histories are crash loops at a maximum of 2 s: every restart in both ground truths, two statuses and the kubelet's
+log, and a heartbeat every second. Quick conformance runs have more heartbeats and fewer restarts per event.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PROFILE = KubeletProfile(name="max-2s", config={"crashLoopBackOff": {"maxContain
 EVENTS_A_RESTART = 13
 PERIOD_S = 3.8
 FREE_S = 2.0
-"""The first restart comes sooner by this much."""
+"""The first restart is earlier by this much."""
 ZERO_NS, BOOTED_NS = 1_800_000_000 * 10**9, 1_799_000_000 * 10**9
 
 
@@ -118,7 +118,7 @@ def ns(at_s: float) -> int:
 
 
 def write_run(root: Path, events: int, histories: int) -> int:
-    """A run directory of that many histories; returns how many events it holds."""
+    """A run directory of that many histories; returns its number of events."""
     restarts = events // histories // EVENTS_A_RESTART
     scenarios = tuple(scenario(f"loop-{number}", restarts) for number in range(histories))
     run = RunDir.create(root, RunInfo(suite="bench", started=datetime.now(UTC), crashloop_version="0"))
@@ -160,7 +160,7 @@ def write_run(root: Path, events: int, histories: int) -> int:
 def analyze_here(root: Path) -> None:
     """Judge, and print seconds (wall and CPU), peak megabytes and outcomes; run in a process of its own.
 
-    The peak counts every further process as large as the largest of them.
+    The peak counts every further process with the size of the largest one.
     """
     from crashloop.run.analysis import analyze
 

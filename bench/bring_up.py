@@ -1,4 +1,4 @@
-"""How long a local cluster takes to come up and to go: control plane alone, and with eight nodes. Binaries are cached.
+"""Time to bring up and remove a local cluster: control plane alone, and with eight nodes. Binaries are cached.
 
 python -m bench.bring_up
 """
@@ -20,7 +20,7 @@ TARGETS_S = {"control plane ready": 3.0, f"control plane and {NODES} nodes Ready
 
 
 def up_and_down_s(nodes: int, *, on: str = "local", kind_binary: Path | None = None) -> tuple[float, float]:
-    """Seconds to bring a cluster of that many nodes up on a provider, and to take it down again."""
+    """Seconds to bring up a cluster of that many nodes on a provider, and to remove it."""
     stock = load_profile("stock")
     request = ClusterRequest(
         name=f"bench-{nodes}",

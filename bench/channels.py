@@ -1,4 +1,4 @@
-"""How far the two ground truths are apart: each delay by the container's journal minus the same by the runtime's events.
+"""Difference of the two ground truths: delays by the container's journal minus the same by the runtime's events.
 
 python -m bench.channels [RUN ...]             (default: runs/latest)
 """
@@ -20,7 +20,7 @@ TARGETS_MS = {50: 10.0, 99: 50.0}
 
 
 def differences_ms(run: RunDir) -> Iterator[float]:
-    """Journal minus runtime, for each delay that both channels show."""
+    """Journal minus runtime, for every delay that both channels show."""
     for scenario in run.plan().scenarios:
         recording = read_history(run, scenario.name)
         for pod in recording.pods if recording else ():

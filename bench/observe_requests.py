@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.observe.run import Request, look
+from crashloop.observe.run import ObservationRequest, look
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 
@@ -69,7 +69,7 @@ def main(pods: int, for_s: float) -> None:
         feeder.start()
         began_s = time.thread_time()
         expected = {"*": load_profile("max-10s")}
-        seen = look(Request(kubeconfig=kubeconfig, for_s=for_s, expected=expected), SilentProgress())
+        seen = look(ObservationRequest(kubeconfig=kubeconfig, for_s=for_s, expected=expected), SilentProgress())
         judged_s = time.thread_time() - began_s
         ended.set()
         feeder.join()

@@ -33,6 +33,6 @@ def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
                     f"{path.name}: {entry.id}: variant {name!r} is none of crashloop/model/variants.py."
                 )
         if entry.id in seen:
-            raise CatalogueError(f"{path.name}: {entry.id}: stands there more than once; an id is given once.")
+            raise CatalogueError(f"{path.name}: {entry.id}: is defined more than once; an id must be unique.")
         seen.add(entry.id)
     return entries

@@ -1,4 +1,4 @@
-"""What this host can do: one row a subject, with advice. `examine` gathers, everything else is pure."""
+"""Examines this host: one row per subject, with advice. `examine` gathers facts, everything else is pure."""
 
 import platform
 import shutil
@@ -12,14 +12,9 @@ import msgspec
 from crashloop.cluster import runner
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.host import HostFacts, host_facts
-from crashloop.cluster.local.prerequisites import (
-    CONTROL_PLANE_MEMORY,
-    MIB,
-    NODE_MEMORY,
-    inotify_limit,
-    problems,
-)
+from crashloop.cluster.local.prerequisites import inotify_limit, problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
+from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
 
@@ -39,8 +34,8 @@ CALM_SHARE = 0.3
 _SAMPLES = 40
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One subject: what it is like, and what to do about it."""
+class HostRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One subject: its state, and advice."""
 
     name: str
     state: State = "ok"
@@ -51,7 +46,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """All rows, and the budgets that follow from them."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[HostRow, ...]
     budgets: Budgets
 
     @property
@@ -61,7 +56,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was gathered."""
+    """The gathered facts."""
 
     host: HostFacts
     kernel: str
@@ -98,19 +93,20 @@ def report(findings: Findings) -> Report:
     failed = {problem.subject: problem.text for problem in problems(findings.host, nodes=budgets.live_nodes)}
     rows = [
         *(row for row in _requirements(findings) if row.name not in failed),
-        *(Row(name=subject, state="fail", value="in the way", advice=text) for subject, text in failed.items()),
+        *(HostRow(name=subject, state="fail", value="missing", advice=text) for subject, text in failed.items()),
         *_circumstances(findings),
-        Row(
-            name="container starts", value=f"about {budgets.container_starts_per_s:g} a second leave delays undisturbed"
+        HostRow(
+            name="container starts",
+            value=f"about {budgets.container_starts_per_s:g} per second leave delays undisturbed",
         ),
-        Row(name="live nodes", value=f"{budgets.live_nodes} at once"),
+        HostRow(name="live nodes", value=f"{budgets.live_nodes} at once"),
         _docker(findings.docker),
     ]
     return Report(rows=tuple(rows), budgets=budgets)
 
 
 def budgets_of(findings: Findings) -> Budgets:
-    """What the host can carry at once: container starts from the speed of its cores, nodes from memory. Pure."""
+    """The host's capacity: container starts by the speed of its cores, nodes by memory. Pure."""
     saturated = findings.host.cores / (CORE_S_PER_START_IN_PROCESS_STARTS * findings.process_start_s)
     by_memory = (findings.host.memory_available - CONTROL_PLANE_MEMORY) // NODE_MEMORY
     return Budgets(
@@ -119,34 +115,34 @@ def budgets_of(findings: Findings) -> Budgets:
     )
 
 
-def _requirements(findings: Findings) -> Iterator[Row]:
+def _requirements(findings: Findings) -> Iterator[HostRow]:
     host = findings.host
-    yield Row(name="system", value=findings.kernel)
-    yield Row(name="rights", value="root")
-    missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "all there"
-    yield Row(name="tools", value=missing)
-    yield Row(name="overlay", value="known to the kernel")
-    yield Row(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
-    yield Row(name="cgroups", value=f"v{host.cgroups.version}")
-    yield Row(name="/dev/kmsg", value="there")
-    yield Row(name="memory", value=f"{host.memory_available // MIB} MiB available")
-    yield Row(name="disk", value=f"{host.state_free // MIB} MiB free")
-    yield Row(name="inotify", value=f"{host.inotify_used} instances in use, {inotify_limit(host)} possible")
+    yield HostRow(name="system", value=findings.kernel)
+    yield HostRow(name="rights", value="root")
+    missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "complete"
+    yield HostRow(name="tools", value=missing)
+    yield HostRow(name="overlay", value="known to the kernel")
+    yield HostRow(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
+    yield HostRow(name="cgroups", value=f"v{host.cgroups.version}")
+    yield HostRow(name="/dev/kmsg", value="there")
+    yield HostRow(name="memory", value=f"{host.memory_available // MIB} MiB available")
+    yield HostRow(name="disk", value=f"{host.state_free // MIB} MiB free")
+    yield HostRow(name="inotify", value=f"{host.inotify_used} instances in use, {inotify_limit(host)} possible")
 
 
-def _circumstances(findings: Findings) -> Iterator[Row]:
+def _circumstances(findings: Findings) -> Iterator[HostRow]:
     host = findings.host
-    few = "Delays are judged more surely on 2 cores or more." if host.cores < 2 else ""
-    yield Row(name="cores", state="warn" if few else "ok", value=str(host.cores), advice=few)
+    few = "Verdicts on delays are more reliable with 2 cores or more." if host.cores < 2 else ""
+    yield HostRow(name="cores", state="warn" if few else "ok", value=str(host.cores), advice=few)
     yield _pressure(findings.cpu_pressure)
     if findings.forward_policy == "DROP":
-        yield Row(
+        yield HostRow(
             name="forwarding",
-            value="iptables' FORWARD policy is DROP; nodes of the provider local do not pass through it",
+            value="iptables' FORWARD policy is DROP; it does not affect nodes of the provider local",
         )
     left = [each.name for each in findings.clusters if not each.owner_alive and not each.kept]
     if left:
-        yield Row(
+        yield HostRow(
             name="clusters",
             state="warn",
             value=f"left behind: {', '.join(left)}",
@@ -154,37 +150,37 @@ def _circumstances(findings: Findings) -> Iterator[Row]:
         )
 
 
-def _pressure(text: str) -> Row:
+def _pressure(text: str) -> HostRow:
     for line in text.splitlines():
         kind, *fields = line.split()
         if kind == "some":
             waiting = float(dict(field.split("=") for field in fields)["avg10"])
             busy = waiting > BUSY_PERCENT
             advice = "Other programs take the CPU; late delays will be INCONCLUSIVE. End them, or wait." if busy else ""
-            return Row(
+            return HostRow(
                 name="pressure",
                 state="warn" if busy else "ok",
                 value=f"{waiting:g} % of the last 10 s some process waited for a CPU",
                 advice=advice,
             )
-    return Row(
+    return HostRow(
         name="pressure",
         state="warn",
-        value="this kernel does not tell (no /proc/pressure/cpu)",
-        advice="Stalls of the host are seen by the recorder's heartbeat only.",
+        value="not reported by this kernel (no /proc/pressure/cpu)",
+        advice="Only the recorder's heartbeat detects stalls of the host.",
     )
 
 
-def _docker(facts: DockerFacts) -> Row:
-    """For the provider `kind`; `local` does without."""
+def _docker(facts: DockerFacts) -> HostRow:
+    """For the provider `kind`; `local` needs no Docker."""
     problem = docker_problem(facts)
     if problem is None:
-        return Row(name="docker", value=f"{facts.server} at {facts.address}, for --provider kind")
-    return Row(name=problem.subject, state="warn", value="none for --provider kind", advice=problem.text)
+        return HostRow(name="docker", value=f"{facts.server} at {facts.address}, for --provider kind")
+    return HostRow(name=problem.subject, state="warn", value="none for --provider kind", advice=problem.text)
 
 
 def _process_start_s() -> float:
-    """The shortest of many times: what other programs do meanwhile is not this host's speed."""
+    """The shortest of many times, without the effect of other programs."""
     times = []
     for _ in range(_SAMPLES):
         began = time.perf_counter()

@@ -4,8 +4,7 @@
 class CrashloopError(Exception):
     """Base of the errors below; never raised itself.
 
-    A message has one sentence a line: subject and what is wrong (with the value), what was expected,
-    where it was seen, what to do.
+    A message has one sentence per line: subject and fault (with the value), expectation, place, remedy.
     """
 
 
@@ -22,4 +21,4 @@ class ClusterError(CrashloopError):
 
 
 class ObservationError(CrashloopError):
-    """Evidence was lost; what depends on it becomes INCONCLUSIVE."""
+    """Evidence was lost; verdicts that need it become INCONCLUSIVE."""

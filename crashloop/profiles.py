@@ -1,7 +1,7 @@
 """Kubelet profiles as files: manifests/kubelet/<name>.yaml, or a file of the user's own.
 
-A file is upstream's own KubeletConfiguration; the comment at its top says what it is for. Loading checks its form only,
-so that a configuration which the kubelet refuses can be a candidate. `validate_for_node` checks its sense.
+A file is upstream's own KubeletConfiguration, with its purpose in the comment at its top. Loading checks only its form, so
+that a configuration which the kubelet refuses can be a candidate. `validate_for_node` checks its content.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 
 FIELDS = ("crashLoopBackOff", "featureGates")
-"""Fields that decide about restarts. A misspelt field is dropped by the kubelet without a word."""
+"""Fields that decide about restarts. The kubelet drops a misspelt field silently."""
 BACKOFF_FIELDS = ("maxContainerRestartPeriod",)
 
 
@@ -35,11 +35,6 @@ class _Fields(msgspec.Struct, rename="camel"):
 
     feature_gates: dict[str, bool] | None = None
     crash_loop_back_off: dict[str, Any] | None = None
-
-
-def all_profiles(folder: Path = MANIFESTS) -> tuple[KubeletProfile, ...]:
-    """Every profile of the folder, by name. Raises UsageError for a file that is none."""
-    return tuple(load_profile(path) for path in sorted(folder.glob("*.yaml")))
 
 
 def load_profile(profile: str | Path) -> KubeletProfile:
@@ -127,6 +122,6 @@ def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
         return UsageError(f'kubelet profile "{path.stem}": {path} cannot be read: {error}.')
     known = ", ".join(sorted(each.stem for each in MANIFESTS.glob("*.yaml")))
     return UsageError(
-        f'kubelet profile "{path.stem}": there is none of that name; expected one of {known}.\n'
+        f'kubelet profile "{path.stem}": unknown; expected one of {known}.\n'
         "Give the path of a file to use a profile of your own."
     )

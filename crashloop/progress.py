@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 REMIND_EVERY_S = 60.0
-"""Plain lines: how often a step that takes long says so; several CI systems end a job that prints nothing."""
+"""Interval of progress lines of a long step; several CI systems end a job that prints nothing."""
 
 
 class ConsoleProgress:

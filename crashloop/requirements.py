@@ -1,4 +1,4 @@
-"""The requirement catalogue: crashloop/catalogue/<topic>.yaml, one file a topic, in the order in which people read it."""
+"""The requirement catalogue: crashloop/catalogue/<topic>.yaml, one file per topic, in reading order."""
 
 import re
 from collections import Counter
@@ -50,7 +50,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One file of the catalogue."""
 
     topic: str
-    """What the ids begin with: CAP."""
+    """Prefix of the ids: CAP."""
     title: str
     order: int
     """Position among the topics."""
@@ -72,7 +72,7 @@ def load_topics(folder: Path = CATALOGUE) -> tuple[Topic, ...]:
     ids = Counter(requirement.id for topic in topics for requirement in topic.requirements)
     twice = [name for name, count in ids.items() if count > 1]
     if twice:
-        raise CatalogueError(f"{folder}: {', '.join(twice)} stands there more than once; an id is given once.")
+        raise CatalogueError(f"{folder}: {', '.join(twice)} is defined more than once; an id must be unique.")
     return topics
 
 
@@ -122,7 +122,7 @@ def _wrong_slos(requirement: Requirement, judges: Mapping[str, str | None]) -> I
 
 
 def _faults(requirement: Requirement) -> list[str]:
-    """What the types cannot say."""
+    """Rules beyond the types."""
     faults = []
     if not _ID.fullmatch(requirement.id):
         faults.append(f"id {requirement.id!r}: expected capital letters, a dash and a number")

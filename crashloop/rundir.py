@@ -1,4 +1,4 @@
-"""The run directory: what a run leaves behind, where, and in which format.
+"""The run directory: files of a run, and their formats.
 
 The listing below is public and versioned; `docs/run-directory.md` describes it and `docs/schema/` holds the JSON Schemas.
 Evidence is append-only: a run never writes into the directory of another.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """run.json: what was asked for, written before anything starts."""
+    """run.json: the user's request, written before anything starts."""
 
     format: str = RUN_FORMAT
     suite: str
@@ -31,7 +31,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecorderState(msgspec.Struct, frozen=True, kw_only=True):
-    """recorder.json: what the recorder is doing, and how it ended."""
+    """recorder.json: state of the recorder, and how it ended."""
 
     state: Literal["starting", "recording", "done", "failed", "interrupted"]
     pid: int
@@ -86,7 +86,7 @@ class RunDir:
                 file.write(msgspec.json.format(msgspec.json.encode(info)))
         except FileExistsError:
             raise UsageError(
-                f"run directory {root}: it holds a run already, and evidence is never overwritten.\n"
+                f"run directory {root}: it already holds a run, which is never overwritten.\n"
                 "Name another with --run-dir, or leave the option out."
             ) from None
         except OSError as error:
@@ -95,7 +95,7 @@ class RunDir:
 
     @classmethod
     def open(cls, root: Path) -> Self:
-        """Open the directory of an earlier run. Raises UsageError if it is none, is damaged, or is of a newer format."""
+        """Open the directory of an earlier run. Raises UsageError for any other folder, damage, or a newer format."""
         run = cls(root)
         read_document(run.run_json, RunInfo, RUN_FORMAT)
         return run
@@ -107,7 +107,7 @@ class RunDir:
         return read_document(self.plan_json, Plan, PLAN_FORMAT)
 
     def environment(self) -> dict[str, Any]:
-        """environment.json; empty where it is missing or damaged, for no verdict rests on it."""
+        """environment.json; empty if missing or damaged, since no verdict depends on it."""
         try:
             environment = msgspec.json.decode(self.environment_json.read_bytes())
         except (OSError, msgspec.DecodeError):
@@ -136,7 +136,7 @@ def new_run_path(runs: Path, suite: str, now: datetime) -> Path:
 
 
 def point_latest_at(path: Path) -> None:
-    """Make `latest` beside a run directory lead to it."""
+    """Let `latest` beside a run directory point to it."""
     latest = path.parent / "latest"
     partial = path.parent / f".latest.{path.name}"
     partial.symlink_to(path.name)

@@ -20,11 +20,11 @@ APP = "crashloop"
 SYSTEM_STATE = Path("/var/lib/crashloop")
 
 MAX_STATE_DIR_BYTES = 60
-"""A unix socket's path holds 107 bytes (unix(7), sun_path); what follows the state folder needs up to 47 of them."""
+"""A unix socket's path holds 107 bytes (unix(7), sun_path); the part after the state folder needs up to 47 of them."""
 
 
 class Paths(msgspec.Struct, frozen=True, kw_only=True):
-    """Where things lie on this host."""
+    """Folders on this host."""
 
     cache_dir: Path
     """Binaries and images, shared by all runs of this user; may be deleted at any time.
@@ -41,7 +41,7 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Downloads(msgspec.Struct, frozen=True, kw_only=True):
-    """Where official releases come from."""
+    """Sources of official releases."""
 
     release_url: str = "https://dl.k8s.io"
     """Base of the Kubernetes releases (`<base>/release/v<version>/bin/linux/<arch>/<program>` and `.sha256`).
@@ -56,11 +56,11 @@ class Downloads(msgspec.Struct, frozen=True, kw_only=True):
     Default 5: a site that answers later would take minutes for some hundred MB. CRASHLOOP_FIRST_ANSWER_S.
     """
     stall_s: float = 30.0
-    """Seconds without a byte after which a download that has begun is given up. CRASHLOOP_STALL_S."""
+    """Seconds without a byte after which a running download is abandoned. CRASHLOOP_STALL_S."""
 
 
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is brought up when nothing else is asked for. One set for all providers; verified to work together."""
+    """Default versions. One set for all providers; verified to work together."""
 
     kubernetes: str = "1.37.1"
     """Default: the newest release that the committed Go module builds. --kubernetes-version, CRASHLOOP_KUBERNETES_VERSION."""
@@ -69,7 +69,7 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     containerd: str = "2.3.7"
     cni_plugins: str = "1.9.1"
     runc: str = "1.3.3"
-    """Only where the host has no runc and the release can be downloaded; else the distribution's package decides."""
+    """Only if the host has no runc and the release can be downloaded; otherwise the distribution's package decides."""
     kind: str = "0.33.0"
     """For the provider `kind`; --kind-binary for another one."""
 
@@ -82,17 +82,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     versions: Versions = Versions()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for run.json; `from_json` reads it back."""
+        """Plain data for run.json."""
         plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return plain
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Settings":
-        """Settings of a run directory. Raises UsageError if they are damaged."""
-        try:
-            return msgspec.convert(dict(plain), cls, dec_hook=_path)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"settings of the run directory: {error}.") from error
 
 
 _FIELDS: dict[str, tuple[str, type]] = {
@@ -180,10 +172,6 @@ def _seconds(where: str, raw: str) -> float:
     if not 0 < value < float("inf"):
         raise UsageError(f"{where}: {raw!r} is not a number of seconds above zero.")
     return value
-
-
-def _path(kind: type, value: object) -> object:
-    return kind(value)
 
 
 _CHECKS: dict[type, Callable[[str, str], object]] = {Path: _absolute, str: _text, float: _seconds}

@@ -30,7 +30,7 @@ class VerdictMode(StrEnum):
     GATE = "gate"
     """The outcome of the run."""
     REPORT = "report"
-    """Nothing: what was seen is shown."""
+    """Nothing: the observation is shown."""
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -1,7 +1,7 @@
 """Waiting for a named condition: the only module that sleeps.
 
-A wait says what it waits for and for how long, keeps the last thing seen for its message, and gives up early
-when the condition can no longer come true.
+A wait names its condition and its deadline, and its message has what was seen last. A probe that raises ends the wait:
+for a condition that can no longer come true.
 """
 
 import time
@@ -15,10 +15,6 @@ T = TypeVar("T")
 
 class WaitTimeout(ClusterError):
     """The condition did not come true in time."""
-
-
-class Hopeless(ClusterError):
-    """The condition can no longer come true. Raised by a probe; passed through."""
 
 
 def wait_until(

@@ -1,4 +1,4 @@
-"""Requests to the API server, each counted by Locust under a name without serial numbers."""
+"""Requests to the API server, counted by Locust under names without serial numbers."""
 
 import time
 from typing import Any, Protocol
@@ -21,16 +21,16 @@ _PATHS = {"Pod": ("/api/v1", "pods"), "Job": ("/apis/batch/v1", "jobs"), "Deploy
 _MERGE = "application/strategic-merge-patch+json"
 
 
-class Log(Protocol):
-    """Where operations are written down."""
+class OperationLog(Protocol):
+    """The file of operations."""
 
     def __call__(self, operation: Operation) -> None: ...
 
 
 class Api:
-    """One worker's connection pool. Nothing is retried; a failure is Locust's to count and the caller's to weigh."""
+    """One worker's connection pool. Nothing is retried: Locust counts a failure, and the caller decides what it means."""
 
-    def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: Log) -> None:
+    def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: OperationLog) -> None:
         self._namespace = namespace
         self._log = log
         self._headers = credentials.headers
@@ -46,7 +46,7 @@ class Api:
         )
 
     def create(self, manifest: Json, *, load: str, intended_ns: int | None = None) -> Operation:
-        """Create an object. It carries the time at which it was asked for."""
+        """Create an object, annotated with the time of the request."""
         sent_ns = time.time_ns()
         kind, name = manifest["kind"], manifest["metadata"]["name"]
         return self._do(
@@ -54,7 +54,7 @@ class Api:
         )
 
     def delete(self, kind: str, name: str, *, load: str) -> Operation:
-        """Delete an object, and what it owns."""
+        """Delete an object and everything it owns."""
         options: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if kind == "Pod":
             options["gracePeriodSeconds"] = GRACE_PERIOD_S
@@ -109,6 +109,6 @@ class Api:
 
 
 def _reason(answer: Any, code: int) -> str:
-    """Why a request failed, in few words: the text of an answer may be long."""
+    """Why a request failed, in few words, since the text of an answer may be long."""
     text = str(answer.error) if code == 0 else str(answer.text or "")
     return text[:300]

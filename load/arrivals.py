@@ -1,4 +1,4 @@
-"""Carries out an open model: a greenlet for each arrival at its intended time, up to a number at once."""
+"""Carries out an open model: one greenlet per arrival, at its intended time, up to a number of concurrent ones."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from gevent.pool import Group
 
 
 def to_the_end(task: Callable[[], None]) -> None:
-    """Carry out what must not be left half done: whoever is sent away meanwhile finishes it first."""
+    """Run code that must not be interrupted: a greenlet that is stopped in it finishes it first."""
     carried_out = gevent.spawn(task)
     while not carried_out.dead:
         with suppress(GreenletExit):
@@ -27,8 +27,8 @@ class Arrivals:
         arrive: Callable[[int], None],
         drop: Callable[[int], None],
     ) -> None:
-        """`intended` gives the intended times from a beginning on (UTC ns). `arrive` is called with one and may take its
-        time; `drop` is called where no place is left."""
+        """`intended` gives the intended times from a beginning on (UTC ns). `arrive` is called with a time and may block;
+        `drop` is called if no place is left."""
         self._intended = intended
         self._in_flight = in_flight
         self._arrive = arrive
@@ -40,7 +40,7 @@ class Arrivals:
         self._loop = gevent.spawn(self._run)
 
     def stop(self, *, timeout_s: float) -> None:
-        """Let nobody else come, and send those present away: their own clean-up is run."""
+        """Admit no further arrival, and stop the present ones, which run their clean-up."""
         if self._loop is not None:
             self._loop.kill()
         self._present.kill(block=True, timeout=timeout_s)

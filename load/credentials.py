@@ -1,6 +1,6 @@
-"""How to reach the API server that a kubeconfig names: address, authority, client certificate or token.
+"""Access to the API server of a kubeconfig: address, authority, client certificate or token.
 
-crashloop.kube cannot be used here: the Kubernetes client brings urllib3, and Locust patches what that has imported.
+crashloop.kube cannot be used here: the Kubernetes client imports urllib3 before Locust patches its modules.
 """
 
 import base64
@@ -23,7 +23,7 @@ class Credentials(NamedTuple):
 
 
 def read_credentials(kubeconfig: Path, context: str | None = None) -> Credentials:
-    """The credentials of a context. Raises UsageError if the file lacks something, or wants a plug-in."""
+    """The credentials of a context. Raises UsageError if the file lacks a field, or needs a plug-in."""
     config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
     named = _named(config, "contexts", context or config.get("current-context"), kubeconfig)["context"]
     cluster = _named(config, "clusters", named["cluster"], kubeconfig)["cluster"]
@@ -69,7 +69,7 @@ def _content(user: dict[str, Any], field: str, kubeconfig: Path) -> bytes:
 
 
 def _present(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Load a client certificate; OpenSSL wants files, which are gone at once."""
+    """Load a client certificate; OpenSSL needs files, which are removed at once."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(certificate + b"\n" + key)
         file.flush()

@@ -1,6 +1,6 @@
-"""When Locust ends before its time: when the runner asks it to (SIGTERM), or is gone.
+"""Ends Locust early: on the runner's request (SIGTERM), or when the runner is gone.
 
-Either way the users are stopped as they are at the end of a stage, and remove what they have made.
+Either way the users stop as at the end of a stage, and remove their objects.
 """
 
 import os
@@ -13,10 +13,10 @@ from locust.runners import WorkerRunner
 
 
 def end_when_told(environment: Environment) -> None:
-    """Let SIGTERM, and the end of the runner, end Locust in order.
+    """Let SIGTERM, and the end of the runner, shut Locust down cleanly.
 
-    Locust handles SIGTERM itself, but not while a load shape runs headless: there it heeds only SIGINT, which a process
-    that was started in the background of a shell ignores.
+    Locust handles SIGTERM itself, but not while a load shape runs headless: there it handles only SIGINT, which a process in
+    the background of a shell ignores.
     """
     options = environment.parsed_options
     if options is not None and options.headless and not isinstance(environment.runner, WorkerRunner):

@@ -1,6 +1,6 @@
-"""What Locust runs: a class of users for each load of the order, and its stages as the load shape.
+"""The entry point of Locust: a class of users per load of the assignment, and its stages as the load shape.
 
-Started by crashloop.stress.generator, which also sets the variables that name the order:
+Started by crashloop.stress.generator, which also sets the variables that name the assignment:
     locust -f load/locustfile.py --headless
 """
 
@@ -21,7 +21,7 @@ globals().update(_CLASSES)
 
 
 class Shape(Stages):
-    """The only shape that Locust finds here."""
+    """The only load shape for Locust."""
 
     abstract = False
 

@@ -1,4 +1,4 @@
-"""Objects that loads make, in the spelling of the Kubernetes API. Pure.
+"""The objects of loads, in the spelling of the Kubernetes API. Pure.
 
 Pods are those of the conformance suite (crashloop.pods.manifest): the same program, the same security context.
 """
@@ -57,9 +57,9 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         return _scheduled(self._pod(load, serial))
 
     def job(self, load: Jobs, serial: int) -> Json:
-        """A Job whose pod fails some times before it succeeds."""
+        """A Job whose pod fails `failures` times before it succeeds."""
         template = _template(self._pod(load, serial))
-        # The pod's own deadline is not enough: a Job makes another pod in the place of one that failed.
+        # The pod's own deadline is not enough: a Job replaces a failed pod.
         spec = {
             "activeDeadlineSeconds": self._lives_s(),
             "backoffLimit": load.failures + 3,
@@ -71,8 +71,7 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
     def deployment(self, load: Rollout, serial: int) -> Json:
         """A Deployment whose pods crash.
 
-        Nothing in it bounds its life: pkg/apis/apps/validation@v1.37.1 forbids activeDeadlineSeconds in what makes pods
-        without an end.
+        Its life has no bound: pkg/apis/apps/validation@v1.37.1 forbids activeDeadlineSeconds in templates of endless pods.
         """
         template = self._pod(load, serial)
         del template["spec"]["activeDeadlineSeconds"]
@@ -136,12 +135,12 @@ def _scheduled(manifest: Json) -> Json:
 
 
 def _template(manifest: Json) -> Json:
-    """The pod as a template of an object that makes pods."""
+    """The pod as a template of an owning object."""
     _scheduled(manifest)
     return {"metadata": {"labels": manifest["metadata"]["labels"]}, "spec": manifest["spec"]}
 
 
 def asked(manifest: Json, sent_ns: int) -> Json:
-    """The object with the time at which it was asked for; whoever watches reads it there."""
+    """The object with the time of its request, for the recorder."""
     metadata = manifest["metadata"] | {"annotations": {ASKED_ANNOTATION: str(sent_ns)}}
     return manifest | {"metadata": metadata}

@@ -1,4 +1,4 @@
-"""Stages as Locust's load shape, and a line for each thing that happens to them."""
+"""Stages as Locust's load shape, and the lines of their progress."""
 
 import time
 from pathlib import Path

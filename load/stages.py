@@ -1,8 +1,8 @@
-"""Which stage is on, and how many users it wants. Pure: it is told the time and the number of users there are.
+"""Decides the current stage and its number of users. Pure: its inputs are the time and the number of present users.
 
-Theory of operation. A stage comes (users spawn), settles, measures for its duration, and drains; the next one begins
-when no user is left. What takes too long is cut short, so that a run ends whatever happens: a stage that does not get
-its users measures with those that it has, and one whose users do not go is followed by the next one all the same.
+Theory of operation. A stage starts its users, settles, measures for its duration, and drains; the next one begins when no
+user is left. Every part has a time limit, so that a run always ends: a stage short of users measures with those it has; if
+its users do not leave in time, the next stage starts anyway.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from crashloop.stress.assignment import StageMark
 from crashloop.stress.profile import Stage
 
 COMES_WITHIN_S = 30.0
-"""Beyond the time that its spawn rate takes, how long the users of a stage may take to come."""
+"""Longest start of a stage's users, beyond the time by its spawn rate."""
 DRAIN_PER_S = 100.0
 
 _What = Literal["begin", "measure", "drain", "end"]
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """Users by load, and how many come or go a second."""
+class WantedUsers(msgspec.Struct, frozen=True):
+    """Users by load, and how many start or stop per second."""
 
     users: dict[str, int]
     per_s: float
@@ -50,15 +50,15 @@ class StageClock:
         self._part = _Part.BEFORE
         self._since_s = 0.0
         self.marks: list[StageMark] = []
-        """What has happened, in order; the caller takes them away."""
+        """Progress lines in order; the caller removes them."""
 
     @property
     def stage(self) -> Stage | None:
-        """The stage that is on; None after the last."""
+        """The current stage; None after the last."""
         return self._stages[self._index] if self._index < len(self._stages) else None
 
-    def tick(self, *, now_ns: int, users: int) -> Wanted | None:
-        """What is wanted now; None once all stages are over."""
+    def tick(self, *, now_ns: int, users: int) -> WantedUsers | None:
+        """The users to have now; None after the last stage."""
         moved = True
         while moved and self.stage is not None:
             moved = self._move(now_ns, users)
@@ -66,8 +66,8 @@ class StageClock:
         if stage is None:
             return None
         if self._part is _Part.DRAINING:
-            return Wanted({}, DRAIN_PER_S)
-        return Wanted(self._users(stage), stage.spawn_per_s)
+            return WantedUsers({}, DRAIN_PER_S)
+        return WantedUsers(self._users(stage), stage.spawn_per_s)
 
     def _move(self, now_ns: int, users: int) -> bool:
         """Go on to the next part if it is time."""

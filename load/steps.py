@@ -1,4 +1,4 @@
-"""The steps in the life of a pod, from what a watch tells of it. Pure."""
+"""The steps in the life of a pod, from its watch events. Pure."""
 
 import msgspec
 
@@ -24,7 +24,7 @@ class _Condition(msgspec.Struct, frozen=True):
 
 
 class _Set(msgspec.Struct, frozen=True):
-    """Whether it is there; what it says does not count."""
+    """Whether it exists; its value does not matter."""
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SeenPod(msgspec.Struct, frozen=True):
-    """A pod as the watch delivers it, as far as steps go."""
+    """The fields of a watched pod that steps need."""
 
     metadata: _Meta
     spec: _Spec = _Spec()
@@ -72,26 +72,26 @@ class SeenPod(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A step, and how long it took in milliseconds: from the request, or for a restart from the step before it."""
+    """A step and its duration in milliseconds: from the request, or for a restart from the previous step."""
 
     name: str
     took_ms: float
 
 
 class Steps:
-    """Which steps of one pod are new."""
+    """Finds the new steps of one pod."""
 
     def __init__(self, asked_ns: int) -> None:
         self.asked_ns = asked_ns
         self.deleting_ns: int | None = None
-        """When its deletion was asked for."""
+        """When its deletion was requested."""
         self.reached: set[str] = set()
         """Steps so far: scheduled, started, ready, completed."""
         self._restarts = 0
         self._last_ns = asked_ns
 
     def take(self, pod: SeenPod, now_ns: int) -> tuple[Step, ...]:
-        """What is new in the pod as it is now."""
+        """The new steps in the present state of the pod."""
         steps = [
             self._reach(name, now_ns)
             for name, holds in (
@@ -109,7 +109,7 @@ class Steps:
         return tuple(steps)
 
     def gone(self, now_ns: int) -> Step:
-        """The pod is gone: the step, timed from the request for its deletion where there was one."""
+        """The pod is gone: the step, timed from the request for its deletion if there was one."""
         return Step("deleted", (now_ns - (self.deleting_ns or self.asked_ns)) / _MS)
 
     def _reach(self, name: str, now_ns: int) -> Step:

@@ -1,4 +1,4 @@
-"""Locust users, one class a kind of load. Everything they make they remove when they stop."""
+"""Locust users, one class per kind of load. Users remove their objects when they stop."""
 
 import time
 from functools import partial
@@ -16,14 +16,14 @@ from load.worker import Worker
 FOREVER_S = 1e6
 AGAIN_S = 1.0
 GRACE_S = 5.0
-"""How much longer whoever waits for a removal waits, so that what was not gone is counted."""
+"""Extra wait for a removal, so that remaining objects are counted."""
 NOT_FOUND, CONFLICT = 404, 409
 
 L = TypeVar("L", bound=AnyLoad)
 
 
 class LoadUser(User, Generic[L]):
-    """What all users have in common. They do their work when they come and when they go; in between they wait."""
+    """Common behaviour of all users. They work when they start and when they stop; in between they wait."""
 
     abstract = True
     wait_time = constant(FOREVER_S)
@@ -34,7 +34,7 @@ class LoadUser(User, Generic[L]):
 
     @task
     def stay(self) -> None:
-        """Nothing to do: Locust stops a user that waits at once."""
+        """No work: Locust stops a waiting user at once."""
 
     @property
     def maker(self) -> Maker:
@@ -49,14 +49,14 @@ class LoadUser(User, Generic[L]):
         if manifest["kind"] == "Pod":
             self.worker.watch.expect(name, time.time_ns())
         operation = self.worker.api.create(manifest, load=self.name, intended_ns=intended_ns)
-        # Nobody else uses that name: a request that got no answer was taken all the same.
+        # The name is unique, so it exists because an earlier request without an answer was accepted.
         there = not operation.error or operation.code == CONFLICT
         if not there and operation.code:
             self.worker.watch.forget(name)
         return there
 
     def insist(self, manifest: Json) -> None:
-        """Create what is to stay for the whole stage. An API server that is away is asked again."""
+        """Create an object for the whole stage; retries while the API server is away."""
         within_s = self.worker.order.taken_within_s
         deadline_s = time.monotonic() + within_s
         while not self.create(manifest):
@@ -66,7 +66,7 @@ class LoadUser(User, Generic[L]):
             gevent.sleep(AGAIN_S)
 
     def remove(self, kind: str, name: str) -> None:
-        """Delete an object and wait until its pods are gone. An API server that is away is asked again."""
+        """Delete an object and wait until its pods are gone; retries while the API server is away."""
         within_s = self.worker.order.gone_within_s
         deadline_s = time.monotonic() + within_s
         while time.monotonic() < deadline_s:
@@ -139,7 +139,7 @@ class ChurnUser(ArrivingUser[Churn]):
 
 
 class JobsUser(ArrivingUser[Jobs]):
-    """Jobs that come, fail some times and succeed."""
+    """Jobs that start, fail `failures` times and succeed."""
 
     abstract = True
 
@@ -156,7 +156,7 @@ class JobsUser(ArrivingUser[Jobs]):
 
 
 class RolloutUser(LoadUser[Rollout]):
-    """A Deployment that crashes and is rolled out again and again."""
+    """A crashing Deployment with periodic rollouts."""
 
     abstract = True
 
@@ -218,5 +218,5 @@ USERS: dict[type[AnyLoad], type[User]] = {
 
 
 def user_class(name: str, load: AnyLoad) -> type[User]:
-    """The class of users that carry a load out."""
+    """The class of users for a load."""
     return type(name, (USERS[type(load)],), {"abstract": False, "name": name, "load": load})

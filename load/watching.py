@@ -1,4 +1,4 @@
-"""One watch a worker: follows the pods that the worker has made, and tells their life-cycle steps to whoever waits."""
+"""One watch per worker: follows the worker's pods, and reports their steps to waiting users."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from load.credentials import Credentials
 from load.steps import SeenPod, Steps
 
 CONNECTION_S = 60
-"""How long one watch lasts; a connection that went silently is noticed that late."""
+"""Life of one watch; a connection that vanished silently is noticed after this time."""
 RECONNECT_S = 0.5
 
 
@@ -55,24 +55,24 @@ class Watch:
         gevent.spawn(self._follow)
 
     def expect(self, pod: str, asked_ns: int) -> None:
-        """A pod is about to be made; its steps are timed from here."""
+        """Register a pod before its creation; its steps are timed from now."""
         self._pods[pod] = Steps(asked_ns)
 
     def deleting(self, pod: str, asked_ns: int) -> None:
-        """A pod's deletion was asked for."""
+        """Register the request for a pod's deletion."""
         if pod in self._pods:
             self._pods[pod].deleting_ns = asked_ns
 
     def forget(self, pod: str) -> None:
-        """A pod was not made after all."""
+        """Forget a pod whose creation failed."""
         self._pods.pop(pod, None)
 
     def wait_for(self, owner: str, step: str, *, timeout_s: float) -> bool:
-        """Whether the pod of that name, or one that an object of that name has made, reached a step in time."""
+        """Whether the pod of that name, or a pod of the object of that name, reached a step in time."""
         return self._wait(lambda: any(step in self._pods[pod].reached for pod in self._of(owner)), timeout_s)
 
     def wait_gone(self, owner: str, *, timeout_s: float) -> bool:
-        """Whether the pod of that name, and all that an object of that name has made, were gone in time."""
+        """Whether the pod of that name, and all pods of the object of that name, were gone in time."""
         return self._wait(lambda: not self._of(owner), timeout_s)
 
     def _of(self, owner: str) -> list[str]:
@@ -144,7 +144,7 @@ class Watch:
         return load_of(pod, self._loads) or "unknown"
 
     def _tell(self) -> None:
-        """Let everyone who waits look again."""
+        """Wake all waiting users."""
         changed, self._changed = self._changed, Event()
         changed.set()
 
@@ -158,7 +158,7 @@ class Watch:
 
 
 class _Answer:
-    """An open answer of the API server, read line by line as it comes."""
+    """An open answer of the API server, read line by line."""
 
     def __init__(self, credentials: Credentials, path: str) -> None:
         parts = urlsplit(credentials.server)

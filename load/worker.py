@@ -1,4 +1,4 @@
-"""What the users of one worker share: the order, the connection, the watch, and the file of operations."""
+"""Shared state of one worker's users: the assignment, the connection, the watch, and the file of operations."""
 
 import itertools
 import os
@@ -17,17 +17,17 @@ from load.watching import Watch
 
 
 def read_order() -> Order:
-    """The order that the runner has written."""
+    """The assignment from the runner."""
     return msgspec.json.decode(Path(os.environ[ORDER_VARIABLE]).read_bytes(), type=Order)
 
 
 def worker_number() -> int:
-    """Which worker this process is."""
+    """Number of this worker."""
     return int(os.environ.get(WORKER_VARIABLE, "0"))
 
 
 class Worker:
-    """Made once a process, before its first user."""
+    """Made once per process, before its first user."""
 
     def __init__(self, environment: Environment, order: Order) -> None:
         self.environment = environment
@@ -48,16 +48,16 @@ class Worker:
         return next(self._serials[load])
 
     def write(self, operation: Operation) -> None:
-        """Write an operation down; it reaches the operating system at once, so that a killed worker leaves it behind."""
+        """Write an operation; it reaches the operating system at once, so that it survives a killed worker."""
         with self._operations.open("ab") as file:
             file.write(msgspec.json.encode(operation) + b"\n")
 
     def dropped(self, load: str, intended_ns: int) -> None:
-        """An arrival found no place left."""
+        """Count a dropped arrival."""
         self.write(Operation(load=load, what="dropped", intended_ns=intended_ns, sent_ns=time.time_ns()))
 
     def fail(self, load: str, step: str, name: str, waited_s: float) -> None:
-        """Count a step in the life of an object (created, started, completed, deleted) that did not come in time."""
+        """Count a step in the life of an object (created, started, completed, deleted) that missed its time."""
         why = f"not {step} within {waited_s:g} s"
         sent_ns = time.time_ns()
         self.write(

@@ -1,8 +1,8 @@
-"""Proof that the suite catches real kubelets that behave wrongly while everything they say agrees.
+"""Proof that the suite catches real kubelets that behave wrongly while their reports are consistent.
 
-Theory of operation. One local cluster whose nodes run wrong kubelets: each node's kubelet binary is a script of ours that
-starts the real, unmodified kubelet with helpers around it. A proxy between kubelet and runtime tells the kubelet what
-is not so, or the kubelet runs with another configuration than the one that it shows. The suite reads the runtime
-itself and the containers' own journals, so it must say FAIL and name the broken promise. Beside the faults stand
-disturbances, which must never read as a PASS, and true nodes, which must pass. `python -m quality` runs it all.
+Theory of operation. The nodes of one local cluster run wrong kubelets: the kubelet binary of a node is a script that starts
+the real, unmodified kubelet with helpers around it. A proxy between kubelet and runtime gives the kubelet false answers, or
+the kubelet runs with another configuration than it shows. The suite reads the runtime itself and the containers' own
+journals, so it must report FAIL and name the broken promise. Further nodes have disturbances, which must never give a PASS,
+or correct kubelets, which must pass. `python -m quality` runs everything.
 """

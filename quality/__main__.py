@@ -1,4 +1,4 @@
-"""`python -m quality`: run the wrong kubelets, judge them, and say whether all of them were caught."""
+"""`python -m quality`: runs the wrong kubelets, judges them, and reports whether all of them were caught."""
 
 import argparse
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from crashloop.cluster.binaries import ensure_binaries
+from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.progress import default_progress
 from crashloop.report.results import Results
@@ -29,11 +29,11 @@ from quality.table import render, to_markdown
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
 PLAIN_WIDTH = 180
-"""Columns where the table goes to a file or to a CI log."""
+"""Width of the table in a file or a CI log."""
 
 
 def main() -> int:
-    """The exit code: 0 if every kubelet was judged as it deserves, else 1; 2 and 70 as those of `crashloop`."""
+    """The exit code: 0 if every kubelet was judged as expected, else 1; 2 and 70 as in `crashloop`."""
     options = _options()
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -67,11 +67,11 @@ def _options() -> argparse.Namespace:
 
 
 def _chosen(only: Sequence[str] | None) -> tuple[Planted, ...]:
-    """The nodes, reduced to the faults that were asked for. Raises UsageError for one that there is not."""
+    """The nodes, reduced to the faults that were requested. Raises UsageError for an unknown one."""
     names = {each.fault.name for each in PLANTED}
     unknown = sorted(set(only or ()) - names)
     if unknown:
-        raise UsageError(f"--only {unknown[0]}: there is no such fault; expected one of {', '.join(sorted(names))}.")
+        raise UsageError(f"--only {unknown[0]}: unknown fault; expected one of {', '.join(sorted(names))}.")
     return tuple(each for each in PLANTED if only is None or each.fault.name in only)
 
 

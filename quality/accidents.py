@@ -1,4 +1,4 @@
-"""What happens to a node behind the recorder's back."""
+"""Disturbances of a node that the recorder does not know of."""
 
 import asyncio
 import os
@@ -17,8 +17,8 @@ DOWN_S = 0.5
 _CREDENTIALS = struct.Struct("3i")
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
-    """A running process, with all that is needed to start it anew."""
+class RunningProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """A running process, with everything needed to restart it."""
 
     pid: int
     argv: tuple[bytes, ...]
@@ -28,13 +28,13 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def life_begins(pod_logs: Path, number: int) -> None:
-    """Return once some container of the node writes the log of its life `number`, counted from 0."""
+    """Return when a container of the node writes the log of its life `number`, counted from 0."""
     while not any(pod_logs.glob(f"*/*/{number}.log")):
         await asyncio.sleep(LOOK_S)
 
 
 async def kill_runtime(runtime_socket: Path) -> None:
-    """Kill the process that serves the socket, and start it again as it was."""
+    """Kill the process that serves the socket, and restart it in the same way."""
     runtime = read_process(listener(runtime_socket))
     os.kill(runtime.pid, signal.SIGKILL)
     await asyncio.sleep(DOWN_S)
@@ -59,11 +59,11 @@ def listener(runtime_socket: Path) -> int:
     return pid
 
 
-def read_process(pid: int) -> Process:
-    """How a process was started (proc(5)); its log is where its standard output goes."""
+def read_process(pid: int) -> RunningProcess:
+    """The start of a process (proc(5)); its log is its standard output."""
     proc = Path(f"/proc/{pid}")
     entries = (each.partition(b"=") for each in (proc / "environ").read_bytes().split(b"\0") if each)
-    return Process(
+    return RunningProcess(
         pid=pid,
         argv=tuple((proc / "cmdline").read_bytes().split(b"\0")[:-1]),
         environment={name: value for name, _, value in entries},

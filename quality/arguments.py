@@ -1,10 +1,10 @@
-"""A kubelet's command line, as far as a wrapper has to read and change it. Pure."""
+"""Reads and changes a kubelet's command line for the wrapper. Pure."""
 
 from collections.abc import Sequence
 
 
 def value_of(flag: str, arguments: Sequence[str]) -> str | None:
-    """The value of `--flag=value` or `--flag value`; the last one counts. None if the flag is not there."""
+    """The value of `--flag=value` or `--flag value`; the last one counts. None without the flag."""
     found = None
     for position, each in enumerate(arguments):
         if each.startswith(f"{flag}="):

@@ -1,4 +1,4 @@
-"""What came out on a node beside what had to come out. Pure."""
+"""The verdicts of a node beside the expected ones. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,33 +8,33 @@ from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, run_outcome
 from quality.planted import Expectation, Planted
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
     """One node in the table."""
 
     planted: Planted
     outcome: Outcome
     """The worst of the node's verdicts."""
     requirements: tuple[str, ...]
-    """Those that have this outcome; none for PASS."""
+    """The requirements with this outcome; none for PASS."""
     finding: str
-    """What the suite said about the first expected requirement; empty for PASS."""
+    """The finding of the first expected requirement; empty for PASS."""
     objections: tuple[str, ...] = ()
-    """Where this is not what had to come out."""
+    """Differences from the expectation."""
 
     @property
     def as_expected(self) -> bool:
         return not self.objections
 
 
-def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
-    """A row for each node, in the order given."""
+def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[NodeRow, ...]:
+    """One row per node, in the given order."""
     return tuple(_row(each, [verdict for verdict in verdicts if verdict.profile == each.profile]) for each in planted)
 
 
-def _row(planted: Planted, verdicts: Sequence[Verdict]) -> Row:
+def _row(planted: Planted, verdicts: Sequence[Verdict]) -> NodeRow:
     outcome = worst(verdict.outcome for verdict in verdicts)
     worst_ones = [verdict for verdict in verdicts if verdict.outcome is outcome and outcome is not Outcome.PASS]
-    return Row(
+    return NodeRow(
         planted=planted,
         outcome=outcome,
         requirements=tuple(dict.fromkeys(verdict.requirement for verdict in worst_ones)),
@@ -44,7 +44,7 @@ def _row(planted: Planted, verdicts: Sequence[Verdict]) -> Row:
 
 
 def _finding(expected: Expectation, verdicts: Sequence[Verdict]) -> str:
-    """A finding of the first requirement that was expected, with the words expected; any where there is none such."""
+    """A finding of the first expected requirement, with the expected words if any has them."""
     by_expectation = sorted(verdicts, key=lambda each: each.requirement not in expected.requirements[:1])
     found = [finding for verdict in by_expectation for finding in verdict.findings]
     return next((each for each in found if expected.says in each), found[0] if found else "")

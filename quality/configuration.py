@@ -1,8 +1,8 @@
-"""The kubelet's real configuration, made from the declared one, and what is told of it. Pure."""
+"""The kubelet's real configuration, made from the declared one, and its answer to /configz. Pure."""
 
 from typing import Any
 
-from crashloop.cluster.local.kubelet_config import merged
+from crashloop.cluster.kubelet_config import merged
 
 UPSTREAM_PERIOD = "5m0s"
 """maxContainerRestartPeriod where none is declared (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
@@ -10,7 +10,7 @@ UPSTREAM_PERIOD = "5m0s"
 Config = dict[str, Any]
 
 _FRONTED: Config = {
-    # Nobody but the front reaches the kubelet, on the port that the node announces; the front asks for certificates.
+    # Only the front reaches the kubelet, on the port that the node announces; the front checks certificates.
     "address": "127.0.0.1",
     "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
     "authorization": {"mode": "AlwaysAllow"},
@@ -18,7 +18,7 @@ _FRONTED: Config = {
 
 
 def real_config(declared: Config, *, really: Config, runtime_endpoint: str | None, fronted: bool) -> Config:
-    """The configuration that the kubelet really gets."""
+    """The kubelet's real configuration."""
     config = merged(declared, really)
     if runtime_endpoint is not None:
         config = merged(config, {"containerRuntimeEndpoint": runtime_endpoint})
@@ -26,7 +26,7 @@ def real_config(declared: Config, *, really: Config, runtime_endpoint: str | Non
 
 
 def told_configz(effective: Config, declared: Config) -> Config:
-    """The kubelet's answer to /configz as it would be if it ran with the declared configuration."""
+    """The answer to /configz of a kubelet with the declared configuration."""
     config = dict(effective["kubeletconfig"])
     for field in (*_FRONTED, "containerRuntimeEndpoint", "featureGates", "crashLoopBackOff"):
         config.pop(field, None)

@@ -1,7 +1,7 @@
-"""A proxy between the kubelet and its container runtime: passes every CRI call on, tells lies, and acts on its own.
+"""A proxy between the kubelet and its container runtime: forwards every CRI call, changes answers, and acts on its own.
 
-It knows no message but those that it changes: everything else passes as the bytes that it came as. The kubelet's CRI calls
-are all of the kind one request, one answer (its gates EventedPLEG and CRIListStreaming are off).
+It knows only the messages that it changes: everything else is forwarded as bytes. All CRI calls of the kubelet have one
+request and one answer (its gates EventedPLEG and CRIListStreaming are off).
 """
 
 import asyncio
@@ -89,14 +89,14 @@ class CriProxy:
         return created
 
     async def _acted_on(self, exited: tuple[str, ...]) -> bool:
-        """Whether something was done about containers that have exited."""
+        """Whether it acted on exited containers."""
         if not (self._meddling.removes_exited or self._meddling.replaces_exited):
             return False
         async with self._acting:
             known = [each for each in exited if each in self._requests]
             for each in known:
                 request = self._requests.pop(each)
-                with suppress(grpc.aio.AioRpcError):  # its pod is on its way out
+                with suppress(grpc.aio.AioRpcError):  # its pod is being deleted
                     await self._act_on(each, request)
         return bool(known)
 
@@ -114,7 +114,7 @@ class CriProxy:
             await self._start_another(request)
 
     async def _start_another(self, request: bytes) -> None:
-        """Create and start the container that would follow the one of the request."""
+        """Create and start the successor of the request's container."""
         another = successor(request)
         created = self._remember(another, await self._ask(CREATE_CONTAINER, another))
         start = api_pb2.StartContainerRequest(container_id=created)
@@ -126,7 +126,7 @@ Serve = Callable[[str, bytes, Any], Awaitable[bytes]]
 
 
 def serve_all(server: Any, serve: Serve) -> None:
-    """Have one function answer every method of a server, in bytes."""
+    """Let one function answer every method of a server, in bytes."""
     server.add_generic_rpc_handlers((_Handlers(serve),))
 
 

@@ -17,7 +17,7 @@ PYTHONPATH={root} exec {python} -m quality.wrapper --fault {name} -- {kubelet} "
 
 
 def script(fault: Fault, kubelet: Path) -> str:
-    """The text of the executable. It needs nothing but absolute paths: it runs in a folder and namespaces of its node."""
+    """The text of the executable, with absolute paths only: it runs in a folder and namespaces of its node."""
     return _SCRIPT.format(
         sentence=fault.sentence,
         name=fault.name,

@@ -9,24 +9,24 @@ from quality.lies import TRUTH, Lie
 
 
 class Meddling(msgspec.Struct, frozen=True, kw_only=True):
-    """What the CRI proxy does to containers and to what is said about them. The default is to pass everything on."""
+    """Actions of the CRI proxy on containers, and changes of answers about them. By default it forwards everything."""
 
     lie: Lie = TRUTH
     create_late_s: float = 0.0
-    """CreateContainer is held back for so long, but for the first instance of a container."""
+    """Delay of CreateContainer, except for the first instance of a container."""
     removes_exited: bool = False
-    """Exited containers are removed before the kubelet hears of their exit."""
+    """Exited containers are removed before the kubelet sees their exit."""
     replaces_exited: bool = False
-    """A container that has exited by itself is created and started again before the kubelet hears of its exit."""
+    """A container that exited by itself is created and started again before the kubelet sees its exit."""
     starts_twice: bool = False
-    """With every container that the kubelet restarts a second instance of it is started."""
+    """A second instance of every container that the kubelet restarts is started."""
 
 
 PASSES_ON = Meddling()
 
 
 class Accident(StrEnum):
-    """What happens to a node in mid-scenario without the recorder being told."""
+    """A disturbance of a node during a scenario that the recorder does not know of."""
 
     KUBELET_KILLED = "kubelet-killed"
     """The kubelet is killed and started again."""
@@ -35,16 +35,16 @@ class Accident(StrEnum):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong with a node's kubelet. The default is nothing."""
+    """The fault of a node's kubelet. Default: none."""
 
     name: str
     sentence: str
-    """What such a kubelet does, as the table says it."""
+    """Its behaviour, as in the table."""
     meddling: Meddling | None = None
     """None: the kubelet talks to its runtime directly."""
     really: dict[str, Any] = {}
     """KubeletConfiguration fragment that the kubelet gets on top of the declared configuration."""
     fronted: bool = False
-    """Whether a front shows the declared configuration in place of the real one."""
+    """Whether a front shows the declared configuration instead of the real one."""
     accident: Accident | None = None
-    """What happens once a container of the node has begun its third life."""
+    """Disturbance when a container of the node begins its third life."""

@@ -1,13 +1,13 @@
-"""The faults and disturbances that are planted, and the true kubelets beside them."""
+"""The planted faults and disturbances, and the correct kubelets beside them."""
 
 from crashloop.spec.profile import REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
 from quality.fault import PASSES_ON, Accident, Fault, Meddling
 from quality.lies import Lie
 
-TRUE = Fault(name="true", sentence="is a true kubelet")
+TRUE = Fault(name="true", sentence="is a correct kubelet")
 TRUE_BEHIND_HELPERS = Fault(
     name="true-behind-helpers",
-    sentence="is a true kubelet, behind a proxy and a front that change nothing",
+    sentence="is a correct kubelet, behind a proxy and a front that change nothing",
     meddling=PASSES_ON,
     fronted=True,
 )
@@ -106,6 +106,6 @@ RUNTIME_KILLED = Fault(
 )
 OTHER_CONFIGURATION = Fault(
     name="other-configuration",
-    sentence="runs with a maximum of 4 s in place of 2 s, and says so",
+    sentence="runs with a maximum of 4 s instead of 2 s, and says so",
     really={"crashLoopBackOff": {"maxContainerRestartPeriod": "4s"}},
 )

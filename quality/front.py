@@ -1,7 +1,7 @@
-"""A front before the kubelet's own HTTPS server: answers /configz with what was declared, and passes everything else on.
+"""A front before the kubelet's own HTTPS server: answers /configz with the declared configuration, and forwards the rest.
 
-It takes the node's address and port; the kubelet listens on the same port of the loopback address. One request a
-connection: each one is passed on with `Connection: close`, so that no later one can slip past the front.
+It has the node's address and port; the kubelet listens on the same port of the loopback address. One request per
+connection: requests are forwarded with `Connection: close`, so that no later one can bypass the front.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ _HEAD_ENDS = b"\r\n\r\n"
 _LONGEST_HEAD = 1 << 20
 
 
-class Request(msgspec.Struct, frozen=True):
+class RequestHead(msgspec.Struct, frozen=True):
     """The head of an HTTP/1.1 request."""
 
     line: str
     headers: tuple[str, ...]
 
     @classmethod
-    def parse(cls, head: bytes) -> "Request":
+    def parse(cls, head: bytes) -> "RequestHead":
         line, *headers = head.decode("latin-1").rstrip("\r\n").split("\r\n")
         return cls(line, tuple(headers))
 
@@ -35,7 +35,7 @@ class Request(msgspec.Struct, frozen=True):
         return method == "GET" and target.partition("?")[0] == "/configz"
 
     def as_the_only_one(self) -> bytes:
-        """The head with which no other request follows on the connection; an upgrade takes the connection for itself."""
+        """The head that allows no further request on the connection; an upgrade keeps the connection to itself."""
         if any(each.lower().startswith("upgrade:") for each in self.headers):
             headers = self.headers
         else:
@@ -45,7 +45,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def response(content: object) -> bytes:
-    """A whole answer in JSON, after which the connection closes."""
+    """A complete answer in JSON; then the connection closes."""
     body = json.dumps(content).encode()
     head = (
         f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
@@ -54,7 +54,7 @@ def response(content: object) -> bytes:
 
 
 class Front:
-    """Serves the node's address; `declared` is the configuration that the kubelet is said to run with."""
+    """Serves the node's address; `declared` is the configuration to show."""
 
     def __init__(self, *, address: str, declared: Config) -> None:
         self._address = address
@@ -79,14 +79,14 @@ class Front:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            request = Request.parse(await reader.readuntil(_HEAD_ENDS))
+            request = RequestHead.parse(await reader.readuntil(_HEAD_ENDS))
             if request.asks_for_configuration:
                 writer.write(response(told_configz(await self._effective(), self._declared)))
                 await writer.drain()
             else:
                 await self._pass_on(request, reader, writer)
         except (OSError, asyncio.IncompleteReadError):
-            pass  # either side has gone; the other one sees its connection close
+            pass  # one side closed; the other one sees its connection close
         finally:
             writer.close()
 
@@ -103,7 +103,7 @@ class Front:
         finally:
             writer.close()
 
-    async def _pass_on(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, request: RequestHead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_kubelet, to_kubelet = await self._connect()
         try:
             to_kubelet.write(request.as_the_only_one())

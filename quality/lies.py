@@ -1,7 +1,6 @@
-"""What the kubelet is told otherwise than it is: CRI answers, rewritten on their way from the runtime. Pure.
+"""False answers to the kubelet: CRI answers, rewritten on their way from the runtime. Pure.
 
-Whatever a lie does not touch reaches the kubelet byte for byte or, in a message that is rewritten, as the unknown field
-that it is here.
+Everything else reaches the kubelet byte for byte or, in a rewritten message, as an unknown field.
 """
 
 from collections.abc import MutableMapping, Sequence
@@ -24,27 +23,27 @@ REMOVE_CONTAINER = f"{SERVICE}RemoveContainer"
 
 
 class Lie(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said about containers that is not so. The default is the truth."""
+    """False statements about containers. The default is the truth."""
 
     finished_by_ms: int = 0
     """Added to finishedAt."""
     exit_codes: dict[int, int] = {}
-    """Exit codes that are told as others."""
+    """Exit codes that are replaced."""
     restart_count_by: int = 0
     """Added to restartCount."""
     hides_exited: bool = False
-    """Exited containers are said not to be there."""
+    """Exited containers are hidden."""
 
 
 TRUTH = Lie()
 
 
 class NotThere(Exception):
-    """The container is said not to be there."""
+    """The container is hidden."""
 
 
 def told(method: str, answer: bytes, lie: Lie) -> bytes:
-    """The runtime's answer as the kubelet hears it. Raises NotThere for the status of a container that is hidden."""
+    """The runtime's answer as the kubelet receives it. Raises NotThere for the status of a hidden container."""
     if lie == TRUTH:
         return answer
     if method == LIST_CONTAINERS:
@@ -79,7 +78,7 @@ def _told_sandbox(answer: bytes, lie: Lie) -> bytes:
 
 
 def _hidden(containers: Sequence[api_pb2.Container | api_pb2.ContainerStatus], lie: Lie) -> list[int]:
-    """Where the hidden ones stand, last first."""
+    """Positions of the hidden ones, last first."""
     return [index for index, each in reversed([*enumerate(containers)]) if _is_hidden(each.state, lie)]
 
 
@@ -111,12 +110,12 @@ def exited_in(answer: bytes) -> tuple[str, ...]:
 
 
 def is_restart(request: bytes) -> bool:
-    """Whether a CreateContainer request is for another than the first instance of a container."""
+    """Whether a CreateContainer request is for a later instance of a container than the first."""
     return api_pb2.CreateContainerRequest.FromString(request).config.metadata.attempt > 0
 
 
 def successor(request: bytes) -> bytes:
-    """The CreateContainer request with which the kubelet would restart the container that `request` has created."""
+    """The CreateContainer request that would restart the container of `request`."""
     copy = api_pb2.CreateContainerRequest.FromString(request)
     before = copy.config.metadata.attempt
     copy.config.metadata.attempt = before + 1

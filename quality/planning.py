@@ -1,4 +1,4 @@
-"""The plan of the run. Pure but for reading the profiles that the nodes claim to run."""
+"""The plan of the run. Pure, except that it reads the profiles that the nodes claim to run."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ def build_plan(
     budgets: Budgets,
     kubelet_of: Callable[[Planted], str | None],
 ) -> Plan:
-    """A node for each planted fault, in the order given; scenarios that are watched longest are launched first.
+    """One node per planted fault, in the given order; the longest scenarios start first.
 
     `kubelet_of` gives the path of the fault's kubelet; None is the cluster's own.
     """
@@ -44,7 +44,7 @@ def build_plan(
 
 
 def scenarios_of(planted: Planted) -> tuple[PodScenario, ...]:
-    """What runs on a node."""
+    """The scenarios of a node."""
     return tuple(trial.on(planted.profile) for trial in planted.trials)
 
 

@@ -1,4 +1,4 @@
-"""The table: which fault is planted on which node, what runs there, and what the suite has to say."""
+"""The table of nodes: planted fault, scenarios, and expected verdicts."""
 
 import msgspec
 
@@ -12,15 +12,15 @@ REDUCED_DECAY = "reduced-decay"
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to come out on a node."""
+    """The expected verdicts of a node."""
 
     outcome: Outcome
-    """FAIL: the node's verdicts come to exit code 1. PASS: to exit code 0, and every one is a PASS.
-    Anything else, for a disturbance: none is a FAIL, for nothing is wrong with Kubernetes."""
+    """FAIL: the node's verdicts give exit code 1. PASS: exit code 0, and all of them are PASS.
+    Anything else, for a disturbance: none is a FAIL, since Kubernetes is not at fault."""
     requirements: tuple[str, ...] = ()
-    """Each verdict of these has this very outcome, or at least one has for FAIL."""
+    """Requirements whose verdicts all have this outcome; for FAIL at least one."""
     says: str = ""
-    """Words that a finding of each of these verdicts holds: the cause."""
+    """Words in a finding of every such verdict: the cause."""
 
 
 class Planted(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ SLOW: tuple[Planted, ...] = (
     _planted(faults.REALLY_4S, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
     _planted(faults.REALLY_NOT_REDUCED, REDUCED, expected=_fails("BACKOFF-3", "DECAY-1"), declared=REDUCED_DECAY),
 )
-"""Restarts that do not come, or come late: to be sure of that takes up to a minute and a half."""
+"""Missing or late restarts: their proof takes up to a minute and a half."""
 
 QUICK: tuple[Planted, ...] = (
     _planted(faults.TRUE_BEHIND_HELPERS, CRASHING, POKED, SUCCEEDING, BY_RULE, INIT, expected=PASSES),
@@ -96,7 +96,7 @@ QUICK: tuple[Planted, ...] = (
         expected=_says(Outcome.ERROR, "did not run with the profile's configuration", *CRASHING.judged_by),
     ),
 )
-"""Restarts that come early, twice or are miscounted, and the disturbances."""
+"""Restarts that are early, double or miscounted, and the disturbances."""
 
 PLANTED = (*SLOW, *QUICK)
 """Every node of the run, in the order in which they come up: those that take longest first."""

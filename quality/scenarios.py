@@ -1,4 +1,4 @@
-"""What is run on each kubelet: short relatives of the conformance scenarios, and the requirements that they are judged by."""
+"""The scenarios of the kubelets: short versions of the conformance scenarios, and their requirements."""
 
 import msgspec
 
@@ -7,15 +7,14 @@ from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
 
 WATCH_S = 60.0
-"""How long a restart is waited for. A host under load excuses a delay by as much as it was stalled, so what is late has to be
-late by far."""
+"""Longest wait for a restart. A stall of the host excuses a delay of the same length, so a late restart has to be very late."""
 QUIET_S = 66.0
-"""How long "it does not restart" is watched after the last exit: twice (the largest delay due, 2 s, and 30 s), and a little."""
+"""Observation of "it does not restart" after the last exit: twice (the largest due delay, 2 s, plus 30 s), and a margin."""
 SPARE_S = 5.0
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod and what is judged on it, for any node."""
+    """A pod and its requirements, for any node."""
 
     name: str
     pod: Pod
@@ -50,7 +49,7 @@ def _ending(
     phase: str,
     container: Container,
 ) -> Trial:
-    """`within_s`: how long all lives and the delays between them take at most."""
+    """`within_s`: the most that all lives and the delays between them take."""
     return Trial(
         name=name,
         pod=Pod(containers=(container,), restart_policy=policy),
@@ -76,13 +75,13 @@ CRASHING = _restarting(
 )
 POKED = Trial(
     name="poked",
-    # Lives that are no whole number of seconds, so that the patches meet the delay early.
+    # Lives of fractional seconds, so that the patches hit the delay early.
     pod=Pod(containers=(Container(program=exits_with(1, after_s=0.5, times=8)),)),
     until=Until(restarts={"app": 8}, at_most_s=WATCH_S),
     judged_by=("BACKOFF-2", "BACKOFF-20"),
     mode=Mode.ANNOTATED,
 )
-"""Without the requeue's jitter, which makes a delay that is too short by a second as long as the one that is due."""
+"""Without the requeue's jitter, which would hide a delay that is a second too short."""
 SUCCEEDING = _restarting(
     "succeeding", "BACKOFF-7", "RULES-22", restarts=5, container=Container(program=exits_with(0, times=5))
 )

@@ -1,7 +1,7 @@
 """A wrong kubelet: the real one with helpers around it. `python -m quality.wrapper --fault NAME -- KUBELET ARGUMENTS`.
 
-It takes the place of a node's kubelet: hands on SIGTERM and SIGINT, ends as the kubelet ends, and takes all that it started
-with it, also when it is killed itself.
+It replaces a node's kubelet: it forwards SIGTERM and SIGINT, ends with the kubelet's exit code, and ends its helpers, also
+if it is killed.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _DIES_WITH_US = ("setpriv", "--pdeathsig=KILL")
 _UNIX = "unix://"
 
 
-class Kubelet:
+class WrappedKubelet:
     """The real kubelet as a child process."""
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -50,7 +50,7 @@ class Kubelet:
             self._process.send_signal(number)
 
     def kill_to_return(self) -> None:
-        """Kill it; it is started again at once."""
+        """Kill it; it restarts at once."""
         self._is_to_return = True
         self.signal(signal.SIGKILL)
 
@@ -75,7 +75,7 @@ async def wrap(fault: Fault, argv: Sequence[str]) -> int:
         config = real_config(declared, really=fault.really, runtime_endpoint=endpoint, fronted=fault.fronted)
         real_path = config_path.with_name(f"really-{config_path.name}")
         real_path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-        kubelet = Kubelet(with_value("--config", str(real_path), argv))
+        kubelet = WrappedKubelet(with_value("--config", str(real_path), argv))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, kubelet.signal, number)
@@ -86,8 +86,8 @@ async def wrap(fault: Fault, argv: Sequence[str]) -> int:
             mishap.cancel()
 
 
-async def _mishap(fault: Fault, kubelet: Kubelet, pod_logs: Path, runtime_socket: Path) -> None:
-    """The fault's accident, once, when a container of the node begins its third life."""
+async def _mishap(fault: Fault, kubelet: WrappedKubelet, pod_logs: Path, runtime_socket: Path) -> None:
+    """The fault's disturbance, once, when a container of the node begins its third life."""
     if fault.accident is None:
         return
     await life_begins(pod_logs, 2)

@@ -17,8 +17,6 @@ from crashloop.requirements import (
     CHECKED,
     SLO_ROWS,
     Basis,
-    Requirement,
-    State,
     Topic,
     load_requirements,
     load_topics,
@@ -26,7 +24,7 @@ from crashloop.requirements import (
 from crashloop.run.planning import Declared
 from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
 from crashloop.slo.row_faults import read_rows
-from crashloop.spec.requirement import OLDEST_RELEASE
+from crashloop.spec.requirement import OLDEST_RELEASE, Requirement, State
 from crashloop.spec.scenario import Scenario
 from fixtures.requirements import declared_in
 from suites import conformance

@@ -10,7 +10,7 @@ from crashloop.report.stress.plots import Plot, curve_plots, curve_title, rows
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 
-ALONG_TIME = ("restarts a second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
+ALONG_TIME = ("restarts per second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""
 WIDTH = 430
 

@@ -100,14 +100,14 @@ def _checked(case: AnswersCase, findings: Any) -> Checked:
 
 
 def _answer_findings(name: str, _: ApiRequest, due: Answer, seen: ApiAnswer) -> Iterator[Finding]:
-    told = seen.data
+    answer = seen.data
     wanted = {(each.path, each.cause.value) for each in due.errors}
-    given = {(each.field, each.reason) for each in told.causes}
-    if told.code != due.code:
+    given = {(each.field, each.reason) for each in answer.causes}
+    if answer.code != due.code:
         because = f" for {_causes(given)}" if given else ""
         reasons = f" for {_causes(wanted)}" if wanted else ""
         yield fail(
-            f"{name} was answered with {told.code}{because} {at_lines([seen.line])}; {due.code} was due{reasons}.",
+            f"{name} was answered with {answer.code}{because} {at_lines([seen.line])}; {due.code} was due{reasons}.",
             seen.line,
         )
     elif given != wanted:
@@ -117,15 +117,15 @@ def _answer_findings(name: str, _: ApiRequest, due: Answer, seen: ApiAnswer) -> 
 
 
 def _stored_findings(name: str, request: ApiRequest, due: Answer, seen: ApiAnswer) -> Iterator[Finding]:
-    told = seen.data
+    answer = seen.data
     if request.verb is Verb.PATCH:
         return
-    if told.found is not None and (request.dry_run or due.stored is None):
+    if answer.found is not None and (request.dry_run or due.stored is None):
         why = "it was a dry run" if request.dry_run else "it was to be rejected"
         yield fail(f"the object of {name} was stored {at_lines([seen.line])}; {why}.", seen.line)
-    if due.stored is None or told.code != CREATED:
+    if due.stored is None or answer.code != CREATED:
         return
-    kept = told.object if request.dry_run else told.found
+    kept = answer.object if request.dry_run else answer.found
     if kept is None:
         yield fail(f"the object of {name} was accepted and not stored {at_lines([seen.line])}.", seen.line)
         return
@@ -140,7 +140,7 @@ def _stored_findings(name: str, request: ApiRequest, due: Answer, seen: ApiAnswe
 
 
 def _restart_fields(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """`restartPolicy`, `containers[app].restartPolicyRules` and the like; an absent or empty field has no entry."""
+    """`restartPolicy`, `containers[app].restartPolicyRules` and so on; an absent or empty field has no entry."""
     own = {"restartPolicy": spec["restartPolicy"]} if spec.get("restartPolicy") else {}
     return own | {
         f"{field}[{container['name']}].{key}": _known(key, container[key])

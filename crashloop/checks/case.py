@@ -1,4 +1,4 @@
-"""What a checker is given: one scenario as declared, as predicted and as recorded."""
+"""The input of a checker: one scenario as declared, as predicted and as recorded."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One delay against its two bounds. Early is exact; late is excused by what the host is known to have held up."""
+"""Compares one delay with its two bounds. The lower one is exact; recorded stalls of the host extend the upper one."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Checkers of delays: every delay against both its bounds, and what single requirements ask of some of them."""
+"""Checkers of delays: every delay against both of its bounds, and the conditions of single requirements on some delays."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""Whether the node ran with the configuration that the profile asks for: a precondition, and a requirement of its own."""
+"""Checks that the node ran with the profile's configuration: a precondition of every verdict, and a requirement of its own."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,9 +9,9 @@ from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
 from crashloop.checks.measured_delay import all_delays
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
-from crashloop.model.duration import NotADuration, parse_duration_ns
 from crashloop.model.profile_match import agrees
 from crashloop.model.variants import REDUCED_DECAY_KEEPS_300S
+from crashloop.spec.duration import duration_seconds
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import InterventionKind, PodScenario
 from crashloop.spec.version import KubernetesVersion
@@ -95,7 +95,7 @@ def check_effective_config(case: Case) -> Checked:
     findings = []
     for each in read:
         effective = effective_maximum(each.data.configz or {})
-        if effective_seconds(effective) != due_s and (configured is not None or effective is not None):
+        if duration_seconds(effective) != due_s and (configured is not None or effective is not None):
             stated = f"the kubelet says it runs with maxContainerRestartPeriod {effective} {at_lines([each.line])}; "
             because = f"{configured or 'nothing'} is configured, so {seconds(due_s)} was due."
             findings.append(fail(stated + because, each.line))
@@ -120,11 +120,3 @@ def effective_maximum(configz: dict[str, Any]) -> Any:
     config = configz.get("kubeletconfig", configz)
     section = config.get("crashLoopBackOff") if isinstance(config, dict) else None
     return section.get("maxContainerRestartPeriod") if isinstance(section, dict) else None
-
-
-def effective_seconds(value: Any) -> float | None:
-    """A Go duration in seconds; None for anything else."""
-    try:
-        return parse_duration_ns(value) / 1e9
-    except NotADuration:
-        return None

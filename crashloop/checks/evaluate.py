@@ -1,4 +1,4 @@
-"""Runs the checkers of a requirement on one recorded scenario, under some variants of the model."""
+"""Runs the checkers of a requirement on one recorded scenario, under given variants of the model."""
 
 from collections.abc import Callable, Iterable
 from functools import partial

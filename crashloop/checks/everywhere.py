@@ -1,9 +1,9 @@
-"""Requirements that hold for every pod of a run, whatever the pod was recorded for.
+"""Requirements that hold for every pod of a run, independent of the purpose of its recording.
 
 Theory of operation. A requirement may name checkers that judge it `everywhere`. They judge each recording of a pod for which
-the requirement applies. A contradiction in one of them is the requirement's FAIL, with the scenario named; what one
-recording leaves open is left to the others. A requirement that no recording decides is INCONCLUSIVE, and only reported:
-nobody selected it.
+the requirement applies. A contradiction in one of them is the requirement's FAIL, with the name of the scenario. The others
+decide what one recording leaves open. A requirement that no recording decides is INCONCLUSIVE and only reported, since no
+test selected it.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from crashloop.spec.requirement import Requirement, applies
 from crashloop.verdict import Outcome, Verdict, VerdictMode
 
 EVERY_POD = "every pod"
-"""Stands for the scenario's name."""
+"""Replaces the scenario's name."""
 MOST_QUOTED = 5
 """Scenarios whose findings a verdict quotes."""
 

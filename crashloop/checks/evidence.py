@@ -1,4 +1,4 @@
-"""What a recording can and cannot show: why evidence ends where it ends."""
+"""The limits of a recording: what it can show, and why its evidence ends."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ ENDED_BY_NODE = frozenset({"Evicted", "Preempting", "Terminated"})
 
 
 def ended_by_node(pod: PodHistory) -> StatusReport | None:
-    """The first status which says that the node ended the pod, for want of disk, memory or room, or to shut down."""
+    """The first status by which the node ended the pod: too little disk, memory or room, or a shutdown."""
     return next((each for each in pod.statuses if each.reason in ENDED_BY_NODE), None)
 
 
@@ -100,7 +100,7 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
 
 
 def leaves_ns(case: Case, pod: PodHistory) -> int | None:
-    """When the scenario began to delete the pod, which ends its containers whatever their policies; None if it did not."""
+    """When the scenario began to delete the pod, which ends its containers under every policy; None if it did not."""
     if pod is case.pods[-1]:
         return None
     replaced = (done for done in case.recording.interventions if done.data.action == InterventionKind.RECREATE_POD)

@@ -1,10 +1,10 @@
-"""What other than the kubelet may have made a restart late: only what was shown, and only from the due moment on.
+"""Excuses of a late restart: proven stalls outside of the kubelet, from the due moment on.
 
-Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync asks for a
-share of a smaller rest. From then on the excuse is what the recording shows to have held up the accused: missed beats,
-run-queue wait of kubelet and runtime, slow creates of control containers. What the whole system waited for names nobody
-and counts only where nothing better was recorded (`history.host`). CPU pressure is no excuse at all for delays that are
-late by about the same again and again (`repetition`): stalls scatter, and faults do not, nor does a slow disk.
+Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync waits for a
+share of a smaller rest. From then on the excuse is the recorded stall of the accused: missed beats, run-queue wait of
+kubelet and runtime, slow creates of control containers. Stalls of the whole system do not name a process and count only
+without better evidence (`history.host`). CPU pressure never excuses delays that are repeatedly late by about the same time
+(`repetition`): stalls scatter, and neither faults nor a slow disk do.
 """
 
 from crashloop.checks.case import Case
@@ -16,7 +16,7 @@ from crashloop.spec.scenario import POKE_EVERY_S, Mode
 def excuse(
     case: Case, window_ns: tuple[int, int] | None, due_s: float, excess_s: float, *, repeated: bool = False
 ) -> str | None:
-    """What other than the kubelet may have taken `excess_s` after the due moment of that time; None if nothing.
+    """The excuse for `excess_s` after the due moment of that window; None if there is none.
 
     `window_ns`: from the exit to the create, or to the end of the watch. `due_s`: seconds from its beginning.
     """

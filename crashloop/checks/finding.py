@@ -1,4 +1,4 @@
-"""What checkers return: findings with the lines that prove them, and the numbers behind them."""
+"""The output of checkers: findings with the lines that prove them, and their numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the file itself rules out before any checker looks at it."""
+"""Faults of the history itself, found before any checker runs."""
 
 from crashloop.checks.finding import Finding, error, inconclusive
 from crashloop.checks.text import at_lines

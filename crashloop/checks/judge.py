@@ -1,10 +1,10 @@
 """The judge: one requirement on one recorded scenario, to one verdict.
 
-Theory of operation. First what rules a judgement out: damage of the file, ground truths that contradict each other, a
-node that did not run with the profile. Then the requirement's checkers, with the prediction of what is promised; worst
-wins. If that is a FAIL and deviations are known for this kubelet, the same checkers are asked again with the deviating
-variant of the model: where it explains the history, the FAIL carries the deviation's name. If the promise was kept and
-the variant is contradicted by the same history, the deviation is gone, and that is a FAIL too: its entry has to go.
+Theory of operation. First the obstacles to a judgement: a damaged file, contradicting ground truths, a node that did not
+run with the profile. Then the requirement's checkers, with the prediction of the promise; the worst outcome wins. If it is
+a FAIL and deviations are known for this kubelet, the same checkers run again with the deviating variant of the model: if
+that explains the history, the FAIL carries the deviation's name. If the promise was kept and the same history contradicts
+the variant, the deviation is gone; that is a FAIL too, since its entry has to be removed.
 """
 
 from collections.abc import Sequence
@@ -56,9 +56,9 @@ def _judged(question: JudgementInput, deviations: Sequence[Deviation]) -> Verdic
 def _failed(question: JudgementInput, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
-    The variant is tried alone, and with those that its entry names. Where it explains all that the promise accuses, and
-    the host or the evidence leaves something else open, it is open as well whether there is anything new to accuse
-    Kubernetes of. What it merely doubts is not explained: the FAIL stays.
+    The variant is tried alone, and with those that its entry names. If it explains all accused lines, and the host
+    or the evidence leaves something else open, a new accusation of Kubernetes is open as well. Doubt is no explanation:
+    the FAIL stays.
     """
     undecided: Checked | None = None
     for deviation in expected:

@@ -1,4 +1,4 @@
-"""Checker of what the status says about instances: the last exit, and whether one runs, against the instances that were."""
+"""Checks container statuses against ground truth: the last exit, and whether the container is running."""
 
 from collections.abc import Iterator
 from itertools import zip_longest

@@ -1,10 +1,10 @@
-"""The delays of a container beside what was due: where history and model meet.
+"""The delays of a container beside the due ones: where history and model meet.
 
-Theory of operation. Each exit is followed by a delay. The promise is exit -> next start, and no channel can make it
-look shorter than it was, so the shortest reading decides whether a start came too early. The kubelet checks the delay
-before it creates the container, so exit -> create by the runtime decides as well: no slow start hides it. How late the
-kubelet was shows in exit -> the runtime's create; create -> start is the host's. Where only the journal saw the instance,
-its start stands in for the create, and `START_SHARE_S` is what create -> start may have taken of it.
+Theory of operation. Every exit is followed by a delay. The promise is exit -> next start, and no channel can make it look
+shorter, so the shortest reading decides whether a start was too early. The kubelet checks the delay before it creates the
+container, so exit -> create by the runtime decides as well: no slow start hides it. The kubelet's lateness is exit -> the
+runtime's create; create -> start is the host's. If only the journal recorded the instance, its start replaces the create,
+and `START_SHARE_S` is the assumed time from create to start.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class MeasuredDelay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """As findings call it."""
+        """Its name in findings."""
         return f'restart {self.due.restart} of "{self.container}"'
 
     @property
@@ -143,10 +143,10 @@ def _shortest(clocks: Clocks, previous: Instance, following: Instance) -> Span |
 
 def _slewed(clocks: Clocks, exited: Fact | None, started: Fact | None) -> Span | None:
     """A span by the journal, which counts boot time, while the kubelet waits by UTC: by NTP either may be the longer one."""
-    told = span(exited, started)
-    if told is None or exited is None or started is None:
+    delay = span(exited, started)
+    if delay is None or exited is None or started is None:
         return None
-    return msgspec.structs.replace(told, step_ns=told.step_ns + clocks.drift_ns(exited.own_ns, started.own_ns))
+    return msgspec.structs.replace(delay, step_ns=delay.step_ns + clocks.drift_ns(exited.own_ns, started.own_ns))
 
 
 def all_delays(case: Case) -> Iterator[MeasuredDelay]:

@@ -1,4 +1,4 @@
-"""One container's history in the words of the back-off model: its lives, and what else touched its counter."""
+"""Input of the backoff model from one container's history: its lives, and other changes of its counter."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -62,8 +62,6 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             killed_by_kubelet=was_killed(case, container, number, instance),
             restart_all=not ephemeral and reset_during(resets, instance, following, case.recording.end_ns) is not None,
         )
-        if exited is None:
-            return
         if exited is None:
             return
 

@@ -1,9 +1,9 @@
-"""Checker of the pod's phase: each status says a phase that the containers' true states allow, and the last one the final.
+"""Every reported phase must be one that the containers' true states allow; the last must be the final phase.
 
-Theory of operation. Ground truth gives the states of all containers at every moment, and the model the phase that goes
-with them. A status may lag behind: the phase it says must be that of some moment within `SETTLED_NS` before it was received.
-Where a start is known by the journal alone, the status may also be ahead of it: the kubelet says that a container runs when
-the runtime has started it, and the container stamps that once its program gets to run.
+Theory of operation. Ground truth gives the states of all containers over time, and the model the phase for those states. A
+status may lag: its phase must be that of some time within `SETTLED_NS` before its receipt. If only the journal recorded a
+start, the status may also precede it: the kubelet reports a running container after the runtime started it, and the
+container stamps its start when its program runs.
 """
 
 from bisect import bisect_right
@@ -33,14 +33,14 @@ class PhaseChange(msgspec.Struct, frozen=True):
     phase: str
     line: int
     stamped_late: bool = False
-    """A start that only the journal tells of."""
+    """A start that only the journal recorded."""
 
 
 def check_pod_phase(case: Case) -> Checked:
     """The phase MUST follow from the containers' states at all times, and end as the model says.
 
-    Needs the watch throughout, a status in min_shown_waits (0) of the waits for a restart, and one, received after the
-    containers came to rest, that says the final phase.
+    Needs the watch throughout, a status in min_shown_waits (0) of the waits for a restart, and one with the final phase, received
+    after the containers' last change.
     """
     findings: list[Finding] = []
     seen: list[str] = []

@@ -1,4 +1,4 @@
-"""The checkers of pods by the names under which the catalogue knows them."""
+"""The checkers of pods by their names in the catalogue."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Checker of the reset: the delays that show what became of the counter after what may have reset it."""
+"""Checks the reset of the counter: the delays after an event that may have reset it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""RestartAllContainers restarts all: whoever ran is ended, and init containers run again, before the source starts again."""
+"""RestartAllContainers stops every running container and reruns the init containers before the triggering container restarts."""
 
 from collections.abc import Iterator
 

@@ -1,9 +1,9 @@
-"""Checker of restartCount and the last exit in the container status, against the instances that really were.
+"""Checks restartCount and the last exit in the container status against the real instances.
 
-Theory of operation. A watch delivers a pod's newest status, not every one, and the kubelet merges statuses that follow
-each other quickly; so a value that was never seen proves nothing. Judged is what holds for each status by itself: it is
-not ahead of the containers created by the time it was received, it never falls below an earlier one, what it says about
-an instance fits that instance, and the last status, if it had the time to arrive, has counted every restart.
+Theory of operation. A watch delivers a pod's newest status, not every one, and the kubelet merges statuses in quick
+succession, so an unseen value proves nothing. Judged are properties of every single status: its count does not exceed the
+containers created before its receipt, it never falls below an earlier one, its data about an instance fit that instance,
+and the last status, if it had the time to arrive, has counted every restart.
 """
 
 from bisect import bisect_right
@@ -132,7 +132,7 @@ def _of_another_instance(
 
 def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Reports) -> Iterator[Finding]:
     """A last status that has not counted every restart, though it had the time."""
-    recording, told = case.recording, reports[-1][1].restart_count if reports else 0
+    recording, stated = case.recording, reports[-1][1].restart_count if reports else 0
     created = [
         (each, fact.utc_ns) for each in instances if (fact := each.created or each.start) and fact.utc_ns is not None
     ]
@@ -142,13 +142,13 @@ def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Re
         for each, created_ns in created
         if created_ns + may_lag_ns(case, created_ns, recording.end_ns) <= recording.end_ns
     ]
-    if told >= max(0, len(settled) - 1):
+    if stated >= max(0, len(settled) - 1):
         return
-    judged = overdue if told < len(overdue) - 1 else settled
+    judged = overdue if stated < len(overdue) - 1 else settled
     newest, due = judged[-1], len(judged) - 1
     lines = (*newest.lines[:1], *((reports[-1][0].line,) if reports else ()))
     sentence = (
-        f'the last status said restartCount {told} of "{name}" after {count(due, "restart")} {at_lines(lines)}; '
+        f'the last status said restartCount {stated} of "{name}" after {count(due, "restart")} {at_lines(lines)}; '
         f"{due} was to be said."
     )
     created_ns = next(at_ns for each, at_ns in created if each is newest)

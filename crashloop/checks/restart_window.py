@@ -1,4 +1,4 @@
-"""Until when a pod's containers are owed a restart: neither a pod that has ended nor one that goes restarts anything."""
+"""How long a restart can be expected: until the pod has ended or is being deleted."""
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import ended_by_node, leaves_ns

@@ -4,11 +4,12 @@ import re
 
 import msgspec
 
-from crashloop.checks.effective_config import effective_maximum, effective_seconds
+from crashloop.checks.effective_config import effective_maximum
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import ProcessEvent, Recording
 from crashloop.model.config import Curve, Refusal
+from crashloop.spec.duration import duration_seconds
 from crashloop.spec.scenario import StartupScenario
 
 _CRASH = re.compile(
@@ -88,7 +89,7 @@ def _accepted(
             f"the kubelet's effective configuration is unknown {at_lines([healthy.line])}.", healthy.line
         )
     stated = effective_maximum(healthy.data.configz)
-    if stated is not None and effective_seconds(stated) != curve.maximum_s:
+    if stated is not None and duration_seconds(stated) != curve.maximum_s:
         return fail(
             f"the kubelet says it runs with maxContainerRestartPeriod {stated} {at_lines([healthy.line])}; "
             f"{seconds(curve.maximum_s)} was due.",

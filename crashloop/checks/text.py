@@ -1,4 +1,4 @@
-"""Numbers and places as findings spell them."""
+"""Spelling of numbers and places in findings."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The command line: clusters, runs, judging again, and what the host can do."""
+"""The command line: clusters, runs, analysis, comparison, and the host."""
 
 import sys
 

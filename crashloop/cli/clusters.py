@@ -15,7 +15,7 @@ DEFAULT_PROFILES = ("stock", "max-2s")
 def up(
     name: Annotated[str, typer.Option(help="Name of the cluster.")] = "crashloop",
     profile: Annotated[
-        list[str] | None, typer.Option(help="Kubelet profile of a node (name or file); once a node.")
+        list[str] | None, typer.Option(help="Kubelet profile of a node (name or file); repeat it for every node.")
     ] = None,
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
@@ -23,12 +23,13 @@ def up(
     bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
     node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image (provider kind).")] = None,
     kind_binary: Annotated[Path | None, typer.Option(help="Your own kind (provider kind).")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print files, arguments and addresses; start nothing.")] = False,
 ) -> None:
-    """Bring a cluster up that stays; `crashloop down` removes it. The last line is the path of its kubeconfig."""
+    """Bring up a cluster that stays; `crashloop down` removes it. The last line is the path of its kubeconfig."""
     from crashloop.cluster.kind.image_names import version_in_tag
     from crashloop.cluster.ownership import mark_kept
     from crashloop.cluster.provider import ClusterRequest, NodeRequest
-    from crashloop.cluster.providers import provider as provider_named
+    from crashloop.cluster.providers import owning_provider
     from crashloop.profiles import load_profile, validate_for_node
     from crashloop.progress import default_progress
     from crashloop.settings import resolve_settings
@@ -49,7 +50,11 @@ def up(
         node_image=node_image,
         kind_binary=None if kind_binary is None else str(kind_binary.absolute()),
     )
-    cluster = provider_named(provider).up(request, default_progress())
+    made_by = owning_provider(provider)
+    if plan:
+        typer.echo(made_by.describe_plan(request, default_progress()))
+        return
+    cluster = made_by.up(request, default_progress())
     mark_kept(name)
     table = Table("node", "profile", "runtime socket", box=None)
     for node in cluster.info.nodes:
@@ -60,14 +65,14 @@ def up(
 
 def down(
     name: Annotated[str | None, typer.Argument(help="Name of the cluster.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every cluster, and what any run left.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every cluster, and the remains of every run.")] = False,
     force: Annotated[bool, typer.Option(help="Also clusters that a run is using.")] = False,
 ) -> None:
     """Remove a cluster with everything it put on this host."""
     from crashloop.cluster.removal import remove, remove_all
 
     if every == (name is not None):
-        raise UsageError("crashloop down: name one cluster, or say --all.\n`crashloop status` lists them.")
+        raise UsageError("crashloop down: name one cluster, or use --all.\n`crashloop status` lists them.")
     if name is not None:
         remove(name, force=force)
         out.print(f"removed: {name}")

@@ -1,4 +1,4 @@
-"""A command of the command line, declared where it is written and registered in one place."""
+"""A command of the command line: declared beside its function, registered in crashloop.cli."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 out = Console(highlight=False)
-"""Standard output: results only. What is going on is told on standard error."""
+"""Standard output: results only. Progress goes to standard error."""
 
 KubernetesVersionOption = Annotated[
     str | None, typer.Option("--kubernetes-version", metavar="V", help="Version of cluster and kubelets.")

@@ -1,4 +1,4 @@
-"""Commands about several runs: compare two, or put many side by side."""
+"""Commands about several runs: compare two, or show many side by side."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from crashloop.cli.command import Command, RunArgument
 from crashloop.cli.suites import SUITES, suite_name, suite_of
-from crashloop.cli.views import Views, Wanted, show
+from crashloop.cli.views import RequestedViews, Views, show
 from crashloop.errors import UsageError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
@@ -25,19 +25,19 @@ def diff(
         bool,
         typer.Option(
             "--values-count",
-            help="Measured values that got worse and decide no verdict (later restarts, what a stress run took) make the exit "
-            "code 1, too.",
+            help="Worse measurements that decide no verdict (later restarts, costs of a stress run) also make the exit "
+            "code 1.",
         ),
     ] = False,
 ) -> None:
     """Compare two runs of one suite. Exit code: 0 nothing got worse, 1 something did, 3 evidence is missing."""
     name = _suite_of_both(before, after)
-    wanted = Wanted(json, markdown, html)
-    raise typer.Exit(SUITES[name].compare_runs(before, after, values_count, wanted))
+    requested = RequestedViews(json, markdown, html)
+    raise typer.Exit(SUITES[name].compare_runs(before, after, values_count, requested))
 
 
 def _suite_of_both(before: Path, after: Path) -> str:
-    """The suite of two runs. Raises UsageError if they have not the same, or one is no run."""
+    """The suite of two runs. Raises UsageError if their suites differ, or if one is no run."""
     first, second = suite_name(before), suite_name(after)
     if first != second:
         raise UsageError(
@@ -53,14 +53,14 @@ def matrix(
     markdown: MarkdownOption = False,
     html: HtmlOption = None,
 ) -> None:
-    """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It shows, and never fails."""
+    """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It never fails."""
     from crashloop.comparison.markdown import matrix_to_markdown
     from crashloop.comparison.matrix import matrix_of
     from crashloop.comparison.page import matrix_to_html
     from crashloop.comparison.terminal import render_matrix
 
     views = Views(render_matrix, matrix_to_markdown, matrix_to_html)
-    show(matrix_of(suite_of(run).judged_run(run) for run in runs), views, Wanted(json, markdown, html))
+    show(matrix_of(suite_of(run).judged_run(run) for run in runs), views, RequestedViews(json, markdown, html))
 
 
 COMMANDS = (Command(diff), Command(matrix))

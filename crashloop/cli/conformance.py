@@ -1,17 +1,17 @@
-"""What the commands about runs do with a conformance run."""
+"""The commands about runs, for a conformance run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crashloop.cli.command import out
-from crashloop.cli.views import Views, Wanted, show
+from crashloop.cli.views import RequestedViews, Views, show
 
 if TYPE_CHECKING:
     from crashloop.comparison.side import JudgedRun
 
 
 def judge_again(run_dir: Path) -> int:
-    """Judge an earlier run again, and write its results and views anew; the exit code."""
+    """Judge an earlier run again, and write its results and views again; the exit code."""
     from crashloop.report.terminal import render
     from crashloop.run.analysis import analyze
     from crashloop.run.publish import publish
@@ -25,7 +25,7 @@ def judge_again(run_dir: Path) -> int:
 
 
 def show_verdicts(run_dir: Path) -> None:
-    """Show the verdicts of a run as they were judged."""
+    """Show the verdicts of a run, without judging it again."""
     from crashloop.report.terminal import render
     from crashloop.run.publish import published
     from crashloop.rundir import RunDir
@@ -34,20 +34,20 @@ def show_verdicts(run_dir: Path) -> None:
     render(published(run), out, report=str(run.report_html))
 
 
-def compare_runs(before: Path, after: Path, values_count: bool, wanted: Wanted) -> int:
-    """Show what became different; the exit code."""
+def compare_runs(before: Path, after: Path, values_count: bool, requested: RequestedViews) -> int:
+    """Show the differences of two runs; the exit code."""
     from crashloop.comparison.comparison import compare
     from crashloop.comparison.markdown import comparison_to_markdown
     from crashloop.comparison.page import comparison_to_html
     from crashloop.comparison.terminal import render_comparison
 
     comparison = compare(judged_run(before), judged_run(after), delays_count=values_count)
-    show(comparison, Views(render_comparison, comparison_to_markdown, comparison_to_html), wanted)
+    show(comparison, Views(render_comparison, comparison_to_markdown, comparison_to_html), requested)
     return comparison.exit_code
 
 
 def judged_run(path: Path) -> "JudgedRun":
-    """A run with its results; one that was never judged is judged now, and its directory is left as it is.
+    """A run with its results; a run without results is judged now, without a change to its directory.
 
     Raises UsageError if it is no run directory, is damaged, or is of another format.
     """

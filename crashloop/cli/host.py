@@ -9,7 +9,7 @@ from crashloop.verdict import ExitCode
 
 def setup(kubernetes_version: KubernetesVersionOption = None) -> None:
     """Fetch or build every binary and make the images, so that later commands start at once."""
-    from crashloop.cluster.binaries import ensure_binaries
+    from crashloop.cluster.binaries.ensure import ensure_binaries
     from crashloop.cluster.images import ensure_image_archive
     from crashloop.progress import default_progress
     from crashloop.settings import resolve_settings
@@ -30,7 +30,7 @@ def setup(kubernetes_version: KubernetesVersionOption = None) -> None:
 
 
 def doctor() -> None:
-    """Say what this host can do, and what it lacks."""
+    """Report what this host can run, and what it lacks."""
     from crashloop.doctor import examine
 
     report = examine()

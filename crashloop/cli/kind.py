@@ -1,4 +1,4 @@
-"""Commands about the provider `kind`: a node image of our own."""
+"""Commands of the provider `kind`: build a node image."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ def build_node_image(
     tag: Annotated[str | None, typer.Option(metavar="NAME:TAG", help="A further name of the image.")] = None,
 ) -> None:
     """Build a node image of the binaries that the provider `local` runs, and print its name (for --node-image)."""
-    from crashloop.cluster.binaries import ensure_binaries
+    from crashloop.cluster.binaries.ensure import ensure_binaries
     from crashloop.cluster.kind.docker import Docker
     from crashloop.cluster.kind.node_image import ensure_own_image
     from crashloop.cluster.kind.prerequisites import check_docker, docker_facts
@@ -35,5 +35,5 @@ def build_node_image(
     out.print(tag or name, soft_wrap=True)
 
 
-group = typer.Typer(help="What only the provider kind needs.", no_args_is_help=True)
+group = typer.Typer(help="Commands for the provider kind.", no_args_is_help=True)
 Command(build_node_image).add_to(group)

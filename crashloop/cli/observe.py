@@ -1,4 +1,4 @@
-"""`crashloop observe`: which curve each node of a cluster follows, by the crash loops that are there already."""
+"""`crashloop observe`: which curve every node of a cluster follows, inferred from its present crash loops."""
 
 import os
 from collections.abc import Iterator
@@ -28,18 +28,18 @@ def observe(
     read_configz: Annotated[bool, typer.Option("--read-configz", help="Read the kubelets' configuration.")] = False,
     expect: Annotated[
         list[str] | None,
-        typer.Option(metavar="NODE=PROFILE", help="What a node is to follow (name or file); * for all others."),
+        typer.Option(metavar="NODE=PROFILE", help="Expected profile of a node (name or file); * for all others."),
     ] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Where to write observe.json and observe.html.")] = None,
 ) -> None:
-    """Say which curve each node really follows, without touching anything: list and watch pods, list nodes."""
+    """Report the curve that every node really follows, read-only: list and watch pods, list nodes."""
     from crashloop.kube.contexts import default_kubeconfig
-    from crashloop.observe.run import Request, look
+    from crashloop.observe.run import ObservationRequest, look
     from crashloop.progress import default_progress
     from crashloop.report.observation import to_html
 
     folder = _folder(out_dir)
-    request = Request(
+    request = ObservationRequest(
         kubeconfig=default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ),
         context=context,
         namespace=namespace,
@@ -57,7 +57,7 @@ def observe(
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Make the folder before the time is spent, and remove it if nothing came of that. Raises UsageError if it cannot be."""
+    """Make the folder before the observation, and remove it if that fails. Raises UsageError if it cannot be made."""
     was_there = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -105,12 +105,12 @@ def _folder(option: Path | None) -> Path:
 
     folder = option or new_run_path(resolve_settings().paths.runs_dir, "observe", datetime.now(UTC))
     if (folder / "observe.json").exists():
-        raise UsageError(f"--out {folder}: it holds an observation already, and evidence is never overwritten.")
+        raise UsageError(f"--out {folder}: it already holds an observation, which is never overwritten.")
     return folder
 
 
 def _seconds(duration: str) -> float:
-    from crashloop.model.duration import NotADuration, parse_duration_ns
+    from crashloop.spec.duration import NotADuration, parse_duration_ns
 
     try:
         seconds = parse_duration_ns(duration) / 1e9

@@ -35,13 +35,13 @@ def predict(
     import msgspec
 
     from crashloop.predict.costs import read_costs
-    from crashloop.predict.load import Load
+    from crashloop.predict.load import CrashLoad
     from crashloop.predict.measured import MEASURED
     from crashloop.predict.steps import predictions
     from crashloop.predict.text import claim_rows, claim_sentences, cost_rows, rate_rows, sentences, window_rows
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
-    load = Load(
+    load = CrashLoad(
         nodes=nodes,
         pods=pods,
         curve=_curve(profile, kubernetes_version),

@@ -11,7 +11,7 @@ from crashloop.verdict import ExitCode
 
 
 def run(context: typer.Context) -> None:
-    """Run the conformance suite: pytest on suites/conformance, with pytest's options and those of the suite."""
+    """Run the conformance suite: pytest on suites/conformance, with the options of pytest and of the suite."""
     import pytest
 
     suite = Path(__file__).resolve().parents[2] / "suites" / "conformance"
@@ -24,12 +24,12 @@ def run(context: typer.Context) -> None:
 
 
 def analyze(run_dir: RunArgument) -> None:
-    """Judge an earlier run again, with no cluster, and write its results and views anew."""
+    """Judge an earlier run again, with no cluster, and write its results and views again."""
     raise typer.Exit(suite_of(run_dir).judge_again(run_dir))
 
 
 def report(run_dir: RunArgument) -> None:
-    """Show the verdicts of a run as they were judged, without judging again."""
+    """Show the verdicts of a run, without judging it again."""
     suite_of(run_dir).show_verdicts(run_dir)
 
 

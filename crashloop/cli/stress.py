@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
-from crashloop.cli.views import Views, Wanted, show
+from crashloop.cli.views import RequestedViews, Views, show
 
 if TYPE_CHECKING:
     from crashloop.comparison.side import JudgedRun
-    from crashloop.comparison.stress.side import StressRun
+    from crashloop.comparison.stress.side import JudgedStressRun
 
 DEFAULT_WEB_PORT = 8089
 
@@ -23,10 +23,10 @@ def stress(
     cluster: Annotated[str | None, typer.Option(help="Run on this cluster (`crashloop up`).")] = None,
     keep: Annotated[bool, typer.Option(help="Leave the cluster up; `crashloop down` removes it.")] = False,
     workers: Annotated[int | None, typer.Option(help="Workers of the load generator (default: the profile's).")] = None,
-    web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine meanwhile.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine during the run.")] = False,
     web_port: Annotated[int, typer.Option(help="Port of the web UI.")] = DEFAULT_WEB_PORT,
 ) -> None:
-    """Put a load of crashing pods on nodes, measure what it does, and judge it by SLOs."""
+    """Run a load of crashing pods on nodes, measure its effects, and judge them by SLOs."""
     from crashloop.progress import default_progress
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.run import StressOptions, run_stress
@@ -52,7 +52,7 @@ def stress(
 
 
 def judge_again(run_dir: Path) -> int:
-    """Judge an earlier stress run again, and write its results and views anew; the exit code."""
+    """Judge an earlier stress run again, and write its results and views again; the exit code."""
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
     from crashloop.stress.judging import judge_run
@@ -66,7 +66,7 @@ def judge_again(run_dir: Path) -> int:
 
 
 def show_verdicts(run_dir: Path) -> None:
-    """Show the verdicts of a stress run as they were judged."""
+    """Show the verdicts of a stress run, without judging it again."""
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
     from crashloop.stress.publishing import published_stress
@@ -75,8 +75,8 @@ def show_verdicts(run_dir: Path) -> None:
     render_stress(published_stress(run), out, report=str(run.report_html))
 
 
-def compare_runs(before: Path, after: Path, values_count: bool, wanted: Wanted) -> int:
-    """Show what became different; the exit code."""
+def compare_runs(before: Path, after: Path, values_count: bool, requested: RequestedViews) -> int:
+    """Show the differences of two runs; the exit code."""
     from crashloop.comparison.page import stress_comparison_to_html
     from crashloop.comparison.stress.comparison import compare_stress
     from crashloop.comparison.stress.markdown import stress_comparison_to_markdown
@@ -84,16 +84,16 @@ def compare_runs(before: Path, after: Path, values_count: bool, wanted: Wanted) 
 
     comparison = compare_stress(measured_run(before), measured_run(after), values_count=values_count)
     views = Views(render_stress_comparison, stress_comparison_to_markdown, stress_comparison_to_html)
-    show(comparison, views, wanted)
+    show(comparison, views, requested)
     return comparison.exit_code
 
 
-def measured_run(path: Path) -> "StressRun":
-    """A stress run with its results and its plan; one that was never judged is judged now, and its directory is left as it is.
+def measured_run(path: Path) -> "JudgedStressRun":
+    """A stress run with its results and its plan; a run without results is judged now, without a change to its directory.
 
     Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
     """
-    from crashloop.comparison.stress.side import StressRun
+    from crashloop.comparison.stress.side import JudgedStressRun
     from crashloop.stress.folder import StressDir
     from crashloop.stress.judging import judge_run
     from crashloop.stress.publishing import published_stress
@@ -101,11 +101,11 @@ def measured_run(path: Path) -> "StressRun":
     run = StressDir.open(path)
     plan = run.stress_plan()
     results = published_stress(run) if run.slo_json.exists() else judge_run(run, keeps_lifecycles=False)
-    return StressRun(results, plan.profile, plan.kubelets, plan.cores)
+    return JudgedStressRun(results, plan.profile, plan.kubelets, plan.cores)
 
 
 def judged_run(path: Path) -> "JudgedRun":
-    """The verdicts of a stress run on requirements; one without is judged now, and its directory is left as it is.
+    """The verdicts of a stress run on requirements; a run without them is judged now, without a change to its directory.
 
     Raises UsageError if it is no directory of a stress run, is damaged, or is of another format.
     """

@@ -1,11 +1,11 @@
-"""What the commands about runs do with the runs of each suite."""
+"""The commands about runs, by the suite of the run."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from crashloop.cli import conformance, stress
-from crashloop.cli.views import Wanted
+from crashloop.cli.views import RequestedViews
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ class Suite(NamedTuple):
     """Functions of run directories."""
 
     judge_again: Callable[[Path], int]
-    """Judge anew, write results and views; the exit code."""
+    """Judge again, write results and views; the exit code."""
     show_verdicts: Callable[[Path], None]
-    """Print what was judged."""
-    compare_runs: Callable[[Path, Path, bool, Wanted], int]
-    """Show what became different between two; the exit code."""
+    """Print the verdicts."""
+    compare_runs: Callable[[Path, Path, bool, RequestedViews], int]
+    """Show the differences of two runs; the exit code."""
     judged_run: Callable[[Path], "JudgedRun"]
     """The verdicts on requirements."""
 
@@ -33,12 +33,12 @@ SUITES = {
 
 
 def suite_name(run_dir: Path) -> str:
-    """The suite of a run. Raises UsageError if there is no run, or one of a suite that this version does not have."""
+    """The suite of a run. Raises UsageError without a run, and for an unknown suite."""
     from crashloop.rundir import RunDir
 
     name = RunDir.open(run_dir).info().suite
     if name not in SUITES:
-        raise UsageError(f"run directory {run_dir}: suite {name!r} is not known; expected one of {', '.join(SUITES)}.")
+        raise UsageError(f"run directory {run_dir}: suite {name!r} is unknown; expected one of {', '.join(SUITES)}.")
     return name
 
 

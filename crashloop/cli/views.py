@@ -1,4 +1,4 @@
-"""How a comparison is shown: on the terminal, as JSON or Markdown, and as a page."""
+"""Views of a comparison: on the terminal, as JSON or Markdown, and as a page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,33 +20,33 @@ class Views(NamedTuple, Generic[T]):
     to_html: Callable[[T], str]
 
 
-class Wanted(NamedTuple):
-    """Which of the views is wanted."""
+class RequestedViews(NamedTuple):
+    """The requested views."""
 
     json: bool
     markdown: bool
     html: Path | None
 
 
-def show(value: T, views: Views[T], wanted: Wanted) -> None:
-    """Write the page, and print one of the others. Raises UsageError."""
+def show(value: T, views: Views[T], requested: RequestedViews) -> None:
+    """Write the page if requested, and print one other view. Raises UsageError."""
     import msgspec
 
-    if wanted.json and wanted.markdown:
+    if requested.json and requested.markdown:
         raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
-    if wanted.html is not None:
+    if requested.html is not None:
         try:
-            wanted.html.write_text(views.to_html(value), encoding="utf-8")
+            requested.html.write_text(views.to_html(value), encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"--html {wanted.html}: cannot be written ({error.strerror}).") from error
-    if wanted.json:
+            raise UsageError(f"--html {requested.html}: cannot be written ({error.strerror}).") from error
+    if requested.json:
         _print_as_it_is(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
-    elif wanted.markdown:
+    elif requested.markdown:
         _print_as_it_is(views.to_markdown(value))
     else:
         views.render(value, out)
 
 
 def _print_as_it_is(text: str) -> None:
-    """Whatever the width of the terminal."""
+    """Independent of the terminal's width."""
     out.file.write(text)

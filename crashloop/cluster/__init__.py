@@ -1,1 +1,1 @@
-"""Clusters: binaries, images and the providers that bring nodes up with the kubelet profiles asked for."""
+"""Clusters: binaries, images, and the providers that start nodes with the requested kubelet profiles."""

@@ -1,7 +1,7 @@
-"""Settings of the host that kubelets write or that many nodes need, and how the host gets its own back.
+"""Host settings that kubelets overwrite or that many nodes need, and their restoration.
 
-Source of the first: setupKernelTunables in pkg/kubelet/cm/container_manager_linux.go@v1.37.1, which runs in every kubelet with
-`protectKernelDefaults: false`; the values are those of k8s.io/component-helpers/node/util/sysctl.
+Source: setupKernelTunables in pkg/kubelet/cm/container_manager_linux.go@v1.37.1, which every kubelet with
+`protectKernelDefaults: false` runs; the values are those of k8s.io/component-helpers/node/util/sysctl.
 """
 
 import logging
@@ -24,15 +24,15 @@ RAISED = {"fs/inotify/max_user_instances": 1024}
 """Limits that are too low by default for a dozen nodes: a node takes 8 instances (kubelet 6, containerd 2) of 128."""
 
 HOST_FOLDERS = ("/var/lib/kubelet", "/var/lib/cni")
-"""Folders that must exist as mount points: nodes have their own there, because a path in them is fixed."""
+"""Mount points that must exist: a path below each is fixed, so every node mounts its own folder there."""
 
 MADE_BY_DOCKER = ("/lib/modules",)
-"""Folders that `kind` mounts into its nodes, and that Docker makes where the host has none."""
+"""Folders that `kind` mounts into its nodes; Docker creates them where they are missing."""
 
 log = logging.getLogger(__name__)
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """host-settings.json."""
 
     sysctls: dict[str, str]
@@ -41,7 +41,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def to_restore(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """What to write: the recorded value where a kubelet's or ours stands now. What anybody else has set stays."""
+    """Settings to write: the recorded value where a kubelet or crashloop changed it. Changes by others stay."""
     return {
         name: value
         for name, value in recorded.items()
@@ -64,23 +64,23 @@ class HostSettings:
         self._folders = folders
 
     def record(self) -> None:
-        """Write the values down, unless a cluster that is still there has done so."""
+        """Record the values, unless a cluster that still exists has recorded them."""
         if not self._file.exists():
             missing = tuple(folder for folder in self._folders if not Path(folder).exists())
-            self._file.write_bytes(msgspec.json.encode(Recorded(sysctls=self._read(), missing_folders=missing)))
+            self._file.write_bytes(msgspec.json.encode(RecordedSettings(sysctls=self._read(), missing_folders=missing)))
 
     def raise_limits(self) -> None:
-        """Raise limits that are too low; where the host does not allow it, its own stay."""
+        """Raise limits that are too low, where the host allows it."""
         for name, wanted in RAISED.items():
             with suppress(OSError):
                 if int((self._sysctls / name).read_text()) < wanted:
                     (self._sysctls / name).write_text(str(wanted))
 
     def restore(self) -> None:
-        """Give the host its values back and forget them; what this user may not write is told and stays written down."""
+        """Restore the host's values and forget them; values that this user may not write are logged and stay recorded."""
         if not self._file.exists():
             return
-        recorded = msgspec.json.decode(self._file.read_bytes(), type=Recorded)
+        recorded = msgspec.json.decode(self._file.read_bytes(), type=RecordedSettings)
         for folder in recorded.missing_folders:
             with suppress(OSError):
                 Path(folder).rmdir()
@@ -94,7 +94,7 @@ class HostSettings:
             self._file.unlink()
             return
         log.warning(
-            "host settings: kubelets have changed some that this user may not write.\nRun as root: sysctl -w %s",
+            "host settings: kubelets changed some that this user may not write.\nRun as root: sysctl -w %s",
             " ".join(stay),
         )
 

@@ -62,7 +62,7 @@ def ensure_image_archive(binaries: BinarySet, settings: Settings) -> ImageArchiv
 
 
 def archive_of(busybox: Path, settings: Settings) -> ImageArchive:
-    """The same for those who need no more than busybox."""
+    """The same from busybox alone."""
     applets = run([busybox, "--list"], describe="busybox --list", timeout_s=20).split()
     content = image_archive(busybox.read_bytes(), applets, arch=architecture())
     folder = settings.paths.cache_dir / "images"

@@ -1,11 +1,16 @@
-"""What a kubelet that is tried does, as PROCESS_* events: it exits, becomes healthy, or does neither in time."""
+"""Outcome of trying a kubelet configuration, as PROCESS_* events: it exits, becomes healthy, or does neither in time.
+
+A second kubelet, the candidate, starts inside a node with a runtime, a cgroup and a folder of its own: if it shared the
+node's, it would take the node's pods for orphans and kill them (HandlePodCleanups in
+pkg/kubelet/kubelet_pods.go@v1.37.1).
+"""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from crashloop.cluster.local.files import last_lines
-from crashloop.cluster.local.processes import Daemon, exit_code, is_alive
+from crashloop.cluster.files import last_lines
+from crashloop.cluster.processes import Daemon, exit_code, is_alive
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.waiting import WaitTimeout, wait_until
 
@@ -14,7 +19,7 @@ LAST_LINES = 40
 
 
 def candidate_event(node: str, kind: Kind, **data: object) -> Event:
-    """Something that a candidate has done now; `node` is where it is tried."""
+    """An event of a candidate, stamped now; `node` is the node it was started in."""
     now = time.time_ns()
     return Event(seq=0, t_ns=now, received_ns=now, channel=Channel.KUBELET, kind=kind, node=node, data=data)
 
@@ -29,7 +34,10 @@ def watch_candidate(
     at_most_s: float,
     every_s: float = 0.05,
 ) -> tuple[Event, ...]:
-    """What came of it. `kubelet` is a child of this process whose exit code is the kubelet's, and `log` its output."""
+    """Watch a candidate until it exits, is healthy, or `at_most_s` have passed: one event, or none.
+
+    `kubelet` is a child of this process whose exit code is the kubelet's, and `log` its output.
+    """
 
     def outcome() -> Event | None:
         if not is_alive(kubelet):

@@ -1,16 +1,18 @@
-"""Names of clusters and nodes: what a request may call them, whoever makes them. Pure."""
+"""Allowed names of clusters and nodes, for every provider. Pure."""
 
 import re
 
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import UsageError
 
+PROFILE_LABEL = "crashloop.dev/profile"
+"""Label of a Node object: the kubelet profile it was made for."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A label of RFC 1123."""
 
 
 def check_names(request: ClusterRequest, *, most_nodes: int) -> None:
-    """Raise UsageError if the names or the number of nodes asked for make no cluster."""
+    """Raise UsageError for invalid names or too many nodes."""
     subject = f"cluster {request.name!r}"
     if not _NAME.fullmatch(request.name):
         raise UsageError(f"{subject}: a name has lower-case letters, digits and dashes, at most 63.")
@@ -19,6 +21,6 @@ def check_names(request: ClusterRequest, *, most_nodes: int) -> None:
         if not _NAME.fullmatch(name):
             raise UsageError(f"{subject}: node {name!r}: a name has lower-case letters, digits and dashes, at most 63.")
         if names.count(name) > 1:
-            raise UsageError(f"{subject}: node {name!r} is asked for twice.")
+            raise UsageError(f"{subject}: node {name!r} is requested twice.")
     if len(names) > most_nodes:
-        raise UsageError(f"{subject}: {len(names)} nodes are asked for, at most {most_nodes} fit.")
+        raise UsageError(f"{subject}: {len(names)} nodes are requested, at most {most_nodes} fit.")

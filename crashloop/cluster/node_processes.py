@@ -1,11 +1,11 @@
-"""Which processes of this host belong to which component of a cluster, and to which of its nodes."""
+"""Assigns processes of this host to a cluster's components and nodes."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import ClusterInfo
 
 _COMPONENTS = {
@@ -19,11 +19,11 @@ _COMPONENTS = {
 }
 """By name of the program."""
 _MAIN = frozenset(_COMPONENTS) - {"containerd-shim-runc-v2"}
-"""Programs of which a component has one: a second one is the same component, started anew."""
+"""Programs that a component runs once: a second process is the same component after a restart."""
 
 
 class Member(NamedTuple):
-    """What a process is part of."""
+    """The component and node of a process."""
 
     component: str
     node: str
@@ -39,7 +39,7 @@ class Components:
         self._nodes = {node.name for node in info.nodes}
 
     def member(self, process: psutil.Process) -> Member | None:
-        """What a process is part of; None for a stranger. Raises psutil.Error or OSError if it has gone meanwhile."""
+        """Component and node of a process; None for any other process. Raises psutil.Error or OSError if it has ended."""
         name = process.name()
         component = _COMPONENTS.get(name)
         node = self._node(process.pid) if component else None
@@ -48,7 +48,7 @@ class Components:
         return Member(component, node if node in self._nodes else "", name in _MAIN)
 
     def _node(self, pid: int) -> str | None:
-        """The node that a process says it belongs to; None if it is of no node of this cluster.
+        """The node of a process, by its own mark; None if it belongs to no node of this cluster.
 
         Processes of a local cluster carry marks in their environment; the nodes of kind are containers with a host name.
         """

@@ -1,6 +1,6 @@
-"""Who owns which cluster on this host, and what becomes of clusters whose owner is gone.
+"""Owners of the clusters on this host, and clusters whose owner is gone.
 
-Theory of operation. A cluster's *state folder* is made before anything else of it, and removed after everything else.
+Theory of operation. A cluster's *state folder* is its first part to be made and its last to be removed.
 Its owner holds a lock on it for as long as it lives; the kernel frees the lock however the owner ends. A cluster
 whose lock is free and which is not marked *kept* is an orphan, and the next start on this host removes it (removal.py).
 """
@@ -22,11 +22,11 @@ _NEVER_HELD_LONG_S = 120.0
 
 
 class OutOfReach(ClusterError):
-    """What a cluster is made of cannot be reached now, as on a Docker that does not run. A later start tries again."""
+    """A cluster's parts cannot be reached now, for example because its Docker does not run. A later start retries."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """cluster.json: what is known of a cluster before it is made."""
+    """cluster.json: facts of a cluster, written before it is made."""
 
     name: str
     provider: str
@@ -45,16 +45,16 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
     owner_alive: bool
     """Whether a process holds the cluster's lock."""
     kept: bool
-    """Whether it is to outlive its owner."""
+    """Whether it outlives its owner."""
     started: datetime
     nodes: tuple[str, ...]
     kubeconfig: str
 
 
 class StateFolder:
-    """The folder of one cluster: its lock, its facts, whether it is kept. What else is in it is the provider's.
+    """The folder of one cluster: its lock, its facts, whether it is kept. Everything else in it belongs to the provider.
 
-    The lock is free again when this object is forgotten: who owns a cluster holds on to it.
+    The lock is released when this object is garbage-collected, so an owner keeps a reference to it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -111,14 +111,14 @@ class StateFolder:
             self.write_facts(msgspec.structs.replace(facts, nodes=nodes))
 
     def facts(self) -> Facts | None:
-        """None if the owner ended before it had written them: then there is nothing but the folder."""
+        """None if the owner ended before it wrote them: then only the folder exists."""
         try:
             return msgspec.json.decode(self._facts.read_bytes(), type=Facts)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
     def delete(self) -> None:
-        """Remove the folder; the lock goes last, so that nobody takes a half-removed cluster for an orphan's."""
+        """Remove the folder, its lock last, so that no other process takes a half-removed cluster for an orphan."""
         for entry in self.path.iterdir() if self.path.exists() else ():
             if entry.name != "owner.lock":
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
@@ -135,7 +135,7 @@ class ClusterStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Alone on this host: to choose what must be unique, and to restore what is shared."""
+        """Exclusive on this host: for choosing unique names and networks, and for restoring host settings."""
         self.root.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.root.parent / "lock", timeout=_NEVER_HELD_LONG_S):
@@ -147,13 +147,13 @@ class ClusterStore:
             ) from error
 
     def create(self, facts: Facts) -> StateFolder:
-        """Make the state folder of a new cluster and own it; call it while `locked`. Raises UsageError if there is one."""
+        """Make the state folder of a new cluster and own it; call it while `locked`. Raises UsageError if the name is taken."""
         state = StateFolder(self.root / facts.name)
         try:
             state.path.mkdir(mode=0o700)
         except FileExistsError:
             raise UsageError(
-                f"cluster {facts.name!r}: there is one of that name already, and it is in use or kept.\n"
+                f"cluster {facts.name!r}: a cluster of this name exists, in use or kept.\n"
                 f"Remove it with `crashloop down {facts.name}`, or choose another name."
             ) from None
         state.take()
@@ -163,7 +163,7 @@ class ClusterStore:
         return state
 
     def delete(self, state: StateFolder) -> None:
-        """Remove a state folder; the last one to go gives the host its settings back."""
+        """Remove a state folder; removing the last one restores the host's settings."""
         with self.locked():
             state.delete()
             if not self.folders():
@@ -175,12 +175,12 @@ class ClusterStore:
         return tuple(StateFolder(path) for path in sorted(self.root.iterdir()) if path.is_dir())
 
     def find(self, name: str) -> StateFolder:
-        """The state folder of a cluster. Raises UsageError naming the clusters that there are."""
+        """The state folder of a cluster. Raises UsageError that lists the existing clusters."""
         for state in self.folders():
             if state.path.name == name:
                 return state
         known = ", ".join(state.path.name for state in self.folders()) or "none"
-        raise UsageError(f"cluster {name!r}: there is none of that name on this host; there are: {known}.")
+        raise UsageError(f"cluster {name!r}: unknown on this host; known are: {known}.")
 
 
 def list_clusters(store: ClusterStore | None = None) -> tuple[ClusterRecord, ...]:
@@ -202,7 +202,7 @@ def list_clusters(store: ClusterStore | None = None) -> tuple[ClusterRecord, ...
 
 
 def mark_kept(name: str, store: ClusterStore | None = None) -> None:
-    """Let a cluster outlive its owner: only `remove` and `remove_all` take it down. Raises UsageError."""
+    """Let a cluster outlive its owner: from then on only `remove` and `remove_all` take it down. Raises UsageError."""
     (store or ClusterStore()).find(name).keep()
 
 

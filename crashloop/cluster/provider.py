@@ -1,6 +1,6 @@
-"""The one narrow protocol between this suite and whatever makes or lends a cluster.
+"""The narrow protocol between this suite and the providers of clusters.
 
-What a provider or a host cannot do is a missing Capability, never an `if provider == ...` elsewhere.
+A provider or host that cannot do something lacks a Capability; no other module tests for a provider's name.
 """
 
 from contextlib import AbstractContextManager
@@ -15,7 +15,7 @@ from crashloop.spec.profile import KubeletProfile
 
 
 class Capability(StrEnum):
-    """What a cluster lets us do. A skip names the one that is missing."""
+    """An operation that a cluster supports. A skip names the missing capability."""
 
     KUBELET_PROFILES = "kubelet-profiles"
     """Every node can run a kubelet configuration of our choice."""
@@ -32,7 +32,7 @@ class Capability(StrEnum):
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
     NODES_ON_HOST = "nodes-on-host"
-    """The nodes run on this host, so that its clocks and its stalls are theirs; elsewhere a pod on the node tells of them."""
+    """The nodes run on this host and share its clock and its stalls; elsewhere a heartbeat pod on the node reports them."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_log: str | None = None
     """Path on this host of the kubelet's log, which grows."""
     declared: bool = False
-    """That it has the profile is what the user says; nothing of it was read."""
+    """Its profile is the user's declaration; the configuration was not read."""
 
 
 class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     """Context of the kubeconfig; None: its current one."""
     namespace: str | None = None
-    """The namespace to work in; None: whoever uses the cluster makes one, and removes it."""
+    """The namespace to work in; None: the user of the cluster makes one, and removes it."""
     nodes: tuple[Node, ...]
     capabilities: frozenset[Capability]
     image: str
@@ -69,14 +69,14 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that is wanted."""
+    """A requested node."""
 
     name: str
     profile: KubeletProfile
 
 
 class ExistingOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster that exists, and what we may do with it."""
+    """An existing cluster, and the limits of its use."""
 
     kubeconfig: str
     context: str | None = None
@@ -86,42 +86,42 @@ class ExistingOptions(msgspec.Struct, frozen=True, kw_only=True):
     image: str
     """Image for container programs, pulled by the nodes where they lack it: a POSIX shell and a `sleep` of fractions. --image."""
     max_pods: int = 40
-    """Pods that may be there at once, heartbeats included; what exceeds them waits. --max-pods.
+    """The most pods at a time, heartbeats included; further pods wait until others have gone. --max-pods.
 
-    Default 40: little beside what a namespace of a shared cluster is usually allowed.
+    Default 40: well below the usual quota of a namespace in a shared cluster.
     """
     read_configz: bool = False
-    """Whether to read the kubelets' configuration, which takes a permission on nodes. Default: no. --read-configz."""
+    """Whether to read the kubelets' configuration, which needs a permission on nodes. Default: no. --read-configz."""
     node_profiles: dict[str, str] = {}
     """Kubelet profile by node, as the user declares it. Default: stock on every node. --node-profile."""
 
 
 class SurveyedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of a cluster that exists, as it was found."""
+    """A node of an existing cluster, as surveyed."""
 
     name: str
     kubelet_version: str
     declared: str | None = None
-    """The kubelet profile that the user says it has."""
+    """Its kubelet profile by the user's declaration."""
     configz: dict[str, Any] | None = None
     """Its kubelet's effective configuration, where that was read."""
     unusable: str | None = None
-    """Why no pod of ours is to run there, in a few words; None if it can."""
+    """Why no pod of the suite may run there, in a few words; None if it may."""
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cluster that exists has to offer."""
+    """The usable nodes and the limits of an existing cluster."""
 
     kubernetes_version: str
     """Of the API server."""
     nodes: tuple[SurveyedNode, ...]
     max_pods: int
-    """Pods that may be there at once: by the options, and by the namespace's quota where that is less."""
+    """The most pods at a time: by the options, or by the namespace's quota if that is lower."""
     capabilities: frozenset[Capability]
 
 
 class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster that is wanted."""
+    """A requested cluster."""
 
     name: str
     kubernetes_version: str

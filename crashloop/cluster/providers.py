@@ -1,9 +1,10 @@
 """Providers by name."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from crashloop.cluster.ownership import ClusterStore
-from crashloop.cluster.provider import Cluster, ExistingOptions, Provider, Survey
+from crashloop.cluster.provider import Cluster, ClusterRequest, ExistingOptions, Progress, Provider, Survey
 from crashloop.errors import UsageError
 
 
@@ -11,7 +12,10 @@ class OwningProvider(Provider, Protocol):
     """A provider that makes clusters on this host, as opposed to one that lends what exists."""
 
     def attach(self, name: str) -> Cluster:
-        """A handle on a cluster that is up and that nobody owns; its owner from now on. Raises UsageError."""
+        """A handle on a running cluster without an owner; this process owns it from now on. Raises UsageError."""
+
+    def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
+        """The plan of `up` as a text for people: files, arguments, addresses. Starts nothing."""
 
 
 class LendingProvider(Provider, Protocol):
@@ -22,35 +26,25 @@ class LendingProvider(Provider, Protocol):
 
 
 def provider(name: str) -> Provider:
-    """The provider of that name. Raises UsageError naming those that there are."""
-    if name == "local":
-        from crashloop.cluster.local.provider import LocalProvider
-
-        return LocalProvider()
-    if name == "kind":
-        from crashloop.cluster.kind.provider import KindProvider
-
-        return KindProvider()
-    if name == "existing":
+    """The provider of that name. Raises UsageError that lists the known names."""
+    if name in _OWNING:
+        return _OWNING[name](None)
+    if name in LENDING:
         return lending_provider(name)
-    raise UsageError(f"provider {name!r}: there is none of that name; there are: {', '.join(PROVIDERS)}.")
+    raise _unknown(name)
 
 
 def owning_provider(name: str, store: ClusterStore | None = None) -> OwningProvider:
-    """The provider that made a cluster on this host."""
-    if name == "local":
-        from crashloop.cluster.local.provider import LocalProvider
-
-        return LocalProvider(store=store)
-    if name == "kind":
-        from crashloop.cluster.kind.provider import KindProvider
-
-        return KindProvider(store=store)
-    raise UsageError(f"provider {name!r}: it owns no clusters on this host.")
+    """The provider of that name if it makes clusters on this host. Raises UsageError otherwise."""
+    if name in _OWNING:
+        return _OWNING[name](store)
+    if name in LENDING:
+        raise UsageError(f"provider {name!r}: it makes no clusters; only {', '.join(_OWNING)} do.")
+    raise _unknown(name)
 
 
 def lending_provider(name: str) -> LendingProvider:
-    """The provider of that name if it is one that lends. Raises UsageError if it makes clusters."""
+    """The provider of that name if it lends an existing cluster. Raises UsageError if it makes clusters."""
     if name in LENDING:
         from crashloop.cluster.existing.provider import ExistingProvider
 
@@ -58,5 +52,22 @@ def lending_provider(name: str) -> LendingProvider:
     raise UsageError(f"provider {name!r}: it makes clusters; only {', '.join(LENDING)} uses one that exists.")
 
 
+def _unknown(name: str) -> UsageError:
+    return UsageError(f"provider {name!r}: unknown; known are {', '.join(PROVIDERS)}.")
+
+
+def _local(store: ClusterStore | None) -> OwningProvider:
+    from crashloop.cluster.local.provider import LocalProvider
+
+    return LocalProvider(store=store)
+
+
+def _kind(store: ClusterStore | None) -> OwningProvider:
+    from crashloop.cluster.kind.provider import KindProvider
+
+    return KindProvider(store=store)
+
+
+_OWNING: dict[str, Callable[[ClusterStore | None], OwningProvider]] = {"local": _local, "kind": _kind}
 LENDING = ("existing",)
-PROVIDERS = ("local", "kind", *LENDING)
+PROVIDERS = (*_OWNING, *LENDING)

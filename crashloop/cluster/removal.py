@@ -1,6 +1,6 @@
-"""Removing clusters, whoever made them: by name, all, or those whose owner is gone.
+"""Removes clusters of any provider: by name, all, or those whose owner is gone.
 
-A state folder holds all that its removal takes, so no provider is needed for it: only the teardown of that name.
+A state folder holds everything a removal needs, so removal uses the provider's teardown function, never the provider.
 """
 
 import logging
@@ -15,11 +15,11 @@ from crashloop.errors import UsageError
 log = logging.getLogger(__name__)
 
 TEARDOWNS: dict[str, Callable[[Path], None]] = {"local": local.remove_cluster, "kind": kind.remove_what_is_left}
-"""By the provider's name in cluster.json: what removes all but the state folder."""
+"""Provider's name in cluster.json -> removal of everything but the state folder."""
 
 
 def reap(store: ClusterStore | None = None) -> tuple[str, ...]:
-    """Remove what is left of clusters whose owner is gone and which are not kept; their names."""
+    """Remove the clusters whose owner is gone, unless they are kept; their names."""
     store = store or ClusterStore()
     with store.locked():
         orphans = [state for state in store.folders() if not state.kept and state.take()]

@@ -1,4 +1,4 @@
-"""The one place that starts short-lived processes: no shell, always a time limit, and a message that can be acted on."""
+"""The one place that starts short-lived processes: no shell, always a time limit, and a message with a remedy."""
 
 import os
 import shlex
@@ -38,7 +38,7 @@ def run(
 
     `describe` says what it is for ("kubelet --version"); `env` is added to this process's environment.
     Raises PrerequisiteError if the program is missing or cannot be started, CommandFailed if it fails or takes longer
-    than `timeout_s`. Whatever ends the wait (a time limit, Ctrl-C) ends the command with all it started.
+    than `timeout_s`. The end of the wait (a time limit, Ctrl-C) also ends the command and its children.
     """
     words = [os.fspath(word) for word in argv]
     try:

@@ -1,13 +1,13 @@
-"""What comparisons of either suite show in the same way, on a terminal and in a job summary."""
+"""Parts that comparisons of both suites share, on a terminal and in a job summary."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from rich.console import Console
 
-from crashloop.comparison.change import Change, Judged
+from crashloop.comparison.change import Change, ScenarioOutcome
 from crashloop.comparison.circumstances import Circumstance
-from crashloop.comparison.text import ARROW, SYMBOLS, TONES, Headline, agreement, outcome
+from crashloop.comparison.text import ARROW, SYMBOLS, TONES, ComparisonHeadline, agreement, outcome
 from crashloop.report.markdown import MAX_FINDING, code, escaped, table
 from crashloop.report.terminal import STYLES, print_line
 from crashloop.report.text import shortened
@@ -15,8 +15,8 @@ from crashloop.report.text import shortened
 REST = "the output of --json"
 
 
-class Compared(Protocol):
-    """What every comparison has."""
+class AnyComparison(Protocol):
+    """The common fields of comparisons."""
 
     @property
     def before(self) -> object: ...
@@ -35,7 +35,7 @@ def style_of(change: Change) -> str:
     return STYLES[TONES[change]]
 
 
-def print_sides(comparison: Compared, console: Console) -> None:
+def print_sides(comparison: AnyComparison, console: Console) -> None:
     """Both runs, and what else differs between them."""
     print_line(console, f"before: {comparison.before}")
     print_line(console, f"after:  {comparison.after}")
@@ -43,8 +43,10 @@ def print_sides(comparison: Compared, console: Console) -> None:
         print_line(console, f"  {each.subject}: {each.before} {ARROW} {each.after}")
 
 
-def print_findings(what: str, change: Change, before: Judged | None, after: Judged | None, console: Console) -> None:
-    """What each run says, as far as it says anything."""
+def print_findings(
+    what: str, change: Change, before: ScenarioOutcome | None, after: ScenarioOutcome | None, console: Console
+) -> None:
+    """The sentences of both runs, where they have any."""
     print_line(console, "")
     print_line(console, f"{change.value} {what}: {outcome(before)} {ARROW} {outcome(after)}", style_of(change))
     for name, judged in (("before", before), ("after", after)):
@@ -53,15 +55,15 @@ def print_findings(what: str, change: Change, before: Judged | None, after: Judg
 
 
 def print_allowed(by_reason: Mapping[str, Iterable[str]], console: Console) -> None:
-    """What only one run judged, by the reason."""
+    """Verdicts of one run only, by the reason."""
     for reason, names in by_reason.items():
         print_line(console, "")
         print_line(console, f"{Change.ALLOWED.value} {', '.join(names)}", style_of(Change.ALLOWED))
         print_line(console, f"  {reason}")
 
 
-def print_headline(said: Headline, comparison: Compared, console: Console) -> None:
-    """What it comes to, and what to do."""
+def print_headline(said: ComparisonHeadline, comparison: AnyComparison, console: Console) -> None:
+    """Headline, and what to do."""
     print_line(console, "")
     print_line(console, f"{SYMBOLS[said.change]} {said.sentence}", style_of(said.change))
     print_line(console, agreement(comparison.counts))
@@ -70,7 +72,7 @@ def print_headline(said: Headline, comparison: Compared, console: Console) -> No
     print_line(console, f"Exit code: {comparison.exit_code}")
 
 
-def markdown_head(said: Headline, comparison: Compared) -> list[str]:
+def markdown_head(said: ComparisonHeadline, comparison: AnyComparison) -> list[str]:
     """Headline, both runs, and what else differs between them."""
     blocks = [
         f"## {SYMBOLS[said.change]} {escaped(said.sentence)}",
@@ -80,22 +82,22 @@ def markdown_head(said: Headline, comparison: Compared) -> list[str]:
         f"Exit code {comparison.exit_code}.",
     ]
     other = [tuple(map(escaped, (each.subject, each.before, each.after))) for each in comparison.circumstances]
-    return [*blocks, "### What else differs", table(("", "Before", "After"), other, rest=REST)] if other else blocks
+    return [*blocks, "### Other differences", table(("", "Before", "After"), other, rest=REST)] if other else blocks
 
 
 def markdown_allowed(what: str, by_reason: Mapping[str, Iterable[str]]) -> list[str]:
-    """What only one run judged, by the reason; `what` is the column's name."""
+    """Verdicts of one run only, by the reason; `what` is the column's name."""
     rows = [(escaped(reason), ", ".join(map(code, names))) for reason, names in by_reason.items()]
     return ["### Judged in one run only", table(("Reason", what), rows, rest=REST)] if rows else []
 
 
-def markdown_outcome(judged: Judged | None) -> str:
-    """`✓ PASS`, or what stands for a run that did not judge."""
+def markdown_outcome(judged: ScenarioOutcome | None) -> str:
+    """`✓ PASS`, or the mark of a run that did not judge."""
     return outcome(judged) if judged is None else f"{judged.standing.symbol} {outcome(judged)}"
 
 
-def markdown_findings(before: Judged | None, after: Judged | None) -> str:
-    """What each run says, as far as it says anything."""
+def markdown_findings(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> str:
+    """The sentences of both runs, where they have any."""
     return "<br>".join(
         f"{name}: {joined(judged.findings)}"
         for name, judged in (("before", before), ("after", after))
@@ -104,5 +106,5 @@ def markdown_findings(before: Judged | None, after: Judged | None) -> str:
 
 
 def joined(findings: Iterable[str]) -> str:
-    """Findings of a cell; the end of a long one is left out."""
+    """Findings of a cell; a long one is shortened."""
     return "<br>".join(escaped(shortened(each, MAX_FINDING)) for each in findings)

@@ -1,4 +1,4 @@
-"""What it means that a verdict came out one way before and another way after."""
+"""Classifies the change between two verdicts."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,13 +13,12 @@ class Change(StrEnum):
     """From the first run to the second, gravest first."""
 
     WORSE = "worse"
-    """A promise that was kept, or not judged, is broken now, or could not be judged for an error."""
+    """A promise that was kept, or not judged, is broken now, or its judgement ended in an error."""
     UNDECIDED = "undecided"
-    """One of the two runs lacks the evidence to tell whether anything changed."""
+    """One of the two runs lacks the evidence for a comparison."""
     BETTER = "better"
     ALLOWED = "allowed"
-    """Only one run judged it; the other says which capability it lacks, or does not know the scenario yet. Or one of them
-    only reported it."""
+    """Only one run judged it; the other names a missing capability, does not have the scenario yet, or only reported it."""
     SAME = "same"
 
     @property
@@ -34,7 +33,7 @@ _ACCUSES = frozenset({Standing.FAIL, Standing.ERROR})
 _KEPT = frozenset({Standing.PASS, Standing.DEVIATION})
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How one run judged a requirement on a scenario."""
 
     standing: Standing
@@ -47,10 +46,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         return self.standing is Standing.SKIPPED and bool(self.findings)
 
 
-def change(before: Judged | None, after: Judged | None) -> Change:
-    """What became of one requirement on one scenario; None where a run did not judge it.
+def change(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> Change:
+    """The change of one requirement on one scenario; None where a run did not judge it.
 
-    Whatever accuses now and did not before is worse, known or not before: a comparison may not hide it.
+    A new accusation is worse, whatever the first run said: a comparison may not hide it.
     """
     old, new = (None if each is None else each.standing for each in (before, after))
     if old is new:
@@ -68,8 +67,8 @@ def change(before: Judged | None, after: Judged | None) -> Change:
     return Change.ALLOWED if _is_explained(before, after) else Change.UNDECIDED
 
 
-def _is_explained(before: Judged | None, after: Judged | None) -> bool:
-    """Whether the run that did not judge has a reason: it names what it lacks, or it is older than the scenario."""
+def _is_explained(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> bool:
+    """Whether the run without a verdict has a reason: it names a missing capability, or it is older than the scenario."""
     if before is None:
         return True
     if after is None:
@@ -79,7 +78,7 @@ def _is_explained(before: Judged | None, after: Judged | None) -> bool:
 
 
 def gravest(changes: Iterable[Change]) -> Change:
-    """The change that stands for all; SAME for none."""
+    """The gravest of the changes; SAME for none."""
     return min(changes, key=_GRAVEST_FIRST.index, default=Change.SAME)
 
 

@@ -1,10 +1,10 @@
-"""In what two runs differ before anything was judged: provider, versions, profiles, host."""
+"""Circumstances in which two runs differ: provider, versions, profiles, host."""
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.comparison.side import JudgedRun, RunFacts, RunKey, key_of, profiles_of
+from crashloop.comparison.side import JudgedRun, RunCircumstances, RunKey, key_of, profiles_of
 from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.report.view import config_yaml
@@ -12,11 +12,11 @@ from crashloop.report.view import config_yaml
 ABSENT = "absent"
 
 Pair = tuple[str, str, str]
-"""A subject, and how it was in each of the runs."""
+"""A subject, and its value in either run."""
 
 
 class Circumstance(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was not the same in both runs."""
+    """One difference between both runs."""
 
     subject: str
     before: str
@@ -24,7 +24,7 @@ class Circumstance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def circumstances(before: JudgedRun, after: JudgedRun) -> tuple[Circumstance, ...]:
-    """What may explain a change, the most telling first."""
+    """Possible explanations of a change, the likeliest first."""
     old, new = before.results, after.results
     return differing(
         (
@@ -38,11 +38,11 @@ def circumstances(before: JudgedRun, after: JudgedRun) -> tuple[Circumstance, ..
 
 
 def differing(pairs: Iterable[Pair]) -> tuple[Circumstance, ...]:
-    """Those that are not the same."""
+    """The subjects that differ."""
     return tuple(Circumstance(subject=subject, before=old, after=new) for subject, old, new in pairs if old != new)
 
 
-def of_versions(before: RunFacts, after: RunFacts, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
+def of_versions(before: RunCircumstances, after: RunCircumstances, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
     """What ran."""
     yield "provider", before.provider, after.provider
     yield "Kubernetes", before.kubernetes_version, after.kubernetes_version
@@ -58,7 +58,7 @@ def _profiles(before: Results, after: Results) -> Iterator[Pair]:
 
 
 def profile_in_words(profile: ProfileSummary | None) -> str:
-    """All of a profile that a kubelet follows, on one line."""
+    """The settings of a profile, on one line."""
     if profile is None:
         return ABSENT
     config = "; ".join(line.strip() for line in config_yaml(profile).splitlines())
@@ -68,18 +68,18 @@ def profile_in_words(profile: ProfileSummary | None) -> str:
     return f"{config}{curve}{version}{binary}"
 
 
-def of_host(before: RunFacts, after: RunFacts) -> Iterator[Pair]:
-    """What it ran on."""
+def of_host(before: RunCircumstances, after: RunCircumstances) -> Iterator[Pair]:
+    """The host and nodes of a run."""
     for fact in ("kernel", "machine", "cpus", "cgroup_version"):
         yield f"host {fact.replace('_', ' ')}", _host_fact(before, fact), _host_fact(after, fact)
     yield "operating system of the nodes", _said(before, "os_image"), _said(after, "os_image")
 
 
-def _host_fact(run: RunFacts, fact: str) -> str:
+def _host_fact(run: RunCircumstances, fact: str) -> str:
     host = run.environment.get("host")
     return str(host.get(fact, "unknown")) if isinstance(host, dict) else "unknown"
 
 
-def _said(run: RunFacts, fact: str) -> str:
-    """What the nodes say, each answer once."""
+def _said(run: RunCircumstances, fact: str) -> str:
+    """The nodes' values, without repetition."""
     return " ".join(sorted({str(node[fact]) for node in node_facts(run.environment) if fact in node})) or "unknown"

@@ -1,4 +1,4 @@
-"""Tables on a terminal and in a log: the same cells, drawn or aligned."""
+"""Tables on a terminal and in a log: the same cells, with lines or aligned."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from crashloop.report.text import printable
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Text]], console: Console) -> None:
-    """Print rows of cells. On a terminal the last column takes the room that is left; a log has a line a row."""
+    """Print rows of cells. On a terminal the last column fills the remaining width; a log has one line per row."""
     if console.is_terminal:
         table = Table(*header[:-1], box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column(header[-1], overflow="fold", ratio=1)
@@ -26,5 +26,5 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Text]], console: 
 
 
 def cell(text: str, style: str = "") -> Text:
-    """A cell in which nothing acts on the terminal."""
+    """A cell without control characters."""
     return Text(printable(text), style)

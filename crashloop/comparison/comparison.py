@@ -1,10 +1,10 @@
-"""Two runs compared: requirement by requirement, and in how late restarts came."""
+"""Compares two runs: requirement by requirement, and the lateness of restarts."""
 
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from crashloop.comparison.change import Change, Judged, change, exit_code, gravest
+from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
 from crashloop.comparison.circumstances import Circumstance, circumstances
 from crashloop.comparison.lateness import LatenessChange, lateness_changes
 from crashloop.comparison.side import JudgedRun, Place, Side, judged, requirements_of, side_of
@@ -19,8 +19,8 @@ class ScenarioChange(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     change: Change
-    before: Judged | None
-    after: Judged | None
+    before: ScenarioOutcome | None
+    after: ScenarioOutcome | None
 
 
 class RequirementChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,28 +33,28 @@ class RequirementChange(msgspec.Struct, frozen=True, kw_only=True):
     """The worst over all scenarios of the first run; None if it judged none."""
     after: Standing | None
     scenarios: tuple[ScenarioChange, ...]
-    """Those that differ, gravest first."""
+    """The differing ones, gravest first."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What `crashloop diff --json` prints."""
+    """The output of `crashloop diff --json`."""
 
     format: str = COMPARISON_FORMAT
     before: Side
     after: Side
     exit_code: int
     counts: dict[Change, int]
-    """Requirements on scenarios by what became of them; every change is there."""
+    """Number of requirements on scenarios by change, with every kind of change."""
     circumstances: tuple[Circumstance, ...] = ()
     requirements: tuple[RequirementChange, ...] = ()
     """Those that differ, gravest first, then in the order of the catalogue."""
     lateness: tuple[LatenessChange, ...] = ()
     delays_count: bool = False
-    """Whether restarts that come later make the exit code 1."""
+    """Whether later restarts make the exit code 1."""
 
     @property
     def differences(self) -> int:
-        """Requirements on scenarios that changed; what is allowed is none."""
+        """Requirements on scenarios that changed, without allowed differences."""
         return sum(number for each, number in self.counts.items() if each not in (Change.SAME, Change.ALLOWED))
 
     @property
@@ -101,9 +101,9 @@ def compare(before: JudgedRun, after: JudgedRun, *, delays_count: bool = False) 
 
 
 def _scenario_changes(
-    before: Mapping[Place, Judged], after: Mapping[Place, Judged]
+    before: Mapping[Place, ScenarioOutcome], after: Mapping[Place, ScenarioOutcome]
 ) -> list[tuple[str, ScenarioChange]]:
-    """Requirement and change of every place that a run judged, those that are the same included."""
+    """Requirement and change of everything that a run judged, unchanged ones included."""
     places = dict.fromkeys((*before, *after))
     return [
         (

@@ -1,4 +1,4 @@
-"""How much later than due restarts were created, in two runs: a difference that is more than noise.
+"""Compares the lateness of restarts in two runs: finds differences beyond noise.
 
 Lateness is created_s - due_s (crashloop.report.delay). It is compared for each curve and due delay, and over all
 curves of a mode that both runs have. The median is compared, since a single stall of the host moves a mean.
@@ -30,7 +30,7 @@ _RESAMPLED_AT_ONCE = 1_000_000
 Floats = NDArray[np.float64]
 
 Samples = list[tuple[float, float]]
-"""Lateness, and for how long the host was stalled meanwhile, both in seconds."""
+"""Lateness, and the host's stall during the delay, both in seconds."""
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     p90_s: float | None = None
     max_s: float | None = None
     stalled_p50_s: float | None = None
-    """Median of how long the host was stalled during these delays."""
+    """Median of the host's stalls during these delays."""
 
 
 class LatenessChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class LatenessChange(msgspec.Struct, frozen=True, kw_only=True):
     before: Distribution
     after: Distribution
     difference_s: float | None = None
-    """Median after less median before; None if a side has too few delays."""
+    """Median after minus median before; None if a side has too few delays."""
     low_s: float | None = None
     high_s: float | None = None
     """Ends of the bootstrap interval of the difference (percentiles, CONFIDENCE)."""
@@ -99,7 +99,7 @@ def _by_curve(curves: Iterable[PlottedCurve]) -> dict[tuple[str, float], Samples
 
 
 def _by_mode(curves: Sequence[PlottedCurve]) -> dict[tuple[str, float], Samples]:
-    """Over all curves of a mode; a mode with a single curve has nothing to add to it."""
+    """Over all curves of a mode with more than one curve."""
     named = [(f"all {each.mode} curves", each) for each in curves if each.mode]
     return _grouped((name, curve) for name, curve in named if sum(name == other for other, _ in named) > 1)
 
@@ -163,7 +163,7 @@ def _medians(samples: Samples, *, seed: int, number: int) -> Floats:
 
 
 def _medians_of(rows: NDArray[np.float64]) -> Floats:
-    """Of each row, by nearest rank, as percentile_of has it."""
+    """Of every row, by nearest rank, as in percentile_of."""
     medians: Floats = np.quantile(rows, 0.5, axis=1, method="inverted_cdf")
     return medians
 

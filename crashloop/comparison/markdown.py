@@ -41,7 +41,7 @@ def comparison_to_markdown(comparison: Comparison) -> str:
 
 
 def matrix_to_markdown(matrix: Matrix) -> str:
-    """The job summary of many runs: one table, what is not PASS with its reason folded away, and the flakes."""
+    """The job summary of many runs: one table, the folded reasons of everything but PASS, and the flakes."""
     header = ("Requirement", *(escaped(str(column.key)) for column in matrix.columns))
     rows = [
         (f"**{escaped(row.requirement.id)}** {escaped(row.requirement.sentence)}", *map(_cell, row.cells))

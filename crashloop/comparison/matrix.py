@@ -1,11 +1,11 @@
-"""Many runs side by side: requirements in rows, what they were judged on in columns."""
+"""Many runs side by side: requirements in rows, provider, version and kubelet in columns."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from crashloop.comparison.change import Judged
+from crashloop.comparison.change import ScenarioOutcome
 from crashloop.comparison.side import JudgedRun, Place, RunKey, judged, key_of, requirements_of
 from crashloop.report.results import RequirementText
 from crashloop.report.standing import Standing
@@ -13,7 +13,7 @@ from crashloop.report.standing import Standing
 MATRIX_FORMAT = "crashloop.matrix/1"
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True):
+class MatrixColumn(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of one key."""
 
     key: RunKey
@@ -21,7 +21,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement over all scenarios and runs of a column; without runs it was not judged there."""
+    """A requirement over all scenarios and runs of a column; without runs the column did not judge it."""
 
     standing: Standing | None = None
     """The worst."""
@@ -30,10 +30,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 0
     """Runs that judged it."""
     findings: tuple[str, ...] = ()
-    """Of the first verdict that is the worst: why it is not PASS."""
+    """Why it is not PASS, by the first of the worst verdicts."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
     """One requirement; a cell for each column."""
 
     requirement: RequirementText
@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flake(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement that came out differently on one scenario although the runs have one key."""
+    """A requirement whose outcome varies on one scenario, over runs of the same key."""
 
     requirement: str
     scenario: str
@@ -51,12 +51,12 @@ class Flake(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """What `crashloop matrix --json` prints."""
+    """The output of `crashloop matrix --json`."""
 
     format: str = MATRIX_FORMAT
-    columns: tuple[Column, ...]
+    columns: tuple[MatrixColumn, ...]
     """By provider, Kubernetes version and kubelet."""
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]
     """Requirements that at least one run judged, in the order of the catalogue."""
     flakes: tuple[Flake, ...] = ()
 
@@ -70,10 +70,11 @@ def matrix_of(runs: Iterable[JudgedRun]) -> Matrix:
     places = {key: [judged(run.results) for run in by_key[key]] for key in columns}
     texts = requirements_of(run.results for key in columns for run in by_key[key])
     rows = [
-        Row(requirement=text, cells=tuple(_cell(name, places[key]) for key in columns)) for name, text in texts.items()
+        MatrixRow(requirement=text, cells=tuple(_cell(name, places[key]) for key in columns))
+        for name, text in texts.items()
     ]
     return Matrix(
-        columns=tuple(Column(key=key, runs=tuple(run.results.run for run in by_key[key])) for key in columns),
+        columns=tuple(MatrixColumn(key=key, runs=tuple(run.results.run for run in by_key[key])) for key in columns),
         rows=tuple(row for row in rows if any(cell.runs for cell in row.cells)),
         flakes=tuple(flake for key in columns for flake in _flakes(key, places[key], list(texts))),
     )
@@ -85,7 +86,7 @@ def _in_order_of_versions(key: RunKey) -> tuple[str, list[int], RunKey]:
     return key.provider, numbers, key
 
 
-def _cell(requirement: str, runs: Sequence[Mapping[Place, Judged]]) -> Cell:
+def _cell(requirement: str, runs: Sequence[Mapping[Place, ScenarioOutcome]]) -> Cell:
     """The worst over scenarios and runs."""
     of_runs = [[each for (name, _), each in run.items() if name == requirement] for run in runs]
     worst_of_runs = [min(each, key=_rank) for each in of_runs if each]
@@ -100,12 +101,12 @@ def _cell(requirement: str, runs: Sequence[Mapping[Place, Judged]]) -> Cell:
     )
 
 
-def _rank(one: Judged) -> int:
+def _rank(one: ScenarioOutcome) -> int:
     return one.standing.rank
 
 
-def _flakes(key: RunKey, runs: Sequence[Mapping[Place, Judged]], order: Sequence[str]) -> list[Flake]:
-    """What varies among the runs that judged it; what was skipped or is only reported may vary."""
+def _flakes(key: RunKey, runs: Sequence[Mapping[Place, ScenarioOutcome]], order: Sequence[str]) -> list[Flake]:
+    """Variation among the runs that judged it; skipped and reported ones do not count."""
     seen: dict[Place, Counter[Standing]] = defaultdict(Counter)
     for run in runs:
         for place, one in run.items():

@@ -1,4 +1,4 @@
-"""A comparison or a matrix as one HTML page, in the dress of report.html and under the same restrictions."""
+"""A comparison or a matrix as one HTML page, in the layout of report.html and under the same restrictions."""
 
 from crashloop.comparison import text
 from crashloop.comparison.comparison import Comparison

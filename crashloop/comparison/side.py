@@ -1,4 +1,4 @@
-"""A judged run as a comparison sees it: what it ran, and how each requirement came out on each scenario."""
+"""A judged run, for comparisons: its circumstances, and the outcome of every requirement on every scenario."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from crashloop.comparison.change import Judged
+from crashloop.comparison.change import ScenarioOutcome
 from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, RequirementText, Results
 from crashloop.report.standing import Standing
@@ -24,8 +24,8 @@ class JudgedRun(NamedTuple):
     kubelet_binary: str | None = None
 
 
-class RunFacts(Protocol):
-    """What the results of any run say about it."""
+class RunCircumstances(Protocol):
+    """The circumstances in the results of any run."""
 
     @property
     def provider(self) -> str: ...
@@ -38,12 +38,12 @@ class RunFacts(Protocol):
 
 
 class RunKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """What was judged: runs of one key differ in nothing but the day and the host."""
+    """What was judged: runs of the same key differ only in day and host."""
 
     provider: str
     kubernetes_version: str
     kubelet: str
-    """Version as the nodes say it, and the binary if it is the user's own; nodes of another release do not count."""
+    """Version reported by the nodes, and the binary if it is the user's own; nodes of another release do not count."""
 
     def __str__(self) -> str:
         kubelet = "" if self.kubelet == f"v{self.kubernetes_version}" else f", kubelet {self.kubelet}"
@@ -51,7 +51,7 @@ class RunKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the runs that are compared."""
+    """One of the compared runs."""
 
     run: str
     key: RunKey
@@ -63,19 +63,19 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def side_of(run: JudgedRun) -> Side:
-    """What the run was."""
+    """Identity and circumstances of the run."""
     results = run.results
     return Side(run=results.run, key=key_of(run), scope=results.scope, started=results.started)
 
 
 def key_of(run: JudgedRun) -> RunKey:
-    """Under which key a run stands."""
+    """The key of a run."""
     asked_for = [each.kubernetes_version for each in run.results.profiles]
     return run_key(run.results, asked_for, kubelet_binary=run.kubelet_binary)
 
 
-def run_key(run: RunFacts, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
-    """The key of a run; `asked_for` are the versions that kubelet profiles ask for in place of the cluster's."""
+def run_key(run: RunCircumstances, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
+    """The key of a run; `asked_for` are the versions that kubelet profiles set instead of the cluster's."""
     versions = " ".join(_kubelets(run.environment, asked_for)) or f"v{run.kubernetes_version}"
     return RunKey(
         provider=run.provider,
@@ -91,16 +91,16 @@ def _kubelets(environment: Mapping[str, Any], asked_for: Iterable[str | None]) -
     return sorted(said - own or said)
 
 
-def judged(results: Results) -> dict[Place, Judged]:
-    """How each requirement came out on each scenario; if one was judged twice, the worst."""
+def judged(results: Results) -> dict[Place, ScenarioOutcome]:
+    """The outcome of every requirement on every scenario; the worst if it was judged twice."""
     verdicts: dict[Place, list[Verdict]] = defaultdict(list)
     for verdict in results.verdicts:
         verdicts[verdict.requirement, verdict.scenario].append(verdict)
     return {place: _judged(min(each, key=lambda v: Standing.of(v).rank)) for place, each in verdicts.items()}
 
 
-def _judged(verdict: Verdict) -> Judged:
-    return Judged(standing=Standing.of(verdict), findings=verdict.findings, deviation=verdict.deviation)
+def _judged(verdict: Verdict) -> ScenarioOutcome:
+    return ScenarioOutcome(standing=Standing.of(verdict), findings=verdict.findings, deviation=verdict.deviation)
 
 
 def profiles_of(results: Results) -> dict[str, ProfileSummary]:
@@ -109,7 +109,7 @@ def profiles_of(results: Results) -> dict[str, ProfileSummary]:
 
 
 def requirements_of(runs: Iterable[Results]) -> dict[str, RequirementText]:
-    """Every requirement of the runs by id, in the order of the first run that has it; worded as the last run words it."""
+    """Every requirement of the runs by id, in the order of the first run that has it, with the text of the last run."""
     texts: dict[str, RequirementText] = {}
     for each in _texts(runs):
         if each.sentence or each.id not in texts:

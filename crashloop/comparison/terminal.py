@@ -1,4 +1,4 @@
-"""A comparison or a matrix on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
+"""Prints a comparison or a matrix on a terminal or in a CI log. Worst last: a terminal is read from its end."""
 
 from rich.console import Console
 from rich.text import Text
@@ -26,7 +26,7 @@ from crashloop.report.terminal import STYLES, print_line
 
 
 def render_comparison(comparison: Comparison, console: Console) -> None:
-    """Print what differs, the findings of all that is not allowed, and what to do next."""
+    """Print the differences, their findings unless allowed, and what to do next."""
     print_sides(comparison, console)
     if comparison.changed:
         print_line(console, "")
@@ -45,7 +45,7 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def render_matrix(matrix: Matrix, console: Console) -> None:
-    """Print a line a requirement, the runs of each column, and what varied with nothing changed."""
+    """Print a line per requirement, the runs of every column, and the flakes."""
     for number, column in enumerate(matrix.columns, start=1):
         print_line(console, f"[{number}] {column.key}: {', '.join(column.runs)}")
     print_line(console, "")

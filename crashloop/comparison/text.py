@@ -1,9 +1,9 @@
-"""What a comparison says in words. The same words in every view."""
+"""Sentences of a comparison, the same in every view."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from crashloop.comparison.change import Change, Judged
+from crashloop.comparison.change import Change, ScenarioOutcome
 from crashloop.comparison.comparison import Comparison, ScenarioChange
 from crashloop.comparison.lateness import CONFIDENCE, MIN_DELAYS, Distribution, LatenessChange
 from crashloop.comparison.matrix import Cell, Flake, Matrix
@@ -17,16 +17,16 @@ TONES = {
     Change.ALLOWED: Standing.SKIPPED,
     Change.SAME: Standing.PASS,
 }
-"""The outcome whose colour a change has."""
+"""The outcome that gives a change its colour."""
 
 SYMBOLS = {Change.WORSE: "✗", Change.UNDECIDED: "?", Change.BETTER: "✓", Change.ALLOWED: "–", Change.SAME: "="}
-"""One character, so that nobody has to tell changes apart by colour."""
+"""One character, so that changes differ not only by colour."""
 
 ARROW = "→"
 
 
-class Headline(NamedTuple):
-    """The first thing a reader sees."""
+class ComparisonHeadline(NamedTuple):
+    """The headline of a comparison."""
 
     change: Change
     sentence: str
@@ -34,7 +34,7 @@ class Headline(NamedTuple):
     to_do: str
 
 
-def headline(comparison: Comparison) -> Headline:
+def headline(comparison: Comparison) -> ComparisonHeadline:
     """The headline. Its change is the gravest that counts for the exit code."""
     longer = [each for each in comparison.lateness if each.is_longer] if comparison.delays_count else []
     counts = comparison.counts
@@ -46,44 +46,44 @@ def headline(comparison: Comparison) -> Headline:
     undecided = Change.UNDECIDED if counts[Change.UNDECIDED] else None
     better = Change.BETTER if counts[Change.BETTER] else None
     change = worse or undecided or better or Change.SAME
-    return Headline(change, f"{sentence}.", *_MEANINGS[change])
+    return ComparisonHeadline(change, f"{sentence}.", *_MEANINGS[change])
 
 
 _MEANINGS = {
     Change.WORSE: (
-        "The second run shows something that is not as it should be and that the first run did not show.",
-        "Read the findings. What else differs between the runs is listed, and may be the reason.",
+        "The second run has a fault that the first run did not show.",
+        "Read the findings. Other differences between the runs are listed, and may be the reason.",
     ),
     Change.UNDECIDED: (
-        "Nothing is seen to have got worse, but for some requirements one of the runs lacks the evidence to tell.",
-        "The findings name what is missing. Record that run again, on a quieter host or with the same scope.",
+        "Nothing got worse as far as is known, but for some requirements one of the runs lacks evidence.",
+        "The findings name the missing evidence. Repeat that run on a quieter host or with the same scope.",
     ),
     Change.BETTER: (
-        "Nothing got worse, and something that was not as it should be is so now.",
-        "Nothing. The second run can be the one to compare with from now on.",
+        "Nothing got worse, and at least one fault is gone.",
+        "Nothing. The second run can be the reference from now on.",
     ),
     Change.SAME: (
-        "Every requirement that both runs judged came out the same.",
+        "Every requirement that both runs judged has the same outcome.",
         "Nothing.",
     ),
 }
 
 
 def agreement(counts: Mapping[Change, int]) -> str:
-    """What did not change, or is allowed to differ."""
+    """Unchanged verdicts, and allowed differences."""
     same = counted(counts[Change.SAME], "verdict is the same", "verdicts are the same")
     if not counts[Change.ALLOWED]:
         return f"{same}."
     allowed = counted(
         counts[Change.ALLOWED],
-        "stands in one run only for a stated reason, or is only reported, and counts as no difference",
-        "stand in one run only for a stated reason, or are only reported, and count as no difference",
+        "is in one run only for a stated reason, or is only reported, and counts as no difference",
+        "are in one run only for a stated reason, or are only reported, and count as no difference",
     )
     return f"{same}; {allowed}."
 
 
 def allowed_by_reason(comparison: Comparison) -> dict[str, tuple[str, ...]]:
-    """Why one run did not judge what the other did, and the requirements; one capability can be missing for many."""
+    """The reason why only one run judged some requirements, and their ids; one missing capability can concern many."""
     by_reason: dict[str, dict[str, None]] = {}
     for requirement in comparison.allowed:
         for scenario in requirement.scenarios:
@@ -100,14 +100,14 @@ def _reason(scenario: ScenarioChange) -> str:
     return "Not in the first run."
 
 
-def outcome(judged: Judged | Standing | None) -> str:
+def outcome(judged: ScenarioOutcome | Standing | None) -> str:
     """`PASS`, or what stands for a run that did not judge."""
-    standing = judged.standing if isinstance(judged, Judged) else judged
+    standing = judged.standing if isinstance(judged, ScenarioOutcome) else judged
     return "not judged" if standing is None else standing.label
 
 
 def lateness_summary(comparison: Comparison) -> str:
-    """How many distributions were compared, and by what measure one has changed."""
+    """The number of compared distributions, and the criterion of a change."""
     compared = comparison.compared_lateness
     longer = sum(each.is_longer for each in compared)
     shorter = sum(each.is_change for each in compared) - longer
@@ -167,9 +167,10 @@ def flake_text(flake: Flake) -> str:
 
 
 def flakes_summary(matrix: Matrix) -> str:
-    """Whether outcomes varied where nothing else did."""
+    """Whether outcomes varied between equal runs."""
     if all(len(column.runs) == 1 for column in matrix.columns):
-        return "Flakes: unknown, for no two runs have the same provider, Kubernetes version and kubelet."
+        return "Flakes: unknown, since no two runs have the same provider, Kubernetes version and kubelet."
     if not matrix.flakes:
-        return "Flakes: none. Runs with the same provider, Kubernetes version and kubelet came out the same."
-    return f"Flakes: {counted(len(matrix.flakes), 'outcome')} varied with nothing changed; each is a defect, ours or theirs."
+        return "Flakes: none. Runs with the same provider, Kubernetes version and kubelet have the same outcomes."
+    varied = counted(len(matrix.flakes), "outcome")
+    return f"Flakes: {varied} varied between equal runs; each is a defect of the suite or of Kubernetes."

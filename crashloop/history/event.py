@@ -110,7 +110,7 @@ class Kind(StrEnum):
     warnings (headers Warning), object (as returned; null if refused), found (as a GET returned it afterwards; null if there
     is none), stored_bytes (of `found` in the API server's storage encoding, Protobuf)."""
     LOG = "log"
-    """KUBELET: a line of the kubelet's log about this container that carries a back-off. t_ns is the line's own time,
+    """KUBELET: a line of the kubelet's log about this container that carries a backoff. t_ns is the line's own time,
     in steps of 1 us. data: line, delay_s."""
     PROCESS_STARTED = "process-started"
     """KUBELET, startup scenarios: data: pid, argv."""

@@ -18,7 +18,7 @@ BEAT_NS = 1_000_000_000
 MAX_SILENCE_NS = 3 * BEAT_NS
 """Time between two reports, beyond the stalls in it, in which the heartbeat counts as silent."""
 PRESSURE_AT_MOST_S = 2.0
-"""What CPU pressure of the whole system can excuse at most; beats of a busy host come within 50 ms all the same."""
+"""What CPU pressure of the whole system can excuse at most; beats of a busy host still come within 50 ms."""
 CONTROL_NEAR_NS = 30 * BEAT_NS
 """A control container speaks for the time around it, since two creates never coincide."""
 CONTROL_USUAL_NS = 150_000_000

@@ -53,14 +53,6 @@ def to_line(event: Event) -> bytes:
     return msgspec.json.encode(event) + b"\n"
 
 
-_decode_event = msgspec.json.Decoder(Event).decode
-
-
-def read_events(lines: Iterable[bytes]) -> Iterator[Numbered[Event] | Damage]:
-    """The events of a history as they were written, in the order of the file, and where it is damaged."""
-    return read_lines(lines, _decode_event)
-
-
 def read_lines(lines: Iterable[bytes], decode: Callable[[bytes], T]) -> Iterator[Numbered[T] | Damage]:
     """The lines of a history in the order of the file, and where it is damaged. Reads one line at a time.
 

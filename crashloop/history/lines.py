@@ -1,6 +1,6 @@
 """The lines of a history with their `data` typed, one struct a kind, so that decoding a line also checks it.
 
-What nobody judges is left out and skipped while decoding. Missing or mistyped data make a line unreadable: damage.
+Fields that are not judged are left out and skipped while decoding. Missing or mistyped data make a line unreadable: damage.
 """
 
 from typing import ClassVar

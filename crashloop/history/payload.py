@@ -1,4 +1,4 @@
-"""The `data` of events, typed; what nobody judges is left out."""
+"""The `data` of events, typed, without fields that are not judged."""
 
 from typing import Annotated, Any
 

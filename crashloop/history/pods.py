@@ -141,17 +141,17 @@ class PodReducer:
         self._journal[line.container].append((number, line))
 
     def _other_boots(self, name: str, boots: frozenset[str]) -> Iterator[Contradiction]:
-        """A life whose clock is not the node's, as in a sandbox with a kernel of its own: its times say nothing here."""
-        told: str | None = None
+        """A life whose clock is not the node's, as in a sandbox with its own kernel: its times cannot be compared."""
+        first: str | None = None
         for number, line in self._journal.get(name, ()):
             boot = line.data.boot_id
             if boot is None:
                 continue
-            if boot == NO_BOOT or (boots and boot not in boots) or boot != (told or boot):
+            if boot == NO_BOOT or (boots and boot not in boots) or boot != (first or boot):
                 problem = f"the journal counts from boot {boot}, and no clock of the node does"
                 yield Contradiction(container=name, lines=(number,), problem=problem)
                 return
-            told = boot
+            first = boot
 
     def _lives(self, name: str, clocks: Clocks) -> tuple[list[JournalLife], list[Contradiction]]:
         """The lives of a container. A later log repeats the earlier lives: the same line twice is one."""

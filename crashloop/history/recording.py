@@ -48,7 +48,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotationPeriod(msgspec.Struct, frozen=True, kw_only=True):
-    """The patches of an annotation, about one a second, by which the mode annotated makes the kubelet look."""
+    """The patches of an annotation, about one a second, by which the annotated mode makes the kubelet sync."""
 
     first_ns: int
     last_ns: int | None = None
@@ -92,7 +92,7 @@ class ApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
-    """A back-off in the kubelet's log: shown, never judged."""
+    """A backoff in the kubelet's log: shown, never judged."""
 
     line: int
     t_ns: int

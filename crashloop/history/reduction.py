@@ -116,9 +116,9 @@ class _Reducer:
         self._hosts[line.node is not None].add_stall(line.t_ns, line.data.stalled_ns)
 
     def _pressure(self, _: int, line: lines.PressureLine) -> None:
-        told = line.data
+        grown = line.data
         host = self._hosts[line.node is not None]
-        host.add_pressure(line.t_ns, told.some_us, interval_ns=told.interval_ns, blocked_us=told.blocked_us)
+        host.add_pressure(line.t_ns, grown.some_us, interval_ns=grown.interval_ns, blocked_us=grown.blocked_us)
 
     def _cpu_wait(self, _: int, line: lines.CpuWaitLine) -> None:
         for host in self._hosts.values():

@@ -1,1 +1,1 @@
-"""PURE: from what pod statuses say about restarts to the curve that a node follows."""
+"""PURE: infers the curve of a node from the restarts in pod statuses."""

@@ -1,10 +1,10 @@
-"""Which curves fit the waits of a node's crash loops, and how likely each is.
+"""Curves that fit the waits of a node's crash loops, with their probabilities.
 
 Theory of operation. A candidate is an initial delay and a maximum. Along a chain of waits its counter steps through
-free, initial, 2 initial, ... maximum; where the counter stood when we began to look is not known, but for the first
-restart, which is free, and that restart n has come no further than step n. So all steps a chain may be at are carried
-along, with their probabilities, and each wait keeps those whose window it fits. A wait that fits none objects to the
-candidate, and the chain goes on from anywhere. All candidates are carried along at once, as rows of arrays.
+free, initial, 2 initial, ... maximum. The counter's step at the start of the observation is unknown, except that the
+first restart is free and that restart n is at step n at most. So every possible step of a chain is tracked with its
+probability, and a wait keeps the steps whose window it fits. A wait that fits no step is an objection to the candidate,
+and the chain continues from any step. All candidates are computed at once, as rows of arrays.
 
 An objection is not yet a contradiction. A kubelet that restarts starts every waiting container at once and forgets all
 counters, so early waits rule a candidate out only if they end more than `ONE_RESTART_S` apart. A start can be held up
@@ -29,15 +29,15 @@ LATE_SHARE = 0.1
 
 _SANE = 0.99
 _STRAY = (1 - _SANE) / LONGEST_S
-"""The chance of a wait that fits nothing: equally small everywhere."""
+"""The probability of a wait that fits no window: equally small everywhere."""
 _COMMON = 20.0
-"""How much more likely upstream's own curves are before anything was seen than one of the others."""
+"""Prior odds of upstream's own curves against any other curve."""
 
 Numbers = NDArray[np.float64]
 
 
 def grid() -> tuple[Curve, ...]:
-    """All curves that whole seconds of maxContainerRestartPeriod and the gates can select, each once."""
+    """All curves that whole seconds of maxContainerRestartPeriod and the gates can select, without repetition."""
     found = {
         Curve(min(base.initial_s, float(maximum)), float(maximum)): None
         for base in (DEFAULT_CURVE, REDUCED_CURVE)
@@ -50,15 +50,15 @@ _USUAL = frozenset({DEFAULT_CURVE, REDUCED_CURVE, Curve(1.0, 300.0)})
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """How one candidate fared."""
+    """The result of one candidate."""
 
     curve: Curve
     fits: bool
     probability: float
-    """Of all candidates, once all waits were seen; only those that fit have any."""
+    """Posterior among all candidates; zero for candidates that do not fit."""
     early: int
     late: int
-    """Waits that were too short, or too long, for every step that they may have been at."""
+    """Waits that were too short, or too long, for every possible step."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,16 +70,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     objection: str
     """early, late, or empty."""
     told: bool
-    """Whether it says anything: it was not disturbed, and nothing can have been forgotten."""
+    """Whether it is evidence: it was not disturbed, and the counter cannot have been lost."""
 
 
 class Fitter:
-    """Candidates, and the chains that were held against them."""
+    """Candidates, judged by chains of waits."""
 
     def __init__(self, candidates: Sequence[Curve], version: KubernetesVersion) -> None:
         self.candidates = tuple(candidates)
         self.used = 0
-        """Waits that told something, the free first restarts aside."""
+        """Waits that were evidence, without free first restarts."""
         ladder = [[0.0, *_doublings(curve)] for curve in self.candidates]
         delays = sorted({due_s for row in ladder for due_s in row})
         place = {due_s: number for number, due_s in enumerate(delays)}
@@ -93,7 +93,7 @@ class Fitter:
         self._first_early, self._last_early = np.full(count, np.inf), np.full(count, -np.inf)
 
     def take(self, chain: Iterable[Wait]) -> list[Reading]:
-        """Hold a chain against every candidate; how the first of them reads it."""
+        """Judge every candidate by a chain; the reading of the first candidate."""
         readings, steps = [], None
         for wait in chain:
             if steps is None:
@@ -133,12 +133,12 @@ class Fitter:
         return steps
 
     def _step(self, steps: Numbers, wait: Wait) -> tuple[Numbers, Reading]:
-        """Where the counter may stand after a wait, from where it may have stood before."""
+        """Possible steps of the counter after a wait, from the possible steps before it."""
         if wait.may_forget:
             return self._anywhere(free=wait.disturbed), self._reading(steps, wait, objection="", told=False)
         self.used += wait.restart > 1
         chance = _SANE * self._chances[self._place, min(wait.seconds, LONGEST_S - 1)]
-        # What we did not see from its beginning, a restart of the kubelet may have cut short.
+        # A wait that began before the observation may have been cut short by a restart of the kubelet.
         shortened = (wait.seconds < self._earliest) & (steps > 0) & (not wait.seen_whole)
         weighed = steps * (chance + shortened * _STRAY)
         total = weighed.sum(axis=1)
@@ -168,7 +168,7 @@ class Fitter:
         return following
 
     def _anywhere(self, *, free: bool = False) -> Numbers:
-        """Any delay may come next; none at all only after a change of the container, which gives it a new counter."""
+        """Any delay may follow; no delay at all only after a change of the container, which gives it a new counter."""
         steps = np.full((len(self.candidates), STEPS), 1.0 / STEPS)
         steps[:, 0] *= free
         return steps

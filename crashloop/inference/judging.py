@@ -1,4 +1,4 @@
-"""What the crash loops of one node say about its curve, and about the curve that it is configured to follow."""
+"""Infers a node's curve from its crash loops, and compares it with the configured curve."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -13,9 +13,9 @@ from crashloop.model.config import Curve
 from crashloop.spec.version import KubernetesVersion
 
 MIN_WAITS = 3
-"""Waits beside free first restarts without which nothing is said about a configuration."""
+"""Waits, without free first restarts, that a statement about a configuration needs."""
 MAX_OBJECTIONS = 5
-"""Objections that are told in words; more say nothing new."""
+"""Objections that are written out."""
 
 
 class Agreement(StrEnum):
@@ -25,11 +25,11 @@ class Agreement(StrEnum):
     CONTRADICTS = "contradicts"
     TOO_LITTLE = "too little evidence"
     NOT_COMPARED = "not compared"
-    """Its configuration was neither read nor told."""
+    """Its configuration was neither read nor declared."""
 
 
 class CurveRange(msgspec.Struct, frozen=True, kw_only=True):
-    """Curves with one initial delay whose maxima lie side by side."""
+    """Curves with one initial delay and adjacent maxima."""
 
     initial_s: float
     lowest_maximum_s: float
@@ -37,7 +37,7 @@ class CurveRange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found about one node."""
+    """The finding about one node."""
 
     node: str
     kubelet_version: str
@@ -45,7 +45,7 @@ class NodeFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Crash loops of which at least one wait was seen."""
     waits: int
     used: int
-    """Waits that say something: without free first restarts, and without those that a change or a long run disturbed."""
+    """Waits used as evidence: without free first restarts, and without waits disturbed by a change or a long run."""
     likely: Curve | None
     """The most likely curve; None if none fits."""
     confidence: float
@@ -54,7 +54,7 @@ class NodeFinding(msgspec.Struct, frozen=True, kw_only=True):
     """All curves that the waits do not rule out."""
     configured: Curve | None
     configured_by: str = ""
-    """configz, or the profile that was told."""
+    """configz, or the declared profile."""
     agreement: Agreement
     objections: tuple[str, ...] = ()
     """Waits that the configured curve does not allow, in words."""
@@ -73,7 +73,7 @@ def judge_node(
 ) -> NodeFinding:
     """Infer the node's curve and compare it with the configured one. `version` is the kubelet's.
 
-    `disturbed` says why the kubelet's counters were lost meanwhile; then nothing is held against it.
+    `disturbed` is the reason why the kubelet's counters were lost; then no deviation counts against it.
     """
     fitter = fitted(loops, grid(), version)
     fits = fitter.fits()
@@ -87,7 +87,7 @@ def judge_node(
         if own.fits and own.early and not disturbed:
             disturbed = (
                 f"waits shorter than due: {own.early}, all within {ONE_RESTART_S} s as after a restart of the kubelet; "
-                "look for longer"
+                "observe for longer"
             )
     return NodeFinding(
         node=node,
@@ -107,7 +107,7 @@ def judge_node(
 
 
 def unjudged(node: str, loops: Sequence[CrashLoop], *, kubelet_version: str, note: str) -> NodeFinding:
-    """A node whose crash loops were seen and cannot be judged; `note` says why."""
+    """A node with crash loops that cannot be judged; `note` is the reason."""
     return NodeFinding(
         node=node,
         kubelet_version=kubelet_version,
@@ -124,7 +124,7 @@ def unjudged(node: str, loops: Sequence[CrashLoop], *, kubelet_version: str, not
 
 
 def fitted(loops: Iterable[CrashLoop], candidates: Sequence[Curve], version: KubernetesVersion) -> Fitter:
-    """The candidates with all chains held against them."""
+    """The candidates, judged by all chains."""
     fitter = Fitter(candidates, version)
     for loop in loops:
         for chain in loop.chains:
@@ -139,7 +139,7 @@ def readings(loop: CrashLoop, curve: Curve, version: KubernetesVersion) -> tuple
 
 
 def ranges(curves: Iterable[Curve]) -> tuple[CurveRange, ...]:
-    """The same curves with neighbours drawn together; the initial delays rise."""
+    """The same curves with adjacent maxima grouped, by rising initial delay."""
     found = []
     in_order = sorted(curves, key=lambda curve: (curve.initial_s, curve.maximum_s))
     for initial_s, alike in groupby(in_order, key=lambda curve: curve.initial_s):
@@ -168,13 +168,13 @@ def _objections(loops: Iterable[CrashLoop], curve: Curve, version: KubernetesVer
             wait = reading.wait
             came = f"{loop.name}: restart {wait.restart} came {wait.seconds} s after the exit"
             if reading.objection == "early":
-                yield f"{came}; {reading.due_s:g} s was due at least."
+                yield f"{came}; at least {reading.due_s:g} s was due."
             elif reading.objection == "late":
-                yield f"{came}; {reading.due_s:g} s was due, and {window(reading.due_s, version).latest} s at the latest."
+                yield f"{came}; {reading.due_s:g} s was due, at most {window(reading.due_s, version).latest} s."
 
 
 def worst(findings: Iterable[NodeFinding]) -> Agreement:
-    """What stands for all nodes that were compared; too little evidence for none."""
+    """The overall agreement of all compared nodes; too little evidence without any."""
     found = {finding.agreement for finding in findings}
     order = (Agreement.CONTRADICTS, Agreement.TOO_LITTLE, Agreement.AGREES)
     return next((each for each in order if each in found), Agreement.TOO_LITTLE)

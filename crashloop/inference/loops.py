@@ -1,9 +1,9 @@
-"""Crash loops: the waits between the exits and the starts of containers, put together from statement after statement.
+"""Crash loops: the waits between exit and start of containers, assembled from successive pod statuses.
 
-Theory of operation. A statement with a present and a previous instance tells of one wait: previous.finishedAt to
-present.startedAt, both whole seconds by the node's clock, so the true wait is less than a second away from the
-difference, and at least a whole due delay if the difference is. Waits of one container are numbered by restartCount;
-waits that follow each other without a hole form a chain, along which the counter doubles.
+Theory of operation. A status with a current and a previous instance gives one wait: previous.finishedAt to
+current.startedAt, both in whole seconds by the node's clock. So the true wait differs from the difference by less than a
+second, and reaches a due delay of whole seconds if the difference does. Waits of one container are numbered by
+restartCount; consecutive waits form a chain, along which the counter doubles.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import msgspec
 from crashloop.inference.statements import ContainerStatement, PodStatement
 
 FORGETS_S = 590
-"""A run and a wait that come near 600 s together may cost the counter (kubelet-wide: lastUpdate plus 10 minutes)."""
+"""A run and a wait of almost 600 s together may reset the counter (kubelet-wide: lastUpdate plus 10 minutes)."""
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -22,15 +22,15 @@ class Wait(msgspec.Struct, frozen=True):
     restart: int
     """The restartCount that it ended with."""
     seconds: int
-    """startedAt less finishedAt: the true wait is less than one second away."""
+    """startedAt minus finishedAt: the true wait differs by less than one second."""
     ran_s: int
     """How long the instance before had run."""
     started_s: int
     """When it ended, seconds since the epoch by the node's clock."""
     seen_whole: bool
-    """It began after we began to look, so that it was not cut short by something that we did not see."""
+    """It began during the observation, so that nothing unobserved can have cut it short."""
     disturbed: bool = False
-    """A start attempt failed or the container was changed: nothing follows from how long it was."""
+    """A start attempt failed or the container was changed: its length is no evidence."""
 
     @property
     def may_forget(self) -> bool:
@@ -39,7 +39,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen of one container that restarts."""
+    """The observed waits of one restarting container."""
 
     namespace: str
     pod: str
@@ -50,12 +50,12 @@ class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """As findings call it."""
+        """Its name in findings."""
         return f"{self.namespace}/{self.pod} {self.container}"
 
     @property
     def chains(self) -> Iterator[tuple[Wait, ...]]:
-        """Waits that follow each other without a hole."""
+        """Consecutive waits."""
         chain: list[Wait] = []
         for wait in self.waits:
             if chain and wait.restart != chain[-1].restart + 1:
@@ -70,7 +70,7 @@ class CrashLoops:
     """All crash loops of a cluster, from the statements about its pods."""
 
     def __init__(self, *, since_s: float) -> None:
-        """`since_s`: we look since then, in seconds since the epoch."""
+        """`since_s`: start of the observation, in seconds since the epoch."""
         self._since_s = since_s
         self._containers: dict[tuple[str, str], _Container] = {}
         self._left_out: dict[str, int] = {}
@@ -81,7 +81,7 @@ class CrashLoops:
         return sum(self._left_out.values())
 
     def take(self, pod: PodStatement) -> None:
-        """Take a statement about a pod; one that repeats an earlier one adds nothing."""
+        """Add the status of a pod; a repeated status adds nothing."""
         if pod.left_out:
             self._left_out[pod.uid] = pod.left_out
         for said in pod.containers if pod.node else ():
@@ -93,7 +93,7 @@ class CrashLoops:
                 container.take(said, since_s=self._since_s)
 
     def by_node(self) -> dict[str, tuple[CrashLoop, ...]]:
-        """The loops of which a wait was seen, by node, in alphabetical order."""
+        """The loops with an observed wait, by node, in alphabetical order."""
         seen = [each.seen(name) for (_, name), each in self._containers.items() if each.has_waits]
         found: dict[str, list[CrashLoop]] = {}
         for loop in sorted(seen, key=lambda each: (each.node, each.name)):
@@ -102,7 +102,7 @@ class CrashLoops:
 
 
 class _Container:
-    """What the statements have told of one container so far."""
+    """The statuses of one container so far."""
 
     def __init__(self, pod: PodStatement) -> None:
         self._namespace, self._pod, self._node = pod.namespace, pod.name, pod.node

@@ -1,4 +1,4 @@
-"""observe.json: what `crashloop observe` saw of a cluster, and what it makes of it."""
+"""observe.json: the observations and inferences of `crashloop observe`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,14 +13,14 @@ OBSERVATION_FORMAT = "crashloop.observation/1"
 
 
 class Unheard(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing was heard of the pods any more."""
+    """A loss of the connection to the watch of pods."""
 
     since: datetime
     why: str
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at a cluster."""
+    """One observation of a cluster."""
 
     format: str = OBSERVATION_FORMAT
     crashloop_version: str
@@ -35,11 +35,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     nodes: tuple[NodeFinding, ...]
     loops: tuple[CrashLoop, ...]
-    """All waits that were seen, so that they can be judged again."""
+    """All observed waits, so that they can be judged again."""
     left_out: int
-    """Restarted containers that nothing can be inferred from: probes or RestartAllContainers restart them without a wait."""
+    """Restarted containers that are no evidence: probes or RestartAllContainers restart them without a wait."""
     gaps: int
-    """How often the watch was lost in such a way that statements may be missing."""
+    """Number of losses of the watch that may have dropped statuses."""
     unheard: Unheard | None = None
     """The watch was lost, and did not come back before the end."""
 

@@ -1,8 +1,8 @@
-"""What a pod object says about the restarts of its containers, as far as a curve can be inferred from it.
+"""The restarts in a pod's status from which a curve can be inferred.
 
-Only regular containers count. Left out are those whose restarts need not wait for the curve: a failing liveness or
-startup probe kills and restarts in one sync (kuberuntime_manager.go@v1.37.1 SyncPod), and RestartAllContainers
-(KEP-5532) removes what a delay would be counted from.
+Only regular containers count, without those whose restarts need not wait for the curve: a failing liveness or startup
+probe kills and restarts in one sync (kuberuntime_manager.go@v1.37.1 SyncPod), and RestartAllContainers (KEP-5532)
+removes the exited containers that delays are counted from.
 """
 
 from datetime import datetime
@@ -20,7 +20,7 @@ class StatedInstance(msgspec.Struct, frozen=True):
 
 
 class ContainerStatement(msgspec.Struct, frozen=True):
-    """What a pod object says about one container."""
+    """The status of one container."""
 
     name: str
     restart_count: int
@@ -28,13 +28,13 @@ class ContainerStatement(msgspec.Struct, frozen=True):
     """None while it waits."""
     previous: StatedInstance | None
     key: str
-    """Changes with what makes the kubelet forget a counter on a live pod: image and resources."""
+    """Changes with image and resources: a change of either resets the kubelet's counter on a running pod."""
     start_failed: bool
-    """It waits for something else than the back-off, or its start failed: attempts that fail double the delay as well."""
+    """It waits for something other than the backoff, or its start failed: failed attempts double the delay as well."""
 
 
 class PodStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pod object says."""
+    """The status of a pod."""
 
     namespace: str
     name: str
@@ -42,7 +42,7 @@ class PodStatement(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     containers: tuple[ContainerStatement, ...]
     left_out: int
-    """Restarted containers that nothing can be inferred from."""
+    """Restarted containers that are no evidence."""
 
 
 class _Terminated(msgspec.Struct, frozen=True, rename="camel"):

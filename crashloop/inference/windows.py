@@ -1,8 +1,8 @@
-"""Which waits, in the whole seconds of a status, a due delay can lead to, and how likely each is.
+"""The possible waits, in whole seconds of a status, for a due delay, with their probabilities.
 
 `startedAt - finishedAt` is a difference of two times that were rounded down: it is no less than the whole seconds of the
-delay, and exceeds the true wait by less than one second. How late the kubelet may be is the model's (lateness.py);
-between its decision and the start of the process the runtime takes its time, which no status tells apart.
+delay, and exceeds the true wait by less than one second. The kubelet's lateness is bounded by the model (lateness.py);
+the runtime's time from the decision to the start of the process is part of the wait.
 """
 
 import math
@@ -18,7 +18,7 @@ from crashloop.spec.version import KubernetesVersion
 
 RESOLUTION_S = 1
 LONGEST_S = 600
-"""Waits are told apart up to here."""
+"""Longer waits are not distinguished."""
 
 _TICK_S, _POLLS_S = 1.0, 15.0
 _GRID_S = 0.05
@@ -44,7 +44,7 @@ def window(due_s: float, version: KubernetesVersion) -> Window:
 def chances(due_s: float, version: KubernetesVersion) -> Chances:
     """The probability of each number of seconds; none outside of the window.
 
-    The kubelet's retry falls anywhere between its soonest and its latest moment, a tick and the usual start come on top.
+    The kubelet's retry is uniform between its earliest and latest time; a tick and the usual start time are added.
     """
     allowed = window(due_s, version)
     soonest = soonest_s(due_s, version, mode=Mode.NATURAL)
@@ -65,14 +65,14 @@ def chances(due_s: float, version: KubernetesVersion) -> Chances:
 
 
 def _spread_s(due_s: float, soonest_s: float, version: KubernetesVersion) -> float:
-    """From the soonest to the latest retry. Polls are 10 to 15 s apart, and the first that finds the delay over starts."""
+    """From the earliest to the latest retry. Polls are 10 to 15 s apart, and the first one after the delay restarts."""
     if polls(version) and due_s > 0:
         return min(soonest_s / 2, _POLLS_S)
     return max(_decided_s(due_s, version) - _TICK_S - soonest_s, 0.0)
 
 
 def _decided_s(due_s: float, version: KubernetesVersion) -> float:
-    """Latest decision of the kubelet. Whether the pod has other sync sources is not known, so the later bound counts."""
+    """Latest decision of the kubelet. Other sync sources of the pod are unknown, so the later bound counts."""
     return max(latest_s(due_s, version, mode=Mode.NATURAL, other_sync_sources=other) for other in (False, True))
 
 

@@ -1,4 +1,4 @@
-"""What the credentials in use may do, asked before anything is done.
+"""Permissions of the credentials in use, checked before any other request.
 
 The API server answers every authenticated user about itself (SelfSubjectAccessReview; the role system:basic-user).
 """
@@ -22,7 +22,7 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True, order=True):
     group: str = ""
     namespaced: bool = True
     namespace: str | None = None
-    """The one namespace where it is needed, whichever one is worked in; None for that one."""
+    """The fixed namespace where it is needed; None: the working namespace."""
 
     def __str__(self) -> str:
         where = f" in namespace {self.namespace}" if self.namespace else ""
@@ -30,10 +30,10 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 def missing_permissions(api: KubeApi, wanted: Iterable[Permission], namespace: str | None) -> tuple[Permission, ...]:
-    """Those of the permissions that are not granted: in the namespace, or for None in all of them.
+    """The permissions that are not granted: in the namespace, or for None in all namespaces.
 
-    An API server that does not answer such questions (403) has nothing to say: then none is missing as far as is known.
-    Raises CredentialsRefused if it does not know who asks.
+    An API server that refuses such reviews (403) leaves this open: then none counts as missing.
+    Raises CredentialsRefused if it does not know the user.
     """
     try:
         return tuple(each for each in wanted if not _allowed(api, each, namespace))
@@ -54,5 +54,5 @@ def _allowed(api: KubeApi, permission: Permission, namespace: str | None) -> boo
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     }
-    answer = api.call(f"ask whether it is allowed to {permission}", "POST", _REVIEWS, body=body)
+    answer = api.call(f"review the permission to {permission}", "POST", _REVIEWS, body=body)
     return bool(answer["status"].get("allowed"))

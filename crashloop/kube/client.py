@@ -1,4 +1,4 @@
-"""The few calls to the Kubernetes API that this suite makes. Objects are plain JSON: what was sent is what is kept."""
+"""The requests of this suite to the Kubernetes API. Objects stay plain JSON, as the API server sent them."""
 
 import logging
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from crashloop.waiting import wait_until
 CONNECT_S = 3.0
 ANSWER_S = 15.0
 PAGE = 500
-"""Objects in one answer to a list, as kubectl has it."""
+"""Objects per answer to a list, as in kubectl."""
 
 JSON = "application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -35,8 +35,8 @@ Json = dict[str, Any]
 class KubeApi:
     """A connection to one API server. Every method raises ApiUnreachable or ApiRefusal; all of them are thread-safe.
 
-    Nothing is retried: a request that failed is evidence, and who asked decides what to do. A refusal that is about the
-    credentials is a CredentialsRefused.
+    Nothing is retried: a failed request is evidence, and the caller decides what to do. A refusal of the credentials is a
+    CredentialsRefused.
     """
 
     def __init__(self, kubeconfig: str, *, context: str | None = None) -> None:
@@ -52,16 +52,16 @@ class KubeApi:
         except UNREADABLE as error:
             raise unusable_kubeconfig(kubeconfig, context, error) from error
         _spare_near_hosts_the_proxy(settings)
-        # urllib3 warns of every connection that is lost, which is reported here as an error of the caller's request.
+        # urllib3 warns of every lost connection, which the caller sees as an error of its request.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._client = ApiClient(configuration=settings)
         self.server: str = settings.host
         """Address of the API server."""
         self.kubeconfig = kubeconfig + (f", context {context}" if context else "")
-        """The kubeconfig, and its context if one was named, as messages have them."""
+        """The kubeconfig, and its context if one was named, for messages."""
 
     def call(self, doing: str, method: str, path: str, **request: Any) -> Json:
-        """Any request that is answered with an object; `doing` is how an error begins. Takes `query` and `body`."""
+        """Any request with an object as answer; `doing` is the start of an error message. Takes `query` and `body`."""
         return self._json(doing, method, path, **request)
 
     def answer(self, doing: str, method: str, path: str, **request: Any) -> Answer:
@@ -96,12 +96,12 @@ class KubeApi:
         return version
 
     def now(self) -> datetime:
-        """The time by the API server's own clock, in whole seconds of UTC."""
-        answer = self._open("ask for the time", "GET", "/version")
+        """The time by the API server's clock, in whole seconds of UTC."""
+        answer = self._open("read the time", "GET", "/version")
         answer.drain_conn()
         told = answer.headers.get("Date")
         if told is None:
-            raise ApiUnreachable("ask for the time: the API server's answer has no header Date.")
+            raise ApiUnreachable("read the time: the API server's answer has no header Date.")
         return parsedate_to_datetime(told)
 
     def create_namespace(self, *, prefix: str, labels: dict[str, str]) -> str:
@@ -141,7 +141,7 @@ class KubeApi:
         return self._json(f"patch pod {name}", "PATCH", path, body=patch, content_type=STRATEGIC_MERGE)
 
     def delete_pod(self, namespace: str, name: str, *, grace_s: int | None = None) -> None:
-        """Delete a pod; 0 seconds of grace remove the object at once. A pod that is gone already is no error."""
+        """Delete a pod; 0 seconds of grace remove the object at once. A missing pod is no error."""
         query = {} if grace_s is None else {"gracePeriodSeconds": str(grace_s)}
         try:
             self._read(f"delete pod {name}", "DELETE", _pods(namespace, name), query=query)
@@ -156,17 +156,17 @@ class KubeApi:
         return self._read(f"read the log of {name}/{container}", "GET", path, query=query).decode(errors="replace")
 
     def follow_log(self, namespace: str, name: str, container: str, *, silent_s: float) -> urllib3.HTTPResponse:
-        """The open answer of a log that is followed from its beginning; it breaks after `silent_s` seconds of silence."""
+        """The open answer of a log, followed from its beginning; it breaks after `silent_s` seconds of silence."""
         query = {"container": container, "follow": "true"}
         doing = f"follow the log of {name}/{container}"
         return self._open(doing, "GET", _pods(namespace, name) + "/log", query=query, answer_s=silent_s)
 
     def list_pods(self, namespace: str, *, label_selector: str) -> bytes:
-        """The PodList as it came."""
+        """The PodList as the API server sent it."""
         return self._read("list pods", "GET", _pods(namespace), query={"labelSelector": label_selector})
 
     def list_pods_page(self, namespace: str, *, label_selector: str, begin_at: str) -> bytes:
-        """A part of the PodList: the first, or the one that `continue` of the part before names."""
+        """A part of the PodList: the first, or the one named by `continue` of the previous part."""
         query = {"labelSelector": label_selector, "limit": str(PAGE), "continue": begin_at}
         return self._read("list pods", "GET", _pods(namespace), query=query)
 
@@ -203,16 +203,16 @@ class KubeApi:
         return effective
 
     def ask_kubelet(self, address: str, path: str) -> Json:
-        """Ask a kubelet itself (`https://10.0.0.7:10250`), with the same credentials and the same authority.
+        """Query a kubelet directly (`https://10.0.0.7:10250`), with the same credentials and certificate authority.
 
-        Raises ApiUnreachable also if its certificate is not the authority's, and then has shown it nothing.
+        Raises ApiUnreachable also if that authority did not sign its certificate; the credentials are not sent then.
         """
         if not self._client.configuration.verify_ssl:
-            raise ApiUnreachable(f"ask {address}{path}: the kubeconfig turns the verification of certificates off.")
+            raise ApiUnreachable(f"query {address}{path}: the kubeconfig turns off the verification of certificates.")
         return self._json(f"ask {address}{path}", "GET", path, host=address)
 
     def get_raw(self, path: str, *, answer_s: float = ANSWER_S) -> bytes:
-        """The answer to a GET of a path, as it came: such as /metrics."""
+        """The raw answer to a GET of a path, such as /metrics."""
         return self._read(f"read {path}", "GET", path, answer_s=answer_s)
 
     def close(self) -> None:
@@ -275,9 +275,9 @@ class KubeApi:
 
 
 def _spare_near_hosts_the_proxy(settings: Configuration) -> None:
-    """Reach a private address directly where a proxy comes from the environment: that one leads to the internet.
+    """Reach a private address directly, without a proxy from the environment, which leads to the internet.
 
-    A proxy that the kubeconfig itself names (`proxy-url`) may well be the way to a private address.
+    A proxy in the kubeconfig (`proxy-url`) may lead to a private address, and stays.
     """
     host = urlsplit(settings.host).hostname or ""
     try:
@@ -289,7 +289,7 @@ def _spare_near_hosts_the_proxy(settings: Configuration) -> None:
 
 
 def _pods(namespace: str, name: str | None = None) -> str:
-    """Without a namespace: the pods of all."""
+    """Without a namespace: the pods of all namespaces."""
     if not namespace:
         return "/api/v1/pods"
     return f"/api/v1/namespaces/{namespace}/pods" + (f"/{quote(name)}" if name else "")
@@ -300,7 +300,7 @@ def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
 
 
 def lines(response: urllib3.HTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:
-    """The lines of an open answer, each as soon as it is whole. Raises ApiUnreachable when the connection breaks."""
+    """The lines of an open answer, as soon as they are complete. Raises ApiUnreachable when the connection breaks."""
     rest = b""
     try:
         for chunk in response.stream(1 << 16):
@@ -311,4 +311,4 @@ def lines(response: urllib3.HTTPResponse, *, doing: str = "read the watch") -> I
     finally:
         response.close()
     if rest:
-        raise ApiUnreachable(f"{doing}: it ended within an event ({len(rest)} bytes of it came).")
+        raise ApiUnreachable(f"{doing}: it ended within an event, after {len(rest)} bytes.")

@@ -1,4 +1,4 @@
-"""What is wrong with a kubeconfig, in words that a person can act on."""
+"""Explains an unusable kubeconfig, with a remedy."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from kubernetes import config
 from crashloop.errors import UsageError
 
 UNREADABLE = (config.ConfigException, OSError, yaml.YAMLError, TypeError, ValueError, LookupError, AttributeError)
-"""What the client raises about a kubeconfig: of its own, or whatever a file of another shape makes it run into."""
+"""Exceptions of the client about a kubeconfig: its own, and those that a file of another shape causes."""
 
 
 def unusable_kubeconfig(kubeconfig: str, context: str | None, error: Exception) -> UsageError:
@@ -27,6 +27,6 @@ def unusable_kubeconfig(kubeconfig: str, context: str | None, error: Exception) 
 
 
 def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
-    """Where kubectl would look: the option, KUBECONFIG, ~/.kube/config. A list of files is left to the client."""
+    """The kubeconfig as kubectl finds it: option, KUBECONFIG, ~/.kube/config. The client handles a list of files."""
     named = option or environ.get("KUBECONFIG") or "~/.kube/config"
     return named if os.pathsep in named else str(Path(named).expanduser().absolute())

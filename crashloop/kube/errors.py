@@ -1,6 +1,6 @@
-"""What the Kubernetes API may answer instead of an object.
+"""Errors of the Kubernetes API.
 
-A body that is not `kind: Status` is not repeated in a message: it may hold secrets.
+A message does not repeat a body that is not `kind: Status`: it may hold secrets.
 """
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from crashloop.errors import ClusterError, UsageError
 
 ANONYMOUS = "system:anonymous"
-"""The user that the API server takes those for who show no credentials."""
+"""The API server's user for requests without credentials."""
 
 
 class FieldCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class ApiUnreachable(KubeError):
 
 
 class ApiRefusal(KubeError):
-    """The API server answered, but not with what was asked for."""
+    """The API server answered with an error."""
 
     def __init__(self, text: str, code: int, reason: str, message: str, causes: tuple[FieldCause, ...]) -> None:
         super().__init__(text)
@@ -41,11 +41,11 @@ class ApiRefusal(KubeError):
 
 
 class ResourceVersionGone(ApiRefusal):
-    """410 Gone: the resource version is older than what the API server remembers; list again."""
+    """410 Gone: the API server no longer has the resource version; list again."""
 
 
 class CredentialsRefused(ApiRefusal, UsageError):
-    """Whoever asked is not known: 401, or 403 for somebody who showed nothing, as when a plugin of the kubeconfig fails."""
+    """The user is not known: 401, or 403 without credentials, as when a plugin of the kubeconfig fails."""
 
 
 class _Details(msgspec.Struct):
@@ -60,7 +60,7 @@ class _Status(msgspec.Struct, tag_field="kind", tag="Status"):
 
 
 def refusal(doing: str, code: int, http_reason: str | None, body: bytes) -> ApiRefusal:
-    """The error for an answer that is none of 2xx, or for the object of a watch event of type ERROR."""
+    """The error for an answer other than 2xx, or for the object of a watch event of type ERROR."""
     try:
         status = msgspec.json.decode(body, type=_Status)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -73,13 +73,13 @@ def refusal(doing: str, code: int, http_reason: str | None, body: bytes) -> ApiR
 
 
 def about_credentials(refused: ApiRefusal, kubeconfig: str) -> ApiRefusal:
-    """The same refusal, or that of the credentials if it is about those. `kubeconfig`: the file, and the context if named."""
-    is_nobody = refused.code == 403 and ANONYMOUS in refused.message
-    if refused.code != 401 and not is_nobody:
+    """The same refusal, as CredentialsRefused if it concerns the credentials. `kubeconfig`: the file, and its named context."""
+    is_anonymous = refused.code == 403 and ANONYMOUS in refused.message
+    if refused.code != 401 and not is_anonymous:
         return refused
     text = (
         f"kubeconfig {kubeconfig}: the API server does not accept the credentials "
-        f"({refused.code} {refused.reason}{', as if none were shown' if is_nobody else ''}); they may have expired.\n"
+        f"({refused.code} {refused.reason}{', as if none were shown' if is_anonymous else ''}); they may have expired.\n"
         "Log in to the cluster again, or name another kubeconfig with --kubeconfig."
     )
     return CredentialsRefused(text, refused.code, refused.reason, refused.message, refused.causes)

@@ -1,9 +1,9 @@
-"""The effective configuration of a node's kubelet, by the way that asks for the least.
+"""Reads the effective configuration of a node's kubelet, with the least permission that works.
 
-Theory of operation. Asked directly, a kubelet since 1.33 wants the permission nodes/configz and no more
-(KubeletFineGrainedAuthz, KEP-2862; pkg/kubelet/server/auth.go@v1.37.1). That takes a kubelet whose port can be reached
-and whose certificate the cluster's authority has signed: the credentials are shown to nobody else. Asked through the
-API server it wants nodes/proxy, which also permits to run commands in every container of the node.
+Theory of operation. A direct request to a kubelet since 1.33 needs only the permission nodes/configz
+(KubeletFineGrainedAuthz, KEP-2862; pkg/kubelet/server/auth.go@v1.37.1). It also needs a reachable port and a certificate
+signed by the cluster's authority: the credentials are sent to no other server. A request through the API server needs
+nodes/proxy, which also permits running commands in every container of the node.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,15 @@ class ConfigzRefused(KubeError):
     """Neither way led to the configuration; the message names both."""
 
 
-class Kubelets:
-    """Asks kubelets for their effective KubeletConfiguration, first by the way that has led to one last. Thread-safe."""
+class ConfigzReader:
+    """Reads kubelets' effective KubeletConfiguration, first by the way that worked last. Thread-safe."""
 
     def __init__(self, api: KubeApi) -> None:
         self._api = api
         self._ways: tuple[str, ...] = tuple(_WAYS)
 
     def config(self, node: Json) -> dict[str, Any]:
-        """That of the kubelet of a Node object. Raises ConfigzRefused."""
+        """The configuration of a Node object's kubelet. Raises ConfigzRefused."""
         name, refusals = node["metadata"]["name"], []
         for way in self._ways:
             try:
@@ -39,12 +39,12 @@ class Kubelets:
             else:
                 self._ways = (way, *(other for other in _WAYS if other != way))
                 return found
-        raise ConfigzRefused("\n".join((f"node {name}: its kubelet does not tell its configuration.", *refusals)))
+        raise ConfigzRefused("\n".join((f"node {name}: its kubelet's configuration cannot be read.", *refusals)))
 
 
 def effective_config(api: KubeApi, node: Json) -> dict[str, Any]:
     """The effective KubeletConfiguration of one kubelet. Raises ConfigzRefused."""
-    return Kubelets(api).config(node)
+    return ConfigzReader(api).config(node)
 
 
 def _directly(api: KubeApi, node: Json) -> dict[str, Any]:
@@ -66,4 +66,4 @@ _WAYS: dict[str, Way] = {
     "directly (permission nodes/configz)": _directly,
     "through the API server (permission nodes/proxy)": _through_proxy,
 }
-"""The one that asks for less first."""
+"""The way with the lesser permission comes first."""

@@ -1,6 +1,6 @@
-"""Leases (coordination.k8s.io): the sign of life of whoever works in a namespace. One name, so that there can be only one.
+"""Leases (coordination.k8s.io): the sign of life of a namespace's run. The name is fixed, so a namespace has one at most.
 
-All times are by the API server's clock: those who hold a lease and those who find it may run on different machines.
+All times are by the API server's clock: holder and finder of a lease may run on different machines.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ _MERGE_PATCH = "application/merge-patch+json"
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A lease as it was read."""
+    """A lease, as read."""
 
     holder: str
     renewed: datetime
@@ -26,7 +26,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def take_lease(api: KubeApi, namespace: str, holder: str, *, labels: dict[str, str], lasts_s: int) -> Lease:
-    """Take the lease of a namespace; it lasts so long after each renewal. Raises ApiRefusal with code 409 if somebody has it."""
+    """Take the lease of a namespace, with its duration from each renewal. Raises ApiRefusal with code 409 if it is held."""
     now = _micro_time(api.now())
     body = {
         "apiVersion": _API,
@@ -38,21 +38,21 @@ def take_lease(api: KubeApi, namespace: str, holder: str, *, labels: dict[str, s
 
 
 def renew_lease(api: KubeApi, namespace: str, lease: Lease) -> None:
-    """Raises ApiRefusal if it is somebody else's by now."""
+    """Raises ApiRefusal if another holder took it."""
     body = {"metadata": {"uid": lease.uid}, "spec": {"renewTime": _micro_time(api.now())}}
     doing = f"renew the lease of namespace {namespace}"
     api.call(doing, "PATCH", _path(namespace, NAME), body=body, content_type=_MERGE_PATCH)
 
 
 def lease_of(api: KubeApi, namespace: str, *, label: str) -> Lease | None:
-    """The lease of a namespace, if it carries a label; None if nobody has it."""
+    """The lease of a namespace, if it carries a label; None if it is not held."""
     query = {"fieldSelector": f"metadata.name={NAME}", "labelSelector": label}
     found = api.call(f"look for the lease of namespace {namespace}", "GET", _path(namespace), query=query)
     return next((_read(each) for each in found["items"]), None)
 
 
 def delete_lease(api: KubeApi, namespace: str, lease: Lease, *, even_renewed: bool) -> None:
-    """One that is gone, was taken by somebody else since, or was renewed if that matters, is left alone."""
+    """A lease that is gone, was taken by another holder, or (if that matters) was renewed, stays."""
     seen = {"uid": lease.uid} | ({} if even_renewed else {"resourceVersion": lease.resource_version})
     body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen}
     try:

@@ -1,9 +1,9 @@
-"""What happens to the pods of a namespace, without an end: list, watch, and again.
+"""An endless stream of changes to the pods of a namespace: list, watch, repeat.
 
-Theory of operation. A watch that ends in good order, or whose connection breaks, goes on from the resource version
-that was heard last, so nothing is lost; if that took a connection, what happened meanwhile came late. A resource
-version that is Gone (410) means that changes are lost for good: list again. Both are reported as a `Gap`. An API server
-that goes on to refuse (401, 403) will not change its mind: the watch ends.
+Theory of operation. After a watch ends or its connection breaks, the next one continues from the last resource version,
+so nothing is lost; changes during a broken connection arrive late. A resource version that is Gone (410) means that
+changes are lost for good: list again. Both are reported as a `Gap`. An API server that keeps refusing (401, 403) ends
+the watch.
 The layers, by lifetime: `PodWatch.items` (forever) > `_listing` (one list) and `_streaming` (one connection).
 """
 
@@ -18,31 +18,31 @@ from crashloop.kube.client import KubeApi, lines
 from crashloop.kube.errors import ApiRefusal, KubeError, ResourceVersionGone, refusal
 
 CONNECTION_S = 20
-"""How long one connection is used; a peer that went silently is noticed that late."""
+"""Life of one connection; a peer that vanished silently is noticed after this time."""
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
-    """How a connection is tried again that could not be made, or that broke."""
+    """Retries of a connection that failed or broke."""
 
     first_s: float
-    """Pause before the first attempt; it doubles from one to the next."""
+    """Pause before the first attempt; it doubles with every further one."""
     longest_s: float
     refusals: int
-    """Answers 401 or 403 in a row after which no more is tried; an API server that has just started may give a few."""
+    """Consecutive answers 401 or 403 that end the watch; an API server that has just started may give a few."""
 
     def pause_s(self, failures: int) -> float:
-        """The pause after so many failures in a row."""
+        """The pause after so many consecutive failures."""
         return min(self.first_s * 2.0 ** min(failures - 1, 32), self.longest_s)
 
 
 RECORDING = Retry(first_s=0.2, longest_s=0.2, refusals=50)
-"""Evidence is at stake, so the pause does not grow; ten seconds of refusals are enough."""
+"""Recording: evidence is at stake, so the pause does not grow; ten seconds of refusals end the watch."""
 LOOKING = Retry(first_s=1.0, longest_s=20.0, refusals=3)
-"""What happens meanwhile is told by what is there afterwards, and a cluster in trouble is left in peace."""
+"""Observing: changes missed during a pause show in the next list, so back off and spare a cluster in trouble."""
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """ObjectMeta, as far as it is needed."""
+    """The needed fields of ObjectMeta."""
 
     name: str
     namespace: str = ""
@@ -53,7 +53,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodObject(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod; its spec and its status are left as they were sent."""
+    """A pod; its spec and its status stay as sent."""
 
     metadata: Metadata
     spec: msgspec.Raw = msgspec.Raw(b"{}")
@@ -61,14 +61,14 @@ class PodObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """All pods there are; what was known before and is not among them is gone."""
+    """All existing pods; a known pod that is missing from them is gone."""
 
     pods: tuple[PodObject, ...]
     received_ns: int
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of one pod, with the pod as it is then (for DELETED: as it was last)."""
+    """One change of one pod, with the pod after the change (for DELETED: its last state)."""
 
     type: str
     """ADDED, MODIFIED or DELETED."""
@@ -77,7 +77,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchGap(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing was heard from `from_ns` to `to_ns`. `lost`: what changed then is lost; otherwise it follows, late."""
+    """A loss of connection from `from_ns` to `to_ns`. `lost`: its changes are lost; otherwise they follow, late."""
 
     from_ns: int
     to_ns: int
@@ -105,7 +105,7 @@ class _Bookmark(msgspec.Struct):
 
 
 class PodWatch:
-    """Lists and watches the pods of a namespace, or of all for an empty one, that carry a label."""
+    """Lists and watches the pods with a label in a namespace, or in all namespaces for an empty name."""
 
     def __init__(self, api: KubeApi, namespace: str, *, label_selector: str = "", retry: Retry = RECORDING) -> None:
         self._api = api
@@ -114,14 +114,14 @@ class PodWatch:
         self._retry = retry
         self._failures = 0
         self._refusals = 0
-        """Both since there was a connection, the latter without a break."""
+        """Both since the first connection; the latter restarts with every break."""
         self._stopped = threading.Event()
         self._connection: urllib3.HTTPResponse | None = None
         self._version: str | None = None
         self._complete_ns = time.time_ns()
-        """All that happened before is known."""
+        """All changes up to here are known."""
         self._broken: str | None = None
-        """Why there is no connection; None while there is one."""
+        """Reason of the missing connection; None while connected."""
 
     def stop(self) -> None:
         """End `items`, from any thread."""
@@ -130,11 +130,11 @@ class PodWatch:
             connection.shutdown()
 
     def broken_since(self) -> tuple[int, str] | None:
-        """Since when nothing is heard, and why; None while connected."""
+        """Start and reason of the present loss of connection; None while connected."""
         return None if self._broken is None else (self._complete_ns, self._broken)
 
     def items(self) -> Iterator[Listed | Changed | WatchGap]:
-        """What happens, until `stop`. Raises ApiRefusal once 401 or 403 has come too often; all else is tried again, for ever."""
+        """Changes until `stop`. Raises ApiRefusal after too many answers 401 or 403; every other failure is retried for ever."""
         while not self._stopped.is_set():
             try:
                 if self._version is None:
@@ -175,7 +175,7 @@ class PodWatch:
                 event = msgspec.json.decode(line, type=_WatchEvent)
                 if event.type == "ERROR":
                     raise refusal("watch pods", 500, None, bytes(event.object))
-                # Only now: the first thing that a new connection says may be that the resource version is Gone.
+                # Only now: the first event of a new connection may be that the resource version is Gone.
                 yield from self._connected(opened_ns, lost=False)
                 self._complete_ns = time.time_ns()
                 yield from self._change(event)
@@ -193,7 +193,7 @@ class PodWatch:
         yield Changed(type=event.type, pod=pod, received_ns=self._complete_ns)
 
     def _connected(self, opened_ns: int, *, lost: bool) -> Iterator[WatchGap]:
-        """There is a connection. Tell of the time without one that ended when it was opened, if there was any."""
+        """Mark the connection as up; the gap that ended when it was opened, if any."""
         self._failures = self._refusals = 0
         if self._broken is not None:
             yield WatchGap(from_ns=self._complete_ns, to_ns=opened_ns, reason=self._broken, lost=lost)

@@ -1,1 +1,1 @@
-"""Measuring a cluster from outside: metrics of its components, and what its processes and this harness take."""
+"""Measures a cluster from outside: metrics of its components, and CPU and memory of its processes and of this harness."""

@@ -1,6 +1,6 @@
-"""Where each source of metrics is read: through the API server, so that it works wherever the API server is reached.
+"""Addresses of the sources of metrics, all through the API server, so that they work wherever it is reachable.
 
-A scrape of a kubelet costs the API server one request (verb CONNECT on nodes/proxy), which its own metrics count.
+A scrape of a kubelet costs the API server one request (verb CONNECT on nodes/proxy), which counts in its metrics.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Files that SLOs are judged from: rows, scrapes, lifecycles."""
+"""Files for the judgement of SLOs: rows, scrapes, lifecycles."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.predict.costs import Costs
 from crashloop.requirements import load_requirements
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
@@ -21,19 +20,21 @@ LIFECYCLES = "lifecycles.jsonl"
 def load_rows(*files: str | Path) -> tuple[SloRow, ...]:
     """The rows of files, in their order: names of manifests/slo, or paths (.yaml or with a slash). Without any: all shipped.
 
-    Raises UsageError for a file that is missing or wrong, for an id that is given twice, and for a row that names a
-    requirement which the catalogue does not have, or which another row judges.
+    Raises UsageError for a missing or malformed file, for a duplicate id, and for a row that names a requirement which the
+    catalogue does not have, or which another row judges.
     """
     rows = [row for path in map(_path, files or _shipped()) for row in _rows(path)]
     ids = [row.id for row in rows]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     if twice:
-        raise UsageError(f"SLOs {', '.join(twice)}: given more than once, in {', '.join(str(each) for each in files)}.")
+        raise UsageError(
+            f"SLOs {', '.join(twice)}: defined more than once, in {', '.join(str(each) for each in files)}."
+        )
     return tuple(rows)
 
 
 def load_scrapes(folder: Path) -> tuple[Scrapes, ...]:
-    """Every source in RUN/metrics. Raises UsageError for a file that is none of ours."""
+    """Every source in RUN/metrics. Raises UsageError for a file in another format."""
     found = []
     for path in sorted(folder.glob("*.jsonl")):
         if path.name != LIFECYCLES:
@@ -43,26 +44,9 @@ def load_scrapes(folder: Path) -> tuple[Scrapes, ...]:
 
 
 def write_lifecycles(folder: Path, lifecycles: Iterable[Lifecycle]) -> None:
-    """Write RUN/metrics/lifecycles.jsonl, one pod a line."""
+    """Write RUN/metrics/lifecycles.jsonl, one pod per line."""
     encode = msgspec.json.Encoder().encode
     (folder / LIFECYCLES).write_bytes(b"".join(encode(each) + b"\n" for each in lifecycles))
-
-
-def load_lifecycles(folder: Path) -> tuple[Lifecycle, ...]:
-    """RUN/metrics/lifecycles.jsonl; none if it is not there. Raises UsageError if it is damaged."""
-    path = folder / LIFECYCLES
-    if not path.exists():
-        return ()
-    decode = msgspec.json.Decoder(Lifecycle).decode
-    try:
-        return tuple(decode(line) for line in path.read_bytes().splitlines())
-    except msgspec.DecodeError as error:
-        raise UsageError(f"{path}: damaged ({error}); expected one lifecycle a line.") from error
-
-
-def write_costs(path: Path, costs: Costs) -> None:
-    """Write what one restart cost, for `crashloop predict --costs`."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(costs)) + b"\n")
 
 
 def _rows(path: Path) -> tuple[SloRow, ...]:
@@ -78,10 +62,10 @@ def _not_judged_by(name: str, row: str) -> str | None:
     """Why a row cannot judge a requirement; None if it can."""
     requirement = load_requirements().get(name)
     if requirement is None:
-        return f"requirement {name!r}: the catalogue has none of that id"
+        return f"requirement {name!r}: the catalogue does not have it"
     if row not in requirement.slos:
         others = ", ".join(requirement.slos) or "no row"
-        return f"requirement {name!r}: by the catalogue it is judged by {others}, not by this row"
+        return f"requirement {name!r}: the catalogue names {others} for it, not this row"
     return None
 
 
@@ -94,7 +78,7 @@ def _path(file: str | Path) -> Path:
     path = MANIFESTS / f"{file}.yaml" if named else Path(file)
     if named and not path.exists():
         raise UsageError(
-            f'SLOs "{file}": there are none of that name; expected one of {", ".join(_shipped())}.\n'
+            f'SLOs "{file}": unknown; expected one of {", ".join(_shipped())}.\n'
             "Give the path of a file to use rows of your own."
         )
     return path

@@ -1,4 +1,4 @@
-"""Measuring a cluster for as long as a load is on: every source at its interval, and at the edges of phases."""
+"""Measures a cluster during a load: scrapes every source at its interval and at the edges of phases."""
 
 import threading
 import time
@@ -15,16 +15,16 @@ from crashloop.measure.processes import ProcessAccount, Told
 from crashloop.measure.scraper import Cost, Scraper
 from crashloop.slo.exposition import Exposition
 from crashloop.slo.families import SOURCES
-from crashloop.slo.scrapes import Source
+from crashloop.slo.scrapes import SourceLine
 
 ANSWER_S = 10.0
-"""A source that answers later counts as missed."""
+"""A later answer counts as a missed scrape."""
 
 
 class Measuring:
-    """Scrapes all sources from `with` to its end, each in a thread of its own; `costs` says what that took.
+    """Scrapes all sources from `with` to its end, each in a thread of its own; `costs` holds the cost of scraping.
 
-    `families` names what is kept besides crashloop.slo.families.SOURCES (crashloop.slo.rows.families_of).
+    `families` names metric families to keep in addition to crashloop.slo.families.SOURCES (crashloop.slo.rows.families_of).
     """
 
     def __init__(
@@ -67,22 +67,22 @@ class Measuring:
         self.costs = tuple(scraper.close() for scraper in self._scrapers)
 
     def add_harness(self, pid: int) -> None:
-        """One more process whose CPU is the harness's."""
+        """Count one more process as part of the harness."""
         self._account.add_harness(pid)
 
     def scrape_now(self) -> int:
-        """Scrape every source at once, for the edge of a phase. When that was done, UTC nanoseconds."""
+        """Scrape every source now, for the edge of a phase; the time of the last answer, UTC nanoseconds."""
         with ThreadPoolExecutor(len(self._scrapers)) as pool:
             list(pool.map(Scraper.scrape, self._scrapers))
         return time.time_ns()
 
     def _follow(self, scraper: Scraper, index: int) -> None:
-        """At a fixed rate, the sources one after the other within an interval, so that they do not all ask at once."""
+        """At a fixed rate, the sources spread over the interval, so that their requests do not coincide."""
         begin_s = time.monotonic()
         turn = index / len(self._scrapers)
         while not self._stopped.wait(max(0.0, begin_s + turn * self._interval_s - time.monotonic())):
             scraper.scrape()
-            # A scrape that took longer than the interval drops the turns that it has missed.
+            # A scrape that took longer than the interval skips the missed turns.
             turn += max(1, -(-(time.monotonic() - begin_s - turn * self._interval_s) // self._interval_s))
 
     def _scraper(self, endpoint: Endpoint) -> Scraper:
@@ -93,9 +93,9 @@ class Measuring:
     def _own(self, account: ProcessAccount) -> Scraper:
         return Scraper(account.read, self._folder / "processes.jsonl", self._source("processes", ""))
 
-    def _source(self, source: str, node: str) -> Source:
+    def _source(self, source: str, node: str) -> SourceLine:
         families = tuple(sorted(self._kept[source]))
-        return Source(source=source, node=node, interval_s=self._interval_s, families=families)
+        return SourceLine(source=source, node=node, interval_s=self._interval_s, families=families)
 
 
 def _answer(api: KubeApi, path: str, exposition: Exposition) -> list[Told]:

@@ -1,9 +1,9 @@
 """CPU and memory of a cluster's components, of the harness and of this host, as a source of metrics.
 
-Theory of operation. A component's CPU is that of its processes and of the children that they have waited for: a shim waits
-for runc and for the containers' own processes, so these are part of the runtime's. Of the harness only the processes
-themselves count, since it may also be the parent of the cluster's daemons. What a process took after the last look at it
-is lost when it ends, unless its parent is of the same component. A component never counts down.
+Theory of operation. A component's CPU is the CPU of its processes and of their reaped children: a shim reaps runc and the
+containers' processes, so both are part of the runtime's CPU. The harness counts without reaped children, since it may be
+the parent of the cluster's daemons. The CPU of a process after its last sample is lost when it ends, unless its parent
+belongs to the same component. A component's CPU never decreases.
 """
 
 import contextlib
@@ -15,19 +15,19 @@ import psutil
 
 from crashloop.cluster.node_processes import Components, Member
 from crashloop.cluster.provider import Capability, ClusterInfo
-from crashloop.slo.exposition import Series
+from crashloop.slo.exposition import SeriesKey
 
 HARNESS = "harness"
 
 _PRESSURE = Path("/proc/pressure/cpu")
 
-Told = tuple[bytes, Series, float]
+Told = tuple[bytes, SeriesKey, float]
 _Key = tuple[str, str]
 """Component and node."""
 
 
 class _Seen:
-    """A process when it was last looked at."""
+    """A process at its last sample."""
 
     def __init__(self, process: psutil.Process, member: Member) -> None:
         self.process = process
@@ -51,16 +51,16 @@ class _Seen:
 
 
 class ProcessAccount:
-    """Looks at the processes of one cluster, and at those of the harness."""
+    """Samples the processes of one cluster and of the harness."""
 
     def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = ()) -> None:
-        """The harness is this process, those that are named, and what they started, the cluster's processes apart."""
+        """The harness is this process, the named ones, and their descendants, without the cluster's processes."""
         self._components = Components(info) if Capability.NODES_ON_HOST in info.capabilities else None
         self._roots = {os.getpid(), *harness_pids}
         self._seen: dict[int, _Seen] = {}
         self._strangers: set[int] = set()
         self._ended: dict[_Key, float] = {}
-        """CPU of processes that ended and were waited for by nobody of their component."""
+        """CPU of ended processes that no process of their component reaped."""
         self._highest: dict[_Key, float] = {}
         self._restarts: dict[_Key, int] = {}
         self._looked = False
@@ -71,7 +71,7 @@ class ProcessAccount:
         self._strangers.discard(pid)
 
     def read(self) -> Iterator[Told]:
-        """The values of now, in the form of a scrape."""
+        """The current values, in the form of a scrape."""
         self._look()
         alive: dict[_Key, list[_Seen]] = {key: [] for key in self._ended}
         for seen in self._seen.values():
@@ -102,7 +102,7 @@ class ProcessAccount:
         self._looked = True
 
     def _meet(self, pid: int) -> None:
-        """A process that was not there before."""
+        """A new process."""
         member = None
         with contextlib.suppress(psutil.Error, OSError):
             process = psutil.Process(pid)
@@ -120,7 +120,7 @@ class ProcessAccount:
             self._restarts[key] = self._restarts.get(key, 0) + 1
 
     def _part(self, pid: int, seen: _Seen) -> None:
-        """A process has ended, or another one has its id by now."""
+        """A process ended, or another process has its id."""
         del self._seen[pid]
         parent = self._seen.get(seen.parent)
         if parent is None or parent.member != seen.member or seen.member.component == HARNESS:
@@ -158,4 +158,4 @@ def _host() -> Iterator[Told]:
 
 def _told(name: str, labels: dict[str, str], value: float) -> Told:
     key = f"{name}{sorted(labels.items())}".encode()
-    return key, Series(name, labels), float(value)
+    return key, SeriesKey(name, labels), float(value)

@@ -7,31 +7,31 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.slo.exposition import Series
+from crashloop.slo.exposition import SeriesKey
 from crashloop.slo.scrape_lines import Differences, to_line
-from crashloop.slo.scrapes import GapLine, Source
+from crashloop.slo.scrapes import MissedScrape, SourceLine
 
-Read = Callable[[], Iterable[tuple[bytes, Series, float]]]
+Read = Callable[[], Iterable[tuple[bytes, SeriesKey, float]]]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What measuring one source took."""
+    """Cost of measuring one source."""
 
     source: str
     node: str
     scrapes: int
     missed: int
     cpu_s: float
-    """Of the harness, for asking, reading and writing."""
+    """CPU of the harness for requests, parsing and writing."""
     longest_s: float
-    """The longest that an answer took."""
+    """The longest time to an answer."""
     bytes_written: int
 
 
 class Scraper:
-    """Appends what a source says to its file. Each of its scrapes is one at a time, whichever threads ask."""
+    """Appends the scrapes of a source to its file, one scrape at a time, from any thread."""
 
-    def __init__(self, read: Read, path: Path, source: Source) -> None:
+    def __init__(self, read: Read, path: Path, source: SourceLine) -> None:
         self.source = source
         self._read = read
         self._differences = Differences()
@@ -42,7 +42,7 @@ class Scraper:
         self._cpu_s = self._longest_s = 0.0
 
     def scrape(self) -> None:
-        """Scrape once; an answer that does not come, or cannot be read, is written as a gap."""
+        """Scrape once; a missing or unreadable answer is written as a gap."""
         with self._lock:
             if self._file.closed:
                 return
@@ -52,7 +52,7 @@ class Scraper:
             except Exception as error:  # noqa: BLE001 - a gap of this source, whatever it was; the next may succeed
                 self._missed += 1
                 reason = (str(error) or type(error).__name__).splitlines()[0]
-                self._file.write(to_line(GapLine(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
+                self._file.write(to_line(MissedScrape(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
             else:
                 now_ns = time.time_ns()
                 self._scrapes += 1
@@ -63,7 +63,7 @@ class Scraper:
             self._cpu_s += (time.thread_time_ns() - cpu_ns) / 1e9
 
     def close(self) -> Cost:
-        """End the file; say what it took."""
+        """Close the file; the cost of its scrapes."""
         with self._lock:
             size = self._file.tell()
             self._file.close()

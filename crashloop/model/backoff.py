@@ -17,30 +17,15 @@ from crashloop.model.disturbance import disturbed, forgets
 from crashloop.model.lateness import DETECTION_S
 from crashloop.model.lives import (
     ChangedPart,
-    CounterLost,
     DeadContainerRemoved,
     KeyChanged,
     Lived,
     Mark,
     Observed,
-    StartAttemptFailed,
 )
 from crashloop.model.variants import DOCUMENTED, require_known
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
-
-__all__ = [
-    "ChangedPart",
-    "CounterLost",
-    "DeadContainerRemoved",
-    "Due",
-    "KeyChanged",
-    "Lived",
-    "Mark",
-    "Observed",
-    "StartAttemptFailed",
-    "dues",
-]
 
 _RESOLUTION_S = 0.05
 

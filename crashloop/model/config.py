@@ -12,7 +12,6 @@ from enum import StrEnum
 
 import msgspec
 
-from crashloop.model.duration import NotADuration, parse_duration_ns, printed_seconds, whole_milliseconds
 from crashloop.model.gates import DEPENDENCIES, GateState, effective_gates, gate_state, kubelet_version
 from crashloop.model.variants import (
     DOCUMENTED,
@@ -21,6 +20,7 @@ from crashloop.model.variants import (
     RESTART_RULES_OFF_REFUSES_START,
     require_known,
 )
+from crashloop.spec.duration import NotADuration, parse_duration_ns, printed_seconds, whole_milliseconds
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,

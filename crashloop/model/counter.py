@@ -1,4 +1,4 @@
-"""What the back-off counter of one container may do at one exit.
+"""What the backoff counter of one container may do at one exit.
 
 Theory of operation. The kubelet keeps, for each container, the present delay and the time of the last start attempt.
 At an exit there is one branch for each thing it may rightfully do: how long it has to wait, when it must have started

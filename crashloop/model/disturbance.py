@@ -1,8 +1,8 @@
-"""What else than its own exits and restarts changes a container's counter, or cuts its wait short.
+"""Other causes than exits and restarts that change a container's counter, or cut its wait short.
 
-Theory of operation. Counters are in the kubelet's memory, so a kubelet that starts again has none: what waits is started
-at once. A delay is counted from an exit, so without a known exit none is due. What a changed definition and a failed
-start attempt do to the counter is where the kubelet differs from what is documented.
+Theory of operation. Counters are in the kubelet's memory, so a restarted kubelet has none and starts waiting containers at
+once. A delay is counted from an exit, so without a known exit none is due. In the effects of a changed definition and of a
+failed start attempt on the counter, the kubelet differs from the documentation.
 Source: KEP-5593, Upgrade / Downgrade Strategy ("not cached"); pkg/kubelet/kuberuntime/helpers.go@v1.37.1 GetBackoffKey;
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
 """

@@ -1,8 +1,8 @@
-"""Which feature gates a release has, and which are in force on a node.
+"""The feature gates of a release, and the effective gates of a node.
 
-Theory of operation. The table has one row a gate that bears on restarts, one column a release. The gates in force are
-the defaults of the node's release, overlaid with what its profile sets. A gate without a row is none of the model's
-business: it is passed through as set and never called unknown.
+Theory of operation. The table has one row per gate that bears on restarts, one column per release. The effective gates are
+the defaults of the node's release, overlaid with its profile's. A gate without a row is outside the model: it is passed
+through as set and never called unknown.
 Source of the table: pkg/features/kube_features.go at v1.33.13, v1.34.8, v1.35.4, v1.36.3 and v1.37.1.
 """
 
@@ -86,6 +86,11 @@ def enabled_by_default(gate: str, version: KubernetesVersion) -> bool:
     return gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
 
 
+def default_gates(version: KubernetesVersion) -> dict[str, bool]:
+    """The gates of the table that a release has, with their defaults."""
+    return {gate: enabled_by_default(gate, version) for gate in GATES if knows_gate(gate, version)}
+
+
 def is_enabled(gate: str, gates: dict[str, bool], version: KubernetesVersion) -> bool:
     """Whether a gate is on where `gates` are set; what they leave out is as the release has it by default."""
     return gates[gate] if gate in gates else enabled_by_default(gate, version)
@@ -102,10 +107,9 @@ def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict
     What the kubelet refuses (unknown or locked gates, broken dependencies) is for `config.effective_curve` to say.
     """
     release = kubelet_version(profile, version)
-    defaults = {gate: enabled_by_default(gate, release) for gate in GATES if knows_gate(gate, release)}
     chosen = {
         gate: enabled
         for gate, enabled in profile.feature_gates.items()
         if gate_state(gate, release) not in (GateState.ABSENT, GateState.LOCKED)
     }
-    return defaults | chosen
+    return default_gates(release) | chosen

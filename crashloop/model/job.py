@@ -1,8 +1,8 @@
-"""What the Job controller makes of restarts and of ended pods.
+"""The Job controller's treatment of restarts and of ended pods.
 
-Theory of operation. Restarts in place are invisible to podFailurePolicy: it looks at pods that have ended. backoffLimit
-counts ended pods; under pod-level OnFailure it also counts every restart of every container of the pods that live, which
-RestartAllContainers multiplies by the number of containers. Only the pod-level restart policy is looked at.
+Theory of operation. Restarts in place are invisible to podFailurePolicy, which examines ended pods. backoffLimit counts ended
+pods; under pod-level OnFailure it also counts every restart of every container of the living pods, which
+RestartAllContainers multiplies by the number of containers. Only the pod-level restart policy counts.
 Source: KEP-3329 and documentation, Handling Pod and container failures; KEP-5307, Design Details;
 pkg/controller/job/job_controller.go@v1.37.1 pastBackoffLimitOnFailure, pod_failure_policy.go matchPodFailurePolicy.
 """

@@ -1,10 +1,10 @@
 """How much later than due a restart may come.
 
 Theory of operation. The delay is a lower bound; the kubelet starts the container at the first sync of the pod after it.
-From 1.35 on, each sync of a waiting pod asks for the next one after 1.0 to 1.5 times the time that remains, of which
-60 s count at most; up to 1.34 it always asks for one after 10 to 15 s. A queue that is looked at once a second adds up
-to 1 s to each. Whatever else syncs the pod (a sibling, a probe, a patch) shortens the wait for the next sync, but may
-also come at the least lucky moment. All bounds end at the runtime's container create; what follows is the host's.
+From 1.35 on, a sync of a waiting pod schedules the next one after 1.0 to 1.5 times the remaining time, of which 60 s
+count at most; up to 1.34 always after 10 to 15 s. A queue that is polled once a second adds up to 1 s. Any other cause of
+a sync (a sibling, a probe, a patch) shortens the wait for the next one, but may also come at the least lucky moment. All
+bounds end at the runtime's container create; the time after it is the host's.
 Source: pkg/kubelet/pod_workers.go@v1.37.1 completeWork; kubernetes/kubernetes#133066 for the change in 1.35.
 """
 

@@ -1,7 +1,7 @@
-"""What the back-off model is told about one container: its lives, and what happened to its counter between them.
+"""The input of the backoff model about one container: its lives, and changes of its counter between them.
 
-All times are seconds of one clock. Entries stand in order of time: a mark that fell into a life, or into the wait after
-it, stands behind that life.
+All times are seconds of one clock. Entries are in order of time: a mark during a life, or during the wait after it,
+follows that life.
 """
 
 from enum import StrEnum
@@ -36,7 +36,7 @@ class ChangedPart(StrEnum):
 
 
 class KeyChanged(msgspec.Struct, frozen=True):
-    """An accepted update changed a part of the container that the kubelet's back-off key holds."""
+    """An accepted update changed a part of the container that the kubelet's backoff key holds."""
 
     at_s: float
     part: ChangedPart = ChangedPart.RESOURCES

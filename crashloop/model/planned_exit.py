@@ -1,8 +1,8 @@
 """How one life of a container ends: by its program, or by its probe.
 
-Theory of operation. A program says how long each life runs; after its lives the container holds. A probe that fails for
-`failure_threshold` periods has the container killed, if it still runs; it exits with `exit_code_on_term` then.
-Source: documentation, Configure Liveness, Readiness and Startup Probes; a startup probe that succeeds is not asked again.
+Theory of operation. A program gives the duration of every life; after its lives the container holds. A probe that fails
+for `failure_threshold` periods kills the container, if it still runs; it then exits with `exit_code_on_term`.
+Source: documentation, Configure Liveness, Readiness and Startup Probes; a successful startup probe does not run again.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""What is expected of a scenario: exits and what follows them, delays, final phase; or of a kubelet's start.
+"""The prediction for a scenario: exits and decisions, delays, final phase; or for a kubelet's start.
 
-Theory of operation. `predict` puts the parts of the model together for one scenario on one node: the node's curve
+Theory of operation. `predict` combines the parts of the model for one scenario on one node: the node's curve
 (config.py), the pod's exits and decisions (rehearsal.py), its final phase (phase.py). Delays are not predicted in
 advance: `Prediction.dues_for` derives them from the lives that were observed (backoff.py).
 """
@@ -11,12 +11,13 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.model.admission import kubelet_rejects
-from crashloop.model.backoff import Due, Lived, Observed, dues
+from crashloop.model.backoff import Due, dues
 from crashloop.model.completion import complete_s
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.counter import Setting
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.lateness import soonest_s
+from crashloop.model.lives import Lived, Observed
 from crashloop.model.phase import FAILED
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse

@@ -1,25 +1,21 @@
-"""Whether a kubelet runs as a profile says, by the configuration that the kubelet tells (/configz).
-
-Theory of operation. The two are spelled differently: the kubelet fills in the default period, and a profile may set a
-gate that the release has on anyway. So what is compared is what each comes to: the curve, and every gate of the table.
-"""
+"""A kubelet's effective configuration (/configz) beside a profile, where the kubelet's release is known."""
 
 from typing import Any
 
 from crashloop.model.config import Curve, Refusal, effective_curve
-from crashloop.model.gates import GATES, effective_gates, kubelet_version
+from crashloop.model.gates import default_gates, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile_match import matches_profile
 from crashloop.spec.version import KubernetesVersion
 
 
-def agrees(configz: dict[str, Any], profile: KubeletProfile, version: KubernetesVersion) -> bool:
-    """Whether the effective KubeletConfiguration `configz` comes to the same as the profile. `version` is the cluster's."""
-    running = profile_of(configz, version=profile.kubernetes_version)
-    if shipped_curve(running, version) != shipped_curve(profile, version):
-        return False
-    gates, wanted = effective_gates(running, version), effective_gates(profile, version)
-    return all(gates.get(gate) == wanted.get(gate) for gate in GATES)
+def agrees(configz: dict[str, Any], profile: KubeletProfile, version: KubernetesVersion) -> bool | None:
+    """`matches_profile` with the defaults of the kubelet's release. `version` is the cluster's; a profile may have its own.
+
+    None only for a gate outside the table that one side leaves out.
+    """
+    return matches_profile(configz, profile, defaults=default_gates(kubelet_version(profile, version)))
 
 
 def profile_of(configz: dict[str, Any], *, version: str | None = None) -> KubeletProfile:

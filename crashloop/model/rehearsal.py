@@ -1,9 +1,9 @@
-"""A pod played through in thought: which container exits when, what is decided, how it ends.
+"""Plays a pod through in advance: when its containers exit, what is decided, how it ends.
 
-Theory of operation. Every container follows its program; at each exit `restart.decide` decides and the counter says how
-long the restart waits. Init containers start one after the other, sidecars are passed once started, then all regular
-containers start. RestartAllContainers sends every container back to the start, and its program goes on with its next
-life. The pace turns a due delay into the wait that is assumed: the delay itself, or the latest that is right.
+Theory of operation. Every container follows its program; at every exit `restart.decide` decides and the counter gives the
+wait before the restart. Init containers start one after the other, sidecars are passed once started, then all regular
+containers start. RestartAllContainers sends every container back to the start, and its program continues with its next
+life. The pace turns a due delay into the assumed wait: the delay itself, or the latest correct one.
 Source: documentation, Init Containers and Sidecar Containers; the rules are those of restart.py, counter.py, phase.py.
 """
 

@@ -1,4 +1,4 @@
-"""One container of a rehearsed pod: where it stands, what it has done."""
+"""One container of a rehearsed pod: its state and its exits."""
 
 from enum import Enum, auto
 

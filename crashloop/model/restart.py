@@ -1,4 +1,4 @@
-"""Whether a container that has exited is restarted.
+"""Decides whether an exited container is restarted.
 
 Theory of operation. The kind of the container decides first: ephemeral containers are never restarted, sidecars always,
 regular init containers are done once they exit 0. Then the first restart rule that matches the exit code decides; then

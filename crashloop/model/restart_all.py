@@ -1,10 +1,10 @@
-"""What RestartAllContainers does to each container of a pod.
+"""The effect of RestartAllContainers on every container of a pod.
 
-Theory of operation. The trigger is a container whose latest exit first matches a rule with that action: the source.
-Everything that is left of the pod's init and regular containers is removed, running ones are killed with 2 s of grace
-and without preStop, one after the other: targets before sources, regular containers before init containers. Then the
-pod starts over from its first init container in the same sandbox, with the same UID, IP and volumes.
-A container counts a restart when it is removed, unless it was waiting; that one counts it when it starts.
+Theory of operation. The trigger is a container whose latest exit first matches a rule with that action: the source. All
+init and regular containers of the pod are removed; running ones are killed with 2 s of grace and without preStop, one after
+the other: targets before sources, regular containers before init containers. Then the pod starts over from its first init
+container in the same sandbox, with the same UID, IP and volumes.
+A container counts a restart at its removal; a waiting container counts it at its start.
 Source: KEP-5532, Design Details; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions,
 getContainersToReset; pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses.
 """

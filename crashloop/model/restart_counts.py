@@ -1,7 +1,7 @@
-"""How many restarts a curve gives in a time: as advertised, with lives that run, and at its slowest.
+"""Number of restarts of a curve within a time: as advertised, with lives that run, and at its slowest.
 
-Theory of operation. Restarts are moments on a line: each life runs, then a delay passes, then what a restart takes.
-Counting those up to a time gives every number that the KEPs print. Three ways to lay them out:
+Theory of operation. Restarts are points in time: a life runs, then a delay passes, then the restart takes its time.
+Counting them up to a time gives every number in the KEPs. Three ways to place them:
 - *advertised*: as the KEPs count, without the free restart, lives of no length, no lateness;
 - *running*: as documented, the first restart free, lives of a given length, no lateness;
 - *slowest*: the fewest that a kubelet from 1.35 on may give, each delay late by half (30 s at most) and 3 s to start.

@@ -1,7 +1,7 @@
-"""What the API server makes of restart policies and restart rules in a pod spec.
+"""The API server's validation of restart policies and restart rules in a pod spec.
 
 Theory of operation. With ContainerRestartRules off, the fields are dropped before validation, without a word; with it on
-they are validated. All findings are reported at once, one cause each. There is no check on duplicate values or rules,
+they are validated. All findings are reported at once, one cause per finding. There is no check on duplicate values or rules,
 empty values, codes that no process can have, mixed actions, or a container policy that differs from the pod's.
 Source: pkg/apis/core/validation/validation.go@v1.37.1 validateContainerRestartPolicy, validateInitContainerRestartPolicy;
 pkg/api/pod/util.go@v1.37.1 dropContainerRestartRules; KEP-5307, Design Details.

@@ -1,9 +1,9 @@
-"""Deviation variants: where the kubelet is known to differ from what is documented, each under a name.
+"""Deviation variants: named differences between the kubelet and its documentation.
 
-Theory of operation. Without a variant the model says what the KEPs and the documentation promise. A variant, passed by
-name in `deviations`, exchanges one rule of the model for what the kubelet's source does instead. A history that fits
-only a variant is a deviation that is known, not a surprise. deviations.yaml refers to these names; every function of
-the model that takes `deviations` accepts the whole set and heeds those that concern it.
+Theory of operation. Without a variant the model follows the KEPs and the documentation. A variant, passed by name in
+`deviations`, replaces one rule of the model with the behaviour of the kubelet's source. A history that fits only a variant
+is a known deviation. deviations.yaml refers to these names; every function of the model with `deviations` accepts the whole
+set and applies those that concern it.
 """
 
 import msgspec
@@ -123,7 +123,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         name=RESTART_ALL_WITHOUT_BACKOFF,
         sentence="Restarts by RestartAllContainers are never delayed, because the exited instances are removed first; "
-        "the exponential back-off was to apply.",
+        "the exponential backoff was to apply.",
         source="KEP-5532, Risks and Mitigations; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
         since=(1, 35),
     ),

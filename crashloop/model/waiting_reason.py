@@ -1,15 +1,14 @@
 """When the API may show CrashLoopBackOff. Observation only: the reason of a waiting container is shown, never judged.
 
 Theory of operation. A sync writes the pod's status before it decides about starts, so a delay that one sync decides is
-visible from the next sync on. From 1.35 on a pod that is left alone is next synced when the delay is over, 60 to 90 s
-later at most: a delay of up to 60 s shows for about a second before the restart. Up to 1.34 it shows after 10 to 15 s.
+visible from the next sync on. From 1.35 on an undisturbed pod is next synced when the delay is over, 60 to 90 s later at
+most: a delay of up to 60 s shows for about a second before the restart. Up to 1.34 it shows after 10 to 15 s.
 Any other sync shows it sooner. The free restart never shows it.
 Source: pkg/kubelet/kubelet.go@v1.37.1 SyncPod; pkg/kubelet/pod_workers.go@v1.37.1 completeWork.
 """
 
 import msgspec
 
-from crashloop.model.duration import printed_duration
 from crashloop.model.lateness import DETECTION_S, POKE_S, latest_s, polls
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
@@ -40,8 +39,3 @@ def first_seen(
     soonest_s, last_s = (_POLL_S, _LATEST_POLL_S) if polls(version) else (_RESYNC_S, _LATEST_RESYNC_S)
     soonest_s = soonest_s if polls(version) else min(due_s, soonest_s)
     return FirstSeen(soonest_s, min(over_s, DETECTION_S + last_s))
-
-
-def back_off_message(delay_s: float, container: str, pod: str) -> str:
-    """What the kubelet writes: `pod` is name_namespace(uid). pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1."""
-    return f"back-off {printed_duration(round(delay_s))} restarting failed container={container} pod={pod}"

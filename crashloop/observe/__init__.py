@@ -1,1 +1,1 @@
-"""I/O: looking at a cluster without touching it."""
+"""I/O of `crashloop observe`: watches a cluster read-only."""

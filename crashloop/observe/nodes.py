@@ -1,4 +1,4 @@
-"""What is known of the nodes with crash loops: release, configuration, and whether their counters were lost meanwhile."""
+"""Facts about nodes with crash loops: release, configuration, and whether their counters were lost during the observation."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ import msgspec
 
 from crashloop.kube.client import Json
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import Kubelets
+from crashloop.kube.kubelet import ConfigzReader
 from crashloop.model.config import Curve
 from crashloop.model.gates import RELEASES
 from crashloop.model.profile_match import profile_of, shipped_curve
@@ -18,7 +18,7 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.waiting import pause
 
 EVERY_OTHER = "*"
-"""Stands in --expect for every node that is not named."""
+"""In --expect: every node that is not named."""
 
 _ASK_EVERY_S = 1.0
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
-    """The curve that a node is configured for, and by what that is known."""
+    """The configured curve of a node, and its source."""
 
     curve: Curve | None
     by: str
@@ -41,7 +41,7 @@ def kubelet_version(node: Json) -> KubernetesVersion:
 
 
 def is_modelled(version: KubernetesVersion) -> bool:
-    """Whether the model reaches back to that release."""
+    """Whether the model covers that release."""
     return version.release >= RELEASES[0]
 
 
@@ -51,12 +51,12 @@ def is_ready(node: Json) -> bool:
 
 
 def lost_counters(before: Json | None, after: Json | None) -> str:
-    """Why the kubelet's counters were or may have been lost between two looks at a Node object; empty if they were not."""
+    """Why the kubelet's counters were or may have been lost between two reads of a Node object; empty if they were not."""
     if before is None or after is None:
-        return "the node came or went meanwhile"
+        return "the node was added or removed during the observation"
     one, other = _sign(before), _sign(after)
     if one.boot_id != other.boot_id:
-        return "the node was booted meanwhile, and with that its counters were lost"
+        return "the node was booted during the observation, so its counters were lost"
     if one.ready_since != other.ready_since:
         return "the node was not Ready for a while; if its kubelet was restarted, its counters were lost"
     return ""
@@ -69,21 +69,21 @@ def _sign(node: Json) -> NodeSign:
 def told_configuration(
     name: str, version: KubernetesVersion, expected: Mapping[str, KubeletProfile]
 ) -> Configured | None:
-    """What the user expects of a node, without a curve if its kubelet would not start with that; None for nothing."""
+    """The user's expectation of a node, without a curve if its kubelet would not start with the profile; None without one."""
     profile = expected.get(name, expected.get(EVERY_OTHER))
     if profile is None:
         return None
     return Configured(curve=shipped_curve(profile, version), by=f"expected: {profile.name}")
 
 
-def read_configuration(kubelets: Kubelets, node: Json) -> Configured:
-    """What a node's kubelet tells. Raises ConfigzRefused."""
+def read_configuration(kubelets: ConfigzReader, node: Json) -> Configured:
+    """The curve by a kubelet's effective configuration. Raises ConfigzRefused."""
     config: dict[str, Any] = kubelets.config(node)
     return Configured(curve=shipped_curve(profile_of(config), kubelet_version(node)), by="configz")
 
 
-def read_configurations(kubelets: Kubelets, nodes: Iterable[Json]) -> dict[str, Configured]:
-    """What those kubelets tell that do, asked one after the other and no more than one a second."""
+def read_configurations(kubelets: ConfigzReader, nodes: Iterable[Json]) -> dict[str, Configured]:
+    """The curves by the kubelets' effective configurations, read one at a time, at most one per second; refusals are left out."""
     found: dict[str, Configured] = {}
     for number, node in enumerate(nodes):
         if number:

@@ -1,4 +1,4 @@
-"""A look at a cluster from its beginning to what is made of it."""
+"""`crashloop observe` from connection to verdict."""
 
 import logging
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from crashloop.inference.loops import CrashLoop
 from crashloop.inference.observation import Observation, Unheard, observation
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import ConfigzRefused, Kubelets
+from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.observe.nodes import (
     EVERY_OTHER,
     NOT_KNOWN,
@@ -34,16 +34,16 @@ from crashloop.observe.watch import LoopWatch
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 
-TOO_OLD = "its release is older than what the model knows"
-NOT_SEEN_AGAIN = "whether it was booted or not Ready meanwhile could not be asked at the end"
+TOO_OLD = "its release is older than the model covers"
+NOT_SEEN_AGAIN = "whether it was booted or not Ready could not be read at the end"
 TRIED = 3
-"""Kubelets that are asked for their configuration before it is said that none tells it."""
+"""Kubelets to try before reporting that no configuration can be read."""
 
 log = logging.getLogger(__name__)
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at."""
+class ObservationRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to observe."""
 
     kubeconfig: str
     context: str | None = None
@@ -51,22 +51,22 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     for_s: float
     read_configz: bool = False
     expected: dict[str, KubeletProfile] = {}
-    """Profiles by node; EVERY_OTHER for all that are not named."""
+    """Profiles by node; EVERY_OTHER for all nodes that are not named."""
 
 
-def look(request: Request, progress: Progress) -> Observation:
-    """Look at a cluster for a while. Raises UsageError and PrerequisiteError for what stands in the way of it.
+def look(request: ObservationRequest, progress: Progress) -> Observation:
+    """Observe a cluster for a while. Raises UsageError and PrerequisiteError for missing prerequisites.
 
-    What happens to the connection later does not undo what was seen before.
+    A connection that is lost later does not invalidate earlier observations.
     """
     api, version = connect(request.kubeconfig, request.context)
     try:
-        subject = f"kubeconfig {request.kubeconfig}: its user may not do what `crashloop observe` needs."
-        remedy = f"Apply {OBSERVE_MANIFEST} as somebody who may."
+        subject = f"kubeconfig {request.kubeconfig}: its user lacks permissions for `crashloop observe`."
+        remedy = f"Apply {OBSERVE_MANIFEST} with sufficient permissions."
         require(api, OBSERVE, request.namespace, subject=subject, remedy=remedy)
         before = _by_name(api)
         _require_sense(request.expected, before)
-        kubelets = Kubelets(api) if request.read_configz else None
+        kubelets = ConfigzReader(api) if request.read_configz else None
         if kubelets is not None:
             _require_configz(kubelets, before)
         watch = LoopWatch(api, request.namespace)
@@ -105,15 +105,15 @@ def _seen_again(api: KubeApi) -> dict[str, Json] | None:
 
 
 def _findings(
-    request: Request,
+    request: ObservationRequest,
     before: Mapping[str, Json],
     after: Mapping[str, Json] | None,
     loops: dict[str, tuple[CrashLoop, ...]],
-    kubelets: Kubelets | None,
+    kubelets: ConfigzReader | None,
 ) -> list[NodeFinding]:
-    """One for each node with crash loops, and for each that is expected to follow a curve and has none.
+    """One finding per node with crash loops, and per node with an expected curve and no crash loop.
 
-    `after` is None if the nodes could not be read at the end, `kubelets` if they are not to be asked.
+    `after` is None if the nodes could not be read at the end, `kubelets` without --read-configz.
     """
     known = {**before, **(after or {})}
     expected = (name for name in request.expected if name not in loops and name != EVERY_OTHER)
@@ -139,7 +139,9 @@ def _findings(
     return judged + beyond
 
 
-def _configured(request: Request, nodes: Mapping[str, Json], kubelets: Kubelets | None) -> dict[str, Configured]:
+def _configured(
+    request: ObservationRequest, nodes: Mapping[str, Json], kubelets: ConfigzReader | None
+) -> dict[str, Configured]:
     told = {name: told_configuration(name, kubelet_version(node), request.expected) for name, node in nodes.items()}
     known = {name: each for name, each in told.items() if each is not None}
     if kubelets is None:
@@ -147,8 +149,8 @@ def _configured(request: Request, nodes: Mapping[str, Json], kubelets: Kubelets 
     return known | read_configurations(kubelets, (node for name, node in nodes.items() if name not in known))
 
 
-def _require_configz(kubelets: Kubelets, nodes: Mapping[str, Json]) -> None:
-    """Try a few nodes before the time is spent. Raises UsageError with both ways and what each asks for if none answers."""
+def _require_configz(kubelets: ConfigzReader, nodes: Mapping[str, Json]) -> None:
+    """Try a few nodes before the observation. Raises UsageError, with both ways and their permissions, if no kubelet answers."""
     refused = None
     for node in sorted(nodes.values(), key=lambda node: not is_ready(node))[:TRIED]:
         try:
@@ -166,7 +168,7 @@ def _by_name(api: KubeApi) -> dict[str, Json]:
 
 
 def _require_sense(expected: Mapping[str, KubeletProfile], nodes: Mapping[str, Json]) -> None:
-    """Raise UsageError for an expectation of a node that is not there, or that its kubelet would not start with."""
+    """Raise UsageError for an expectation of an unknown node, or one that its kubelet would not start with."""
     for name in expected:
         if name not in nodes and name != EVERY_OTHER:
             raise UsageError(

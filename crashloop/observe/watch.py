@@ -14,7 +14,7 @@ from crashloop.kube.watch import LOOKING, Changed, Listed, PodObject, PodWatch, 
 
 LISTED_WITHIN_S = 120.0
 CLOCKS_APART_S = 5.0
-"""By how much the clock of a node may be ahead of ours: what it says to have happened that late was seen whole."""
+"""The most by which a node's clock may be ahead of ours: a wait that began later, by that clock, was observed completely."""
 
 
 class LoopWatch:
@@ -25,16 +25,16 @@ class LoopWatch:
         self._lock = threading.Lock()
         self._loops = CrashLoops(since_s=time.time() + CLOCKS_APART_S)
         self._listed = threading.Event()
-        """Set too when that is not to come any more."""
+        """Also set when the first list can no longer succeed."""
         self._has_listed = False
         self._ended = threading.Event()
         self._crash: Exception | None = None
         self._thread = threading.Thread(target=self._follow, name="observe", daemon=True)
         self.gaps = 0
-        """How often changes were lost for good."""
+        """Number of gaps with lost changes."""
 
     def start(self) -> None:
-        """Return once all pods have been listed. Raises ClusterError if that does not come about, KubeError if it is refused."""
+        """Return when all pods have been listed. Raises ClusterError after LISTED_WITHIN_S, KubeError if the list is refused."""
         self._thread.start()
         if not self._listed.wait(LISTED_WITHIN_S):
             broken = self._watch.broken_since()
@@ -45,9 +45,9 @@ class LoopWatch:
             raise self._crash
 
     def wait(self, for_s: float) -> None:
-        """Let it follow for a while.
+        """Observe for a while.
 
-        Returns early on Ctrl-C and when the API server refuses, for what was seen is worth something.
+        Returns early on Ctrl-C and when the API server refuses: the observations so far are judged.
         """
         try:
             self._ended.wait(for_s)
@@ -57,7 +57,7 @@ class LoopWatch:
             raise self._crash
 
     def broken_since(self) -> tuple[int, str] | None:
-        """Since when nothing is heard (UTC, ns), and why; None while something is."""
+        """Start (UTC, ns) and reason of the present loss of connection; None while connected."""
         return self._watch.broken_since()
 
     def stop(self) -> None:
@@ -86,7 +86,7 @@ class LoopWatch:
                     self._listed.set()
                 elif isinstance(item, Changed):
                     self._take(item.pod)
-        except Exception as crash:  # noqa: BLE001 - a thread that has crashed must end the whole look
+        except Exception as crash:  # noqa: BLE001 - a crashed thread must end the whole observation
             self._crash = crash
         finally:
             self._listed.set()
@@ -97,6 +97,6 @@ class LoopWatch:
         try:
             said = statement(about.namespace, about.name, about.uid, bytes(pod.spec), bytes(pod.status))
         except msgspec.MsgspecError:
-            return  # a pod of a shape that no API server sends says nothing
+            return  # no API server sends a pod of this shape
         with self._lock:
             self._loops.take(said)

@@ -1,6 +1,6 @@
 # Heartbeat of a node: ten beats a second; told once a second, and at once while it is young or a beat comes late.
 # A line: crashloop/1 beat <seconds since boot> <lateness in centiseconds> <CPU, I/O and memory stall so far> <boot id>
-# Stalls are in microseconds; - stands for what the node does not say.
+# Stalls are in microseconds; - marks a value that the node lacks.
 trap 'exit 0' TERM
 beats=0 boot=-
 { read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null

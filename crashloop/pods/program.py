@@ -6,7 +6,7 @@ The journal's format, one line a stamp (boot time from /proc/uptime, in centisec
     crashloop/1 exit <life> <seconds since boot> <exit code>
 
 Each life first prints the whole journal to its log, so that the log of the newest instance holds all earlier lives.
-The boot id tells whether the container counts from the same boot as its node: one in a sandbox of its own does not.
+The boot id shows whether container and node count from the same boot: a container in its own sandbox does not.
 A start is stamped after the process has begun and an exit before it ends: a delay by the journal can only err long.
 """
 

@@ -1,1 +1,1 @@
-"""Predictions of what restarts cost a cluster: the KEPs' own arithmetic, and a model fed with measured costs. Pure."""
+"""Predicts the cost of restarts for a cluster: the KEPs' own arithmetic, and a model with measured costs. Pure."""

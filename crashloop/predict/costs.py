@@ -1,4 +1,4 @@
-"""What one restart costs, as measured: the file that a stress run writes (costs.json) and a prediction reads."""
+"""Measured cost of one restart: the file that a stress run writes (costs.json) and a prediction reads."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ COSTS_FORMAT = "crashloop.costs/1"
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
-    """Costs of one restart of one container, without what a node costs in the baseline."""
+    """Costs of one restart of one container, beyond the node's baseline."""
 
     format: str = COSTS_FORMAT
     source: str
-    """Where and how it was measured, in a sentence."""
+    """Place and method of the measurement, in a sentence."""
     cores: float
     """Of the node that was measured; shared with the control plane if `shared_host`."""
     shared_host: bool = True
@@ -26,15 +26,15 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """Of these, POST, PUT, PATCH and DELETE: each is at most one write to etcd."""
     kubelet_cpu_s: float
     runtime_cpu_s: float
-    """Runtime, shims and what they wait for: runc and the containers' own processes."""
+    """Runtime, shims and their reaped children: runc and the containers' own processes."""
     apiserver_cpu_s: float
     etcd_cpu_s: float
     overhead_s: float
     """From an exit to the next start, on average, beyond the delay and its mean jitter: finding the exit, creating, starting."""
     saturated: bool = False
-    """Whether the CPU was the limit while costs and overhead were measured: then the overhead is mostly waiting for it."""
+    """Whether the CPU was the limit during the measurement: then the overhead is mostly waiting for CPU."""
     sustained_per_s: float | None = None
-    """The most restarts a second that the node sustained, where it was driven that far; its cores were busy then."""
+    """The most restarts per second that the node sustained with busy cores; None if it was not driven that far."""
 
 
 def read_costs(text: bytes, *, name: str) -> Costs:

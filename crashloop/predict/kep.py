@@ -1,10 +1,10 @@
-"""The load arithmetic of the KEPs, each number beside the one that the same assumptions give.
+"""The load arithmetic of the KEPs: every number beside the result of the same assumptions.
 
 Theory of operation. A KEP counts restarts of a curve as advertised (crashloop.model.restart_counts), multiplies by pods and by
 requests per restart, and compares with today's curve. Here every such number is computed again from its own assumptions.
-Where the two differ the contradiction is named: it is the KEP that is inconsistent, not a kubelet.
-Beside both stands what a node gives at measured costs: real delays are late, the CPU of a full node is the limit, a kubelet's
-client rate limits merge requests, and the free restart counts. A pod is alone on its node, a full node has the measured cores.
+A difference is a named contradiction: an inconsistency of the KEP, not of a kubelet. Beside both is the result for a node
+with measured costs: real delays are late, the CPU of a full node is the limit, a kubelet's client rate limits merge
+requests, and the free restart counts. A single pod is alone on its node; a full node has the measured cores.
 Source: KEP-5593, "Risks and Mitigations"; KEP-4603 (1.31 text), "Risks and Mitigations", "Front loaded decay curve
 methodology", "Rapid curve methodology", "On success and the 10 minute recovery threshold".
 """
@@ -22,7 +22,7 @@ from crashloop.predict.measured_node import MeasuredNode
 PODS = 110
 """Pods of a full node, one crashing container each."""
 REQUESTS_5593, REQUESTS_4603 = 5, 1
-"""Requests per restart that the KEPs reckon with; they do not say why (contradiction Z6)."""
+"""Requests per restart in the KEPs, which give no reason (contradiction Z6)."""
 FIRST_S, WINDOW_S, HALF_HOUR_S = 10.0, 300.0, 1800.0
 
 ONE_SECOND = Curve(1.0, 1.0)
@@ -42,7 +42,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     said: float
     computed: float
     measured: float | None = None
-    """The same on a node with measured costs; None without costs, or where that says nothing."""
+    """The same on a node with measured costs; None without costs, or where it does not apply."""
     unit: str
     how: str
     contradiction: str = ""
@@ -66,7 +66,7 @@ class _Row(NamedTuple):
 
 
 def claims(costs: Costs | None = None) -> tuple[Claim, ...]:
-    """Every number, in the order of the texts; with `costs` also what a node gives at those."""
+    """Every number, in the order of the texts; with `costs` also the result for a node with those costs."""
     return tuple(
         Claim(
             id=row.id,

@@ -1,13 +1,13 @@
-"""What crashing pods cost a cluster: restarts, API requests, etcd writes and CPU, from the measured cost of one restart.
+"""Cost of crashing pods for a cluster: restarts, API requests, etcd writes and CPU, from the measured cost of one restart.
 
-Theory of operation. Each container restarts as its curve allows. At its maximum that is once in `maximum + run` seconds at the
-most; on average the kubelet adds a jitter of a quarter of the delay (15 s at most) and what finding, creating and starting
-takes. A node gives no more restarts than its CPU pays for; the number of pods from which on that is the limit is the *knee*.
-The client rate limit of a kubelet slows no restart: statuses are written by another goroutine, which merges what has
-changed meanwhile, and events have a limiter of their own. So it bounds requests, not restarts.
-Costs are taken as constant per restart and nodes as independent: a prediction below the knee. Beyond it costs grow with the
-load and requests per restart fall, so that what comes is a bound. Lateness, and what comes after a start of all pods at once,
-is simulated (simulation.py); the rates at the maximum of the curve are the closed form of the same.
+Theory of operation. Every container restarts as its curve allows. At the curve's maximum that is at most once per
+`maximum + run` seconds; on average the kubelet adds a jitter of a quarter of the delay (15 s at most) and the time to find
+the exit, create and start. A node's CPU limits its rate of restarts; the *knee* is the number of pods at which it does.
+The client rate limit of a kubelet slows no restart: another goroutine writes statuses and merges changes, and events have
+their own limiter. So it bounds requests, not restarts.
+Costs per restart are taken as constant and nodes as independent: a prediction below the knee. Beyond it costs grow with the
+load and requests per restart fall, so the result is a bound. Lateness, and the time after a start of all pods at once, are
+simulated (simulation.py); the rates at the maximum of the curve are the closed form of the simulation.
 Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even, at most 30 s late);
 pkg/kubelet/status/status_manager.go (syncBatch); cmd/kubelet/app/server.go (eventClientConfig).
 """
@@ -22,7 +22,7 @@ from crashloop.errors import UsageError
 from crashloop.model.config import Curve
 from crashloop.model.restart_counts import delays_s, most_late_s, restarts_by, slowest_wait_s
 from crashloop.predict.costs import Costs
-from crashloop.predict.simulation import Node, Simulated, simulate
+from crashloop.predict.simulation import Simulated, SimulatedNode, simulate
 
 KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
 """kubeAPIQPS and eventRecordQPS of a kubelet by default: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1."""
@@ -34,14 +34,14 @@ WINDOWS_S = (10.0, 30.0, 70.0, 300.0, 600.0, 1800.0)
 
 
 class Limit(StrEnum):
-    """What holds the rate of restarts down."""
+    """The limit of the rate of restarts."""
 
     CURVE = "curve"
     NODE_CPU = "node CPU"
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Crashing pods on a cluster of nodes that are alike. Raises UsageError for numbers that make no sense."""
+class CrashLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Crashing pods on a cluster of identical nodes. Raises UsageError for invalid numbers."""
 
     nodes: int
     pods: int
@@ -65,8 +65,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(f"{name} is {getattr(self, name):g}; expected a number above zero.")
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch after all pods have started at once."""
+class PredictedWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """A window after a start of all pods at once."""
 
     from_s: float
     to_s: float
@@ -74,31 +74,31 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     """Of the cluster, on average in the window; simulated."""
     api_requests_per_s: float
     lateness_p50_s: float | None = None
-    """Exit to create, minus the delay that was due, of the restarts that came in the window; None if none did."""
+    """Exit to create, minus the due delay, of the restarts in the window; None without any."""
     lateness_p99_s: float | None = None
     closed_form_per_s: float
-    """Restarts a second by the mean delay of each restart and the CPU's ceiling: what the simulation is checked against."""
+    """Restarts per second by the mean delays and the CPU's ceiling: the check of the simulation."""
 
 
 class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """A load at the maximum of its curve. Rates are of the cluster where nothing else is said."""
+    """A load at the maximum of its curve. Rates are the cluster's unless stated otherwise."""
 
-    load: Load
+    load: CrashLoad
     at_most_per_s: float
-    """Restarts a second that the curve allows: nothing late, nothing takes time."""
+    """Restarts per second that the curve allows, without lateness or overhead."""
     curve_per_s: float
-    """Restarts a second with the mean jitter and overhead, if the curve were the only limit."""
+    """Restarts per second with the mean jitter and overhead, if the curve were the only limit."""
     restarts_per_s: float
     at_least_per_s: float
-    """The fewest that a right kubelet (1.35 and later) gives, all its lateness used, if the curve were the only limit."""
+    """The lowest rate of a correct kubelet (1.35 and later), at its greatest lateness, if the curve were the only limit."""
     ceiling_per_s: float
-    """Restarts a second that the nodes' CPU pays for."""
+    """Restarts per second that the nodes' CPU allows."""
     limit: Limit
     knee_pods: float
-    """Pods on a node from which on its CPU is the limit."""
+    """Pods per node from which on the node's CPU is the limit."""
     api_requests_per_s: float
     merges_statuses: bool
-    """Whether the kubelets' client rate limits let fewer requests through than the restarts would make."""
+    """Whether the kubelets' client rate limits pass fewer requests than the restarts cause."""
     etcd_writes_per_s: float
     kubelet_cores: float
     """Of one node."""
@@ -109,16 +109,16 @@ class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
     lateness_p50_s: float | None = None
     """At the maximum of the curve, simulated; rough beyond the knee."""
     lateness_p99_s: float | None = None
-    first: tuple[Window, ...]
+    first: tuple[PredictedWindow, ...]
     notes: tuple[str, ...]
 
     @property
     def is_bound(self) -> bool:
-        """Whether rates are at most what is told, and lateness is rough: beyond the knee."""
+        """Whether the load is beyond the knee: then rates are upper bounds, and lateness is rough."""
         return self.limit is Limit.NODE_CPU
 
 
-def predict(load: Load, costs: Costs) -> LoadPrediction:
+def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     """The prediction for one load."""
     containers = load.pods * load.containers
     cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
@@ -156,19 +156,19 @@ def mean_wait_s(delay_s: float, overhead_s: float) -> float:
     return delay_s + most_late_s(delay_s) / 2 + overhead_s
 
 
-def overhead_s(load: Load, costs: Costs) -> float:
+def overhead_s(load: CrashLoad, costs: Costs) -> float:
     """From an exit to the next start beyond delay and jitter, where the CPU is free.
 
-    Of costs that were measured while it was not, the measured one is mostly waiting; then it is half a relist and the
+    If the costs were measured with a busy CPU, the measured overhead is mostly waiting; then it is half a relist and the
     restart's own CPU time.
     """
     return HALF_RELIST_S + _service_s(load, costs) if costs.saturated else costs.overhead_s
 
 
-def node_of(load: Load, costs: Costs) -> Node:
-    """One node of a load, to be simulated. What a restart takes on a free CPU is the same as in the closed form."""
+def node_of(load: CrashLoad, costs: Costs) -> SimulatedNode:
+    """One node of a load, for the simulation. The overhead of a restart on a free CPU is that of the closed form."""
     service_s = _service_s(load, costs)
-    return Node(
+    return SimulatedNode(
         containers=load.pods * load.containers,
         curve=load.curve,
         run_s=load.run_s,
@@ -178,36 +178,36 @@ def node_of(load: Load, costs: Costs) -> Node:
     )
 
 
-def _places(load: Load) -> int:
+def _places(load: CrashLoad) -> int:
     return max(1, int(load.cores))
 
 
-def _service_s(load: Load, costs: Costs) -> float:
-    """How long a restart has one of the places, so that all places together give what the CPU pays for."""
+def _service_s(load: CrashLoad, costs: Costs) -> float:
+    """Service time of a restart, so that all cores together give the rate that the CPU allows."""
     return _places(load) / _cpu_ceiling(load, costs)
 
 
-def api_requests_per_s(load: Load, costs: Costs, restarts_per_s: float) -> float:
-    """Of one node with so many restarts a second, as far as its kubelet's client rate limits let them through."""
+def api_requests_per_s(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:
+    """Requests of one node at that rate of restarts, after its kubelet's client rate limits."""
     return restarts_per_s * costs.api_requests * _passed(load, costs, restarts_per_s) if restarts_per_s else 0.0
 
 
-def _passed(load: Load, costs: Costs, restarts_per_s: float) -> float:
-    """The share of a node's requests that its kubelet's client rate limits let through; 1 where they limit nothing."""
+def _passed(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:
+    """The share of a node's requests that pass its kubelet's client rate limits; 1 where they limit nothing."""
     wanted = restarts_per_s * costs.api_requests
     return min(1.0, (load.kube_api_qps + load.event_record_qps) / wanted)
 
 
-def _cpu_ceiling(load: Load, costs: Costs) -> float:
-    """Restarts a second that a node's CPU pays for: as measured where it was driven that far, else as its costs add up."""
+def _cpu_ceiling(load: CrashLoad, costs: Costs) -> float:
+    """Restarts per second that a node's CPU allows: as measured if it was driven that far, else by the sum of its costs."""
     if costs.sustained_per_s is not None:
         return costs.sustained_per_s * load.cores / costs.cores
     shared = costs.apiserver_cpu_s + costs.etcd_cpu_s if costs.shared_host and load.nodes == 1 else 0.0
     return load.cores / (costs.kubelet_cpu_s + costs.runtime_cpu_s + shared)
 
 
-def _windows(load: Load, costs: Costs, most: float, played: Simulated) -> Iterator[Window]:
-    """Averages after a start of all pods at once, the free restart included, as far as was simulated."""
+def _windows(load: CrashLoad, costs: Costs, most: float, played: Simulated) -> Iterator[PredictedWindow]:
+    """Averages after a start of all pods at once, the free restart included, over the simulated time."""
     before_s, before, overhead = 0.0, 0, overhead_s(load, costs)
     for end_s in takewhile(lambda end_s: end_s <= played.until_s, WINDOWS_S):
         restarts = restarts_by(
@@ -216,7 +216,7 @@ def _windows(load: Load, costs: Costs, most: float, played: Simulated) -> Iterat
         closed_form = min((restarts - before) * load.pods * load.containers / (end_s - before_s), most)
         seen = played.window(before_s, end_s)
         rate = seen.restarts_per_s
-        yield Window(
+        yield PredictedWindow(
             from_s=before_s,
             to_s=end_s,
             restarts_per_s=load.nodes * rate,
@@ -233,7 +233,7 @@ def _cut_short(played: Simulated) -> Iterator[str]:
         yield f"So many restarts that only the first {played.until_s:.0f} s were simulated."
 
 
-def _notes(load: Load) -> list[str]:
+def _notes(load: CrashLoad) -> list[str]:
     notes = []
     allowed = min(OFFICIAL_PODS_PER_NODE, PODS_PER_CORE * load.cores)
     if load.pods > allowed:

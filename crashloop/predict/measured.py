@@ -1,4 +1,4 @@
-"""Costs to reckon with where no stress run of one's own is at hand."""
+"""Default costs, for predictions without a stress run of the user's."""
 
 from crashloop.predict.costs import Costs
 

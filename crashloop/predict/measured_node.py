@@ -1,9 +1,9 @@
-"""A node with measured costs and nothing on it but crashing pods, for numbers to stand beside those of the KEPs."""
+"""A node with measured costs and only crashing pods, for comparison with the KEPs' numbers."""
 
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.restart_counts import delays_s, restarts_by
 from crashloop.predict.costs import Costs
-from crashloop.predict.load import Load, api_requests_per_s, mean_wait_s, node_of, overhead_s, predict
+from crashloop.predict.load import CrashLoad, api_requests_per_s, mean_wait_s, node_of, overhead_s, predict
 from crashloop.predict.simulation import simulate
 
 
@@ -15,16 +15,16 @@ class MeasuredNode:
         self._pods = pods
 
     def of_pod(self, curve: Curve, end_s: float, *, run_s: float = 0.0) -> float:
-        """Restarts by `end_s` of a pod that is alone, the free one included."""
+        """Restarts by `end_s` of a single pod, the free one included."""
         overhead = self._overhead_s(curve)
         return restarts_by((mean_wait_s(delay_s, overhead) for delay_s in delays_s(curve)), end_s, run_s=run_s)
 
     def extra(self, curve: Curve, end_s: float) -> float:
-        """Restarts by `end_s` of a pod that is alone, beyond those of today's curve."""
+        """Restarts by `end_s` of a single pod, beyond those of today's curve."""
         return self.of_pod(curve, end_s) - self.of_pod(DEFAULT_CURVE, end_s)
 
     def extra_at_cap(self, curve: Curve, window_s: float) -> float:
-        """Restarts in a window of a pod that is alone, beyond those of today's curve, once both are at their maximum."""
+        """Restarts of a single pod in a window, beyond those of today's curve, when both are at their maximum."""
         mine_s, today_s = (mean_wait_s(each.maximum_s, self._overhead_s(each)) for each in (curve, DEFAULT_CURVE))
         return window_s / mine_s - window_s / today_s
 
@@ -35,12 +35,12 @@ class MeasuredNode:
         return end_s * api_requests_per_s(load, self.costs, rate)
 
     def extra_requests_of_full(self, curve: Curve) -> float:
-        """API requests a second of a full node at the maximum of its curve, beyond those of today's."""
+        """API requests per second of a full node at the maximum of its curve, beyond those of today's."""
         mine, today = (predict(self._load(each, self._pods), self.costs) for each in (curve, DEFAULT_CURVE))
         return mine.api_requests_per_s - today.api_requests_per_s
 
     def _overhead_s(self, curve: Curve) -> float:
         return overhead_s(self._load(curve, 1), self.costs)
 
-    def _load(self, curve: Curve, pods: int) -> Load:
-        return Load(nodes=1, pods=pods, curve=curve, cores=self.costs.cores)
+    def _load(self, curve: Curve, pods: int) -> CrashLoad:
+        return CrashLoad(nodes=1, pods=pods, curve=curve, cores=self.costs.cores)

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim
-from crashloop.predict.load import Limit, LoadPrediction, Window
+from crashloop.predict.load import Limit, LoadPrediction, PredictedWindow
 from crashloop.predict.steps import Predictions
 
 AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
 AT_CEILING = 0.95
-"""From this share of what the CPU gives on, restarts in a window are taken to be held down by it."""
+"""From this share of the CPU's ceiling on, the CPU counts as the limit of the restarts in a window."""
 
 
 def claim_rows(claims: Iterable[Claim]) -> Iterator[tuple[str, ...]]:
-    """KEP, number, what it says, what comes of its own assumptions, what a node gives, unit, contradiction."""
+    """KEP, number, its value, the result of its own assumptions, the result for a node, unit, contradiction."""
     for each in claims:
         measured = UNKNOWN if each.measured is None else figure(each.measured)
         numbers = figure(each.said), figure(each.computed), measured
@@ -21,17 +21,17 @@ def claim_rows(claims: Iterable[Claim]) -> Iterator[tuple[str, ...]]:
 
 
 def claim_sentences(costs: Costs) -> Iterator[str]:
-    """What the columns of the KEPs' numbers are."""
+    """Legend of the columns of the KEPs' numbers."""
     yield "computed: the same number by the KEP's own assumptions."
     yield (
-        f"measured: what comes of it on a node of {figure(costs.cores)} cores at measured costs, where delays are late, the free "
+        f"measured: the result for a node of {figure(costs.cores)} cores at measured costs, where delays are late, the free "
         "restart counts, CPU is the limit and client rate limits merge requests; a pod is alone on its node, a full node has 110."
     )
     yield costs_in_words(costs)
 
 
 def rate_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
-    """Restarts and lateness: one row a number of pods, and one with the default curve."""
+    """Restarts and lateness: one row per number of pods, and one with the default curve."""
     for name, each in _named(found):
         at_most, roughly = _bounds(each.is_bound)
         rates = (
@@ -42,7 +42,7 @@ def rate_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
 
 
 def cost_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
-    """What that costs: the same rows."""
+    """Their costs: the same rows."""
     for name, each in _named(found):
         numbers = (
             each.api_requests_per_s,
@@ -57,7 +57,7 @@ def cost_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
 
 
 def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
-    """Stretches after the start of all pods at once."""
+    """Windows after the start of all pods at once."""
     asked = found.predictions[-1]
     for each in asked.first:
         at_most, roughly = _bounds(_is_at_ceiling(asked, each))
@@ -70,14 +70,14 @@ def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
 
 
 def sentences(found: Predictions) -> Iterator[str]:
-    """What the numbers rest on, where the knee is, and what is beyond official thresholds."""
+    """The basis of the numbers, the knee, and the official thresholds that are exceeded."""
     asked, costs = found.predictions[-1], found.costs
     curve = asked.load.curve
     where = f"{counted(asked.load.nodes, 'node')} of {counted(asked.load.cores, 'core')}"
     yield (
         f"A prediction for {where}, curve {curve.initial_s:g} s to {curve.maximum_s:g} s: restarts at the maximum of the curve "
-        "with the kubelet's mean jitter, times the cost of one. Lateness (exit to create, minus the delay that was due), and "
-        "what comes after the start of all, is simulated."
+        "with the kubelet's mean jitter, times the cost of one. Lateness (exit to create, minus the due delay) and the "
+        "windows after the start of all pods are simulated."
     )
     yield f"Knee: {_knee(asked)}"
     if any(each.is_bound for each in (*found.predictions, found.today)) or any(
@@ -85,26 +85,26 @@ def sentences(found: Predictions) -> Iterator[str]:
     ):
         yield (
             "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
-            f"fall. So rates and cores are at most what is told ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait "
-            "comes after the create."
+            f"fall. So rates and cores are upper bounds ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait "
+            "follows the create."
         )
     if asked.merges_statuses:
         qps = asked.load.kube_api_qps + asked.load.event_record_qps
         yield (
             f"Each kubelet sends at most {figure(qps)} requests/s (kubeAPIQPS and eventRecordQPS): it merges statuses, delays "
-            "or drops events, and restarts containers all the same."
+            "or drops events, and restarts containers regardless."
         )
     yield costs_in_words(costs)
     if costs.saturated:
         yield (
-            "These costs were measured while the CPU was the limit, so what a restart takes on a free CPU is not known: half a "
-            "relist and its CPU time are reckoned with."
+            "These costs were measured while the CPU was the limit, so the overhead of a restart on a free CPU is unknown: "
+            "half a relist and its CPU time are assumed."
         )
     yield from asked.notes
 
 
 def costs_in_words(costs: Costs) -> str:
-    """What one restart costs, and how that was measured."""
+    """The costs of one restart, and their measurement."""
     return (
         f"Costs of one restart: {figure(costs.api_requests)} API requests ({figure(costs.api_writes)} of them writes), "
         f"{1000 * costs.kubelet_cpu_s:.0f} ms of kubelet CPU, {1000 * costs.runtime_cpu_s:.0f} ms of the runtime's, "
@@ -116,7 +116,7 @@ def costs_in_words(costs: Costs) -> str:
 def _sustained(costs: Costs) -> str:
     if costs.sustained_per_s is None:
         return ""
-    return f"Sustained at the most, with the CPU busy: {figure(costs.sustained_per_s)} restarts/s. "
+    return f"Sustained at most, with a busy CPU: {figure(costs.sustained_per_s)} restarts/s. "
 
 
 def figure(value: float) -> str:
@@ -139,8 +139,8 @@ def _bounds(is_bound: bool) -> tuple[str, str]:
     return (AT_MOST, ROUGHLY) if is_bound else ("", "")
 
 
-def _is_at_ceiling(asked: LoadPrediction, window: Window) -> bool:
-    """Whether restarts came as fast as the CPU gives them, be it in a rush."""
+def _is_at_ceiling(asked: LoadPrediction, window: PredictedWindow) -> bool:
+    """Whether the CPU limited the restarts, even for a while."""
     return asked.is_bound or window.restarts_per_s >= AT_CEILING * asked.ceiling_per_s
 
 
@@ -154,5 +154,5 @@ def _knee(asked: LoadPrediction) -> str:
         return f"not reached. From {asked.knee_pods:,.0f} pods per node on the {Limit.NODE_CPU.value} is the limit."
     return (
         f"from {asked.knee_pods:,.0f} pods per node on the {asked.limit.value} is the limit; the curve would allow "
-        f"{figure(asked.curve_per_s)} restarts/s, of which {figure(asked.restarts_per_s)} come."
+        f"{figure(asked.curve_per_s)} restarts/s, of which {figure(asked.restarts_per_s)} happen."
     )

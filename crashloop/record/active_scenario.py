@@ -1,4 +1,4 @@
-"""What the loop of scenarios knows of one that is recorded, whatever its kind."""
+"""A scenario under recording of any kind, as the scenario loop sees it."""
 
 from collections.abc import Callable
 from enum import Enum, auto

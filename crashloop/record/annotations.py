@@ -1,4 +1,4 @@
-"""The annotated mode: an annotation is patched about once a second, so that the kubelet looks at the pod."""
+"""The annotated mode: an annotation is patched about once a second, so that the kubelet syncs the pod."""
 
 from random import Random
 from typing import Any

@@ -20,7 +20,7 @@ from crashloop.waiting import WaitTimeout, wait_until
 GONE_WITHIN_S = 30.0
 NOT_FOUND = 404
 NOT_NOW = 429
-"""The API server turns a request away without a look at it (API priority and fairness)."""
+"""The API server rejects a request without processing it (API priority and fairness)."""
 _AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 
 

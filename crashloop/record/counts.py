@@ -1,7 +1,7 @@
-"""How often the containers of a scenario started and exited so far. Pure.
+"""Counts the starts and exits of a scenario's containers. Pure.
 
-Counted by the runtime's events where the cluster has them, else by the statuses in the API, which is what there is.
-Both are kept: a scenario is settled once the statuses tell what the runtime has shown.
+The source is the runtime's events where the cluster has them, else the statuses in the API. Both are kept: a scenario is
+settled when the statuses agree with the runtime.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from crashloop.history.event import Channel, Event, Kind
 
 
 class _Set(msgspec.Struct, frozen=True):
-    """Whether it is there; what it says does not count."""
+    """Whether it exists; its value does not matter."""
 
 
 class _ContainerState(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""environment.json: the machine that a run was made on, and what its nodes say they run."""
+"""environment.json: the machine of a run, and the versions that its nodes report."""
 
 import os
 import platform

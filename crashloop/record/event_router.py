@@ -1,9 +1,9 @@
-"""The scenarios that are recorded now, and the way of an event from its channel into their histories.
+"""Routes events from the channels into the histories of the scenarios that are being recorded.
 
 Theory of operation. A pod belongs to the scenario that its label names, and is known by its uid: from the answer to its
-creation, or from the first that the API tells of it. What other channels say earlier is held back until then. What
-nobody has claimed after HELD_S seconds belongs to no scenario, which is logged once per pod. If it is claimed later all
-the same, its history says with a gap what was dropped.
+creation, or from the first report of the API. Earlier events of other channels are held back until then. An event that no
+scenario has claimed after HELD_S seconds belongs to none, which is logged once per pod. If its pod is claimed later all the
+same, the history states the dropped events as a gap.
 """
 
 import logging
@@ -62,7 +62,7 @@ class _Unclaimed:
         self.is_stranger = True
 
     def gaps(self) -> list[Event]:
-        """What its scenario has to know if it has one after all."""
+        """Gaps for its scenario, if it has one after all."""
         reason = f"the pod {self.pod} was known too late"
         return [
             gap(channel, from_ns=from_ns, to_ns=now_ns(), reason=reason) for channel, from_ns in self.dropped_ns.items()
@@ -116,7 +116,7 @@ class EventRouter(Sink):
                 watched.take(event)
 
     def met(self, pod: PodObject) -> PodRecording | None:
-        """The API has told of a pod; the scenario that it belongs to, if that is recorded."""
+        """Take the API's report of a pod; the recording of its scenario, if there is one."""
         about = pod.metadata
         scenario = about.labels.get(SCENARIO_LABEL)
         with self._lock:

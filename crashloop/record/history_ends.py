@@ -39,7 +39,7 @@ def begin_event(
 
 
 def start_history(path: Path, begin: Event, *about_node: Event) -> HistoryFile:
-    """A history with its first line, the clocks, and what is known of the node. Raises FileExistsError."""
+    """A history with its first line, the clocks, and the facts about the node. Raises FileExistsError."""
     file = HistoryFile(path)
     for event in (begin, clock_event(read_clocks()), *about_node):
         file.append(event)

@@ -1,4 +1,4 @@
-"""One history file: append-only, one whole line an event, positions without holes, sealed once."""
+"""One history file: append-only, one complete line per event, positions without holes, sealed once."""
 
 import threading
 from collections.abc import Iterable

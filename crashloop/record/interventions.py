@@ -1,4 +1,4 @@
-"""What can be done to a scenario in mid-course: each action as calls to the API or to the cluster."""
+"""Interventions in a running scenario: every action as calls to the API or to the cluster."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
-"""The recorder lives as long as the process that started it holds the other end of its standard input.
+"""The recorder lives as long as its parent process holds the other end of its standard input.
 
-End of file, SIGTERM and SIGINT all mean the same: interrupt what is recorded, tear down, exit. While a cluster is
-brought up or taken down by a provider the main thread may be deep in a call, so there the interruption is raised.
+End of file, SIGTERM and SIGINT have the same effect: interrupt the recording, tear down, exit. While a provider brings a
+cluster up or down the main thread may be deep in a call, so there the interruption is raised.
 """
 
 import os

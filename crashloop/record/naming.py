@@ -1,4 +1,4 @@
-"""The name of a run where names are narrow: of its cluster and in labels. Pure."""
+"""The short name of a run, for its cluster and for labels. Pure."""
 
 import hashlib
 import re

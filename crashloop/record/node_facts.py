@@ -1,4 +1,4 @@
-"""What is known of the kubelet of each node: read when the node came up, and again after each restart."""
+"""Facts about the kubelet of every node: read after the start of the node, and again after every restart."""
 
 import logging
 import threading
@@ -52,13 +52,13 @@ class NodeFacts:
         self._newest[node.name] = self._event(node, configz, self._process(node.name), self._sign(node.name))
 
     def event(self, node: str) -> Event:
-        """What is known of a node now; waits for the answer of a kubelet that is being restarted."""
+        """The current facts about a node; waits for the answer of a restarting kubelet."""
         self._settled[node].wait(KUBELET_ANSWERS_S + 1.0)
         changed = self.news(node, self._newest[node])
         return changed[-1] if changed else self._newest[node]
 
     def news(self, node: str, since: Event) -> list[Event]:
-        """What the Node object tells of a restart since an event about the node, where there is no kubelet's log."""
+        """A restart since an event about the node, by the Node object, if there is no kubelet's log."""
         sign = news(since.data, self._sign(node))
         if sign is None:
             return []
@@ -102,5 +102,5 @@ class NodeFacts:
         return node_event(node.name, profile, configz, process, declared=node.declared, sign=sign)
 
     def _sign(self, node: str) -> NodeSign | None:
-        """What the Node object tells of a kubelet's restart, where nothing else does."""
+        """Signs of a kubelet's restart in the Node object; None if the kubelet's log has them."""
         return None if self._has_log else read_sign(self._api, node)

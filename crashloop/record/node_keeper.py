@@ -1,4 +1,4 @@
-"""The nodes of a run as they come and go: one thread changes them while scenarios go on."""
+"""Starts and removes the nodes of a run: one thread changes them while scenarios continue."""
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,7 +26,7 @@ class Stranded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one change, by names of the plan."""
+    """The result of one change, by names of the plan."""
 
     gone: tuple[str, ...]
     up: tuple[str, ...]
@@ -34,12 +34,12 @@ class _Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def requests(plan: Plan, nodes: tuple[PlannedNode, ...]) -> tuple[NodeRequest, ...]:
-    """What a provider is asked for."""
+    """Requests to a provider, one per node."""
     return tuple(NodeRequest(name=node.name, profile=plan.profile(node.profile)) for node in nodes)
 
 
 class NodeKeeper:
-    """Does what the schedule says about nodes. Nodes that are `lent` were there before the run, and stay."""
+    """Carries out the schedule's decisions about nodes. `lent` nodes existed before the run, and stay."""
 
     def __init__(self, site: RecordingSite, schedule: Schedule, progress: Progress, *, lent: frozenset[str]) -> None:
         self._run = site.run

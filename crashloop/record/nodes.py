@@ -1,4 +1,4 @@
-"""What a node's kubelet says of itself, and whether that is the profile that was asked for."""
+"""A kubelet's effective configuration, and whether it matches the node's profile."""
 
 import logging
 from typing import Any
@@ -10,39 +10,12 @@ from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import effective_config
 from crashloop.record.channels.events import now_ns
-from crashloop.record.channels.klog import seconds
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.channels.node_restarts import NodeSign
-from crashloop.spec.profile import UNSET, KubeletProfile
-
-UPSTREAM_PERIOD_S = 300.0
-"""maxContainerRestartPeriod where it is not set (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile_match import matches_profile
 
 log = logging.getLogger(__name__)
-
-
-def matches_profile(configz: dict[str, Any], profile: KubeletProfile) -> bool | None:
-    """Whether the effective configuration agrees with a profile on crashLoopBackOff and on every gate the profile sets.
-
-    None where nothing disagrees, but it is silent about a gate: then the release's default decides, which is not known here.
-    """
-    effective = (configz.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod", UNSET)
-    wanted = profile.max_container_restart_period
-    gates = configz.get("featureGates") or {}
-    if _period_s(effective) != _period_s(wanted):
-        return False
-    told = [gates[gate] == setting for gate, setting in profile.feature_gates.items() if gate in gates]
-    if not all(told):
-        return False
-    return True if len(told) == len(profile.feature_gates) else None
-
-
-def _period_s(raw: Any) -> Any:
-    """Seconds; what is no duration stands for itself."""
-    if raw is UNSET:
-        return UPSTREAM_PERIOD_S
-    read = seconds(raw) if isinstance(raw, str) else None
-    return raw if read is None else read
 
 
 def node_event(

@@ -1,4 +1,4 @@
-"""Which node of the cluster stands for which node of the plan. Pure."""
+"""Assigns nodes of the cluster to nodes of the plan. Pure."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The evidence of one pod scenario while it is recorded: its history, its pods, and what was counted so far."""
+"""One pod scenario under recording: its history, its pods, and its counts."""
 
 import threading
 import time

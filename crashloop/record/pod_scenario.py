@@ -107,7 +107,7 @@ class ActivePod:
         if self._pokes is not None:
             last = [*self._pokes.last(), *last]
         reason = "deadline" if missing else "complete"
-        detail = f"still missing: {'; '.join(missing)}" if missing else "all evidence that was asked for is in"
+        detail = f"still missing: {'; '.join(missing)}" if missing else "all requested evidence is recorded"
         self._seal((*last, *end_events(reason, detail)))
         self._pods.delete(self._recording)
         log.info("scenario %s: %s after %.1f s", self.name, reason, self._recording.age_s())

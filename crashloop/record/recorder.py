@@ -3,7 +3,7 @@
     python -m crashloop.record.recorder RUN_DIR
 
 It waits for plan.json, brings the cluster up, records, and tears the cluster down as soon as the last scenario is
-sealed. It lives no longer than whoever holds the other end of its standard input. recorder.json says how it fares.
+sealed. It ends when the other end of its standard input is closed. recorder.json holds its state.
 Exit codes: those of `crashloop.verdict.ExitCode`.
 """
 
@@ -107,8 +107,8 @@ class Recorder:
         cluster = owning_provider(plan.provider).attach(name)
         if cluster.info.kubernetes_version != plan.kubernetes_version:
             raise UsageError(
-                f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run asks for "
-                f"{plan.kubernetes_version}.\nSay --kubernetes-version {cluster.info.kubernetes_version}."
+                f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run needs "
+                f"{plan.kubernetes_version}.\nUse --kubernetes-version {cluster.info.kubernetes_version}."
             )
         lent = frozenset(node.name for node in cluster.info.nodes)
         try:

@@ -1,8 +1,8 @@
 """The loop that takes every scenario of a run from planned to sealed.
 
-Theory of operation. Ten times a second the loop launches what the schedule says and looks at every active scenario. What
-takes time (calls to the API server or the cluster) goes to a small pool of threads. A scenario has at most one such
-task under way, so its stages follow each other; only this loop moves the schedule on.
+Theory of operation. Ten times a second the loop launches what the schedule says and checks every active scenario. Slow
+work (calls to the API server or the cluster) goes to a small pool of threads. A scenario has at most one such task in
+progress, so its stages are sequential; only this loop advances the schedule.
 """
 
 import logging
@@ -77,7 +77,7 @@ class ScenarioLoop:
 
     def _interrupt(self) -> None:
         """Seal what is still open, without a call to anybody."""
-        told = self._lifeline.broken.is_set()
-        detail = "the recorder was stopped" if told else "the recorder failed while the scenario was recorded"
+        stopped = self._lifeline.broken.is_set()
+        detail = "the recorder was stopped" if stopped else "the recorder failed while the scenario was recorded"
         for scenario in self._active.values():
             scenario.interrupt(detail)

@@ -1,10 +1,10 @@
-"""What is due next in a run: nodes to bring up and to take down, scenarios to launch. Pure.
+"""The next steps of a run: nodes to start and to remove, scenarios to launch. Pure.
 
-Theory of operation. The schedule hears what has happened and says what is to happen now; it does nothing itself. Nodes
-come up in the order of the plan as long as slots are free; a node that has served its last scenario gives its slot to the
-next. Scenarios are launched in the order of the plan, each as soon as its node is up and free for it: side by side
-with others, or alone if it disturbs the node, after all that do not. The first pod that a budget holds up holds up
-those behind it as well, so that the longest never waits for short ones. A budget never holds up what would be alone anyway.
+Theory of operation. The schedule takes the events of the run and returns the next steps; it has no effects itself. Nodes
+start in the order of the plan while slots are free; after its last scenario a node gives its slot to the next. Scenarios
+are launched in the order of the plan, each when its node is up and free for it: in parallel with others, or alone if it
+disturbs the node, after all that do not. If a budget delays a pod, all later pods wait too, so that the longest never
+waits for short ones. A budget never delays a pod that would be alone.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What of a run's settings the recorder needs."""
+"""The settings of a run that the recorder needs."""
 
 import msgspec
 

@@ -46,7 +46,7 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
         return start_history(self.run.history(scenario.name), begin, *about_node)
 
     def about(self, node: Node) -> tuple[Event, ...]:
-        """What is known of a node now: its kubelet, and its clocks where they are not this host's."""
+        """The current facts about a node: its kubelet, and its clocks unless they are this host's."""
         return (self.facts.event(node.name), *self.channels.readings(node.name))
 
     def last_words(self, node: Node, *, since: Event) -> list[Event]:

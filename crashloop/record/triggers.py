@@ -5,7 +5,7 @@ from crashloop.spec.scenario import Trigger
 
 
 def due_ns(trigger: Trigger, *, created_ns: int, counts: Counts) -> int | None:
-    """When an intervention is due (UTC); None as long as what triggers it has not happened."""
+    """When an intervention is due (UTC); None before its trigger."""
     if trigger.container is None or trigger.after_restart is None:
         return created_ns + _ns(trigger.after_s)
     exited_ns = counts.exit_ns(trigger.container, trigger.after_restart)

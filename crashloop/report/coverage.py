@@ -9,7 +9,7 @@ from crashloop.verdict import Outcome, Verdict, judged_requirements
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """Requirements; each that was asked for is judged, skipped or undecided."""
+    """Requirements; every selected one is judged, skipped or undecided."""
 
     judged: int
     """PASS or FAIL as the worst over all scenarios."""

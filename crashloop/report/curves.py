@@ -1,4 +1,4 @@
-"""Curves: the delays of one container beside what was due, taken from the facts that checkers put into verdicts."""
+"""Curves: the delays of one container beside the due ones, from the facts of verdicts."""
 
 import math
 from collections import Counter, defaultdict
@@ -14,29 +14,29 @@ from crashloop.spec.plan import Plan
 from crashloop.verdict import Verdict
 
 DELAYS = "delays"
-"""Key of `Verdict.facts`; its rows are a Delay each, with the container's name beside it."""
+"""Key of `Verdict.facts`; its rows are Delays, with the container's name."""
 
 
 class PlottedCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """All delays of one container of one scenario; after a pod was recreated the restarts count from 1 again."""
+    """All delays of one container of one scenario; in a recreated pod the restarts count from 1 again."""
 
     scenario: str
     container: str
     profile: str
     mode: str = ""
-    """natural or annotated; empty for a scenario that the plan does not hold."""
+    """natural or annotated; empty for a scenario that the plan lacks."""
     standing: Standing
-    """The worst of the verdicts that rest on these delays."""
+    """The worst of the verdicts on these delays."""
     requirements: tuple[str, ...]
     """Ids of the requirements judged on them."""
     delays: tuple[ReportedDelay, ...]
 
 
 def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[PlottedCurve, ...]:
-    """One curve a scenario and container, in the order of profiles in the plan.
+    """One curve per scenario and container, in the order of profiles in the plan.
 
-    Several requirements are judged on the same delays. Where they expect differently, the worst verdict's
-    expectation is drawn, so that a plot shows what was accused.
+    Several requirements are judged on the same delays. If their expectations differ, the plot shows that of the worst
+    verdict.
     Raises msgspec.ValidationError if a row is no Delay.
     """
     judged: dict[tuple[str, str], list[Verdict]] = defaultdict(list)

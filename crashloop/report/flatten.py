@@ -1,4 +1,4 @@
-"""Nested facts (verdicts, environment, configurations) as flat rows that people can read."""
+"""Nested facts (verdicts, environment, configurations) as flat, readable rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ MAX_TEXT = 2000
 
 
 def node_facts(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The rows of `nodes` in environment.json; none if the run did not come that far."""
+    """The rows of `nodes` in environment.json; none if the run ended before."""
     nodes = environment.get("nodes")
     return [node for node in nodes if isinstance(node, Mapping)] if isinstance(nodes, list) else []
 

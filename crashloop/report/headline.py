@@ -1,4 +1,4 @@
-"""What a run says in one sentence, what that means and what to do next. The same words in every view."""
+"""The headline of a run, its meaning, and what to do next; the same in every view."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from crashloop.spec.requirement import Basis
 
 
 class Headline(NamedTuple):
-    """The first thing a reader sees."""
+    """The headline of a run."""
 
     standing: Standing
     sentence: str
@@ -27,7 +27,7 @@ def headline(results: Results) -> Headline:
         return Headline(
             standing,
             "Nothing was judged.",
-            "No requirement was selected, so this run says nothing about Kubernetes.",
+            "No requirement was selected, so this run proves nothing about Kubernetes.",
             "Select tests with --scope, or by path.",
         )
     return Headline(standing, *_WORDS[standing](results, number))
@@ -38,7 +38,7 @@ def _fail(results: Results, number: int) -> tuple[str, str, str]:
     return (
         f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} Kubernetes "
         f"{results.kubernetes_version} of breaking {counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
-        "The container runtime's events or the containers' own journals show what the requirement forbids, "
+        "The container runtime's events or the containers' own journals prove a breach of the requirement, "
         "and neither the host nor lost evidence explains it.",
         "Read the findings, then the lines of the history that they name. "
         "If upstream knows about it, describe it in deviations.yaml; if not, this run directory is the bug report.",
@@ -58,7 +58,7 @@ _BASES = {Basis.PROMISE: "a promise", Basis.SOURCE: "the source"}
 def _error(_: Results, number: int) -> tuple[str, str, str]:
     return (
         f"{counted(number, 'verdict')} could not be reached.",
-        "The fault lies with this suite or the host, not with Kubernetes; what was recorded is kept.",
+        "The fault lies with this suite or the host, not with Kubernetes; the recording is kept.",
         "Read the findings and recorder.log. After a fix of the suite judge the same history again: see Reproduce.",
     )
 
@@ -72,21 +72,21 @@ def _inconclusive(results: Results, number: int) -> tuple[str, str, str]:
         )
     return (
         f"Evidence is missing for {counted(number, 'verdict')}.",
-        "Nothing accuses Kubernetes, but what was recorded is not enough to say that the requirement holds.",
-        "Each finding names what is missing. Record again on a quieter host, or with a wider --scope.",
+        "Nothing accuses Kubernetes, but the recording does not suffice to prove that the requirement holds.",
+        "The findings name the missing evidence. Repeat the run on a quieter host, or with a wider --scope.",
     )
 
 
 def _pass(results: Results, number: int) -> tuple[str, str, str]:
     known, shown = results.counts[Standing.DEVIATION], results.counts.get(Standing.REPORTED, 0)
     besides = f", {counted(known, 'verdict is a known deviation', 'verdicts are known deviations')}" if known else ""
-    passes = f"restarts containers as it says: {counted(number, 'verdict passes', 'verdicts pass')}{besides}"
-    deviates = f"deviates from what it says only as is known: {counted(known, 'verdict')}"
+    passes = f"restarts containers as documented: {counted(number, 'verdict passes', 'verdicts pass')}{besides}"
+    deviates = f"has only known deviations from its documentation: {counted(known, 'verdict')}"
     measured = "was measured only, and nothing was judged that could fail"
     reported = f"; {counted(shown, 'verdict is', 'verdicts are')} only reported" if shown else ""
     return (
         f"Kubernetes {results.kubernetes_version} {passes if number else deviates if known else measured}{reported}.",
-        "What was judged held in both directions, with at least the evidence that each requirement asks for.",
+        "All judged requirements hold in both directions, with at least the evidence that they require.",
         "Nothing. The run directory can be judged again at any time.",
     )
 
@@ -94,8 +94,8 @@ def _pass(results: Results, number: int) -> tuple[str, str, str]:
 def _skipped(results: Results, _: int) -> tuple[str, str, str]:
     return (
         f"Nothing was judged: {counted(len(results.verdicts), 'verdict')} skipped.",
-        "The provider, the Kubernetes version or the feature gates lack what the selected requirements need.",
-        "Each finding names what is missing.",
+        "The provider, the Kubernetes version or the feature gates lack a need of the selected requirements.",
+        "The findings name the missing needs.",
     )
 
 

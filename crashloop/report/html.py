@@ -1,7 +1,7 @@
-"""report.html: one file that needs no network, no script and no trust in the texts that it shows.
+"""report.html: one file without network, script or trust in the shown texts.
 
-Every text is escaped, and a Content-Security-Policy names the page's own script and style by hash: should an
-escape ever be missing, a browser still runs nothing that came from a container or a log.
+Every text is escaped, and a Content-Security-Policy names the page's own script and style by hash: if an
+escape were missing, a browser would still run nothing from a container or a log.
 """
 
 import base64
@@ -23,7 +23,7 @@ def to_html(results: Results) -> str:
 
 
 def page(template: str, *, sheets: tuple[str, ...] = ("style.css.j2",), **shown: Any) -> str:
-    """A page of this package's templates, with style and script in it and nothing else allowed to run."""
+    """A page of this package's templates, with its own style and script; nothing else may run."""
     environment = _environment()
     style = "\n".join(environment.get_template(sheet).render() for sheet in sheets)
     script = environment.get_template("script.js.j2").render()

@@ -1,7 +1,7 @@
 """junit.xml, for CI systems that list tests.
 
-JUnit knows failure, error and skipped. FAIL is a failure; INCONCLUSIVE is an error, so that nobody reads missing
-evidence as a pass; a known deviation and what is only reported pass, and say so in their output.
+JUnit knows failure, error and skipped. FAIL is a failure; INCONCLUSIVE is an error, so that missing evidence does not read
+as a pass; a known deviation and a reported verdict pass, with a note in their output.
 """
 
 from xml.etree import ElementTree as ET
@@ -21,7 +21,7 @@ _ELEMENTS = {
 
 
 def to_junit(results: Results) -> str:
-    """One test case a verdict; its class is the requirement, its name the scenario and the profile."""
+    """One test case per verdict; its class is the requirement, its name the scenario and the profile."""
     name = f"crashloop.{results.suite}"
     document = JunitDocument(
         name,

@@ -1,4 +1,4 @@
-"""What every junit.xml has: one suite with its totals, and properties that say which run it was."""
+"""The common parts of every junit.xml: one suite with its totals, and properties that identify the run."""
 
 from datetime import datetime
 from typing import Protocol
@@ -8,7 +8,7 @@ from crashloop.report.text import printable
 
 
 class Judged(Protocol):
-    """What the results of any run say about it."""
+    """The circumstances in the results of any run."""
 
     @property
     def started(self) -> datetime: ...
@@ -22,7 +22,7 @@ class JunitDocument:
     def __init__(
         self, name: str, results: Judged, *, subject: str, tests: int, failures: int, errors: int, skipped: int
     ) -> None:
-        """`subject` is the property that says what was judged: scope, or profile."""
+        """`subject` is the property of the judged subject: scope, or profile."""
         totals = {
             "tests": str(tests),
             "failures": str(failures),

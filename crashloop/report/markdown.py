@@ -1,4 +1,4 @@
-"""summary.md, for a GitHub job summary: a headline, what is not PASS, and everything else folded away."""
+"""summary.md, for a GitHub job summary: a headline, everything but PASS, and the rest folded."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from crashloop.report.text import counted, evidence_text, printable, shortened, 
 from crashloop.verdict import Verdict
 
 MAX_TABLE_BYTES = 450_000
-"""Size of each of the two tables: GitHub drops a job summary of more than 1 MiB whole."""
+"""Size of either table: GitHub drops a job summary of more than 1 MiB completely."""
 
 MAX_FINDING = 400
 """Characters of a finding."""
@@ -55,7 +55,7 @@ def _coverage(results: Results) -> str:
 
 
 def _nodes(results: Results) -> str:
-    """What the nodes were made from, where that is an image: kind's own, or one in its place."""
+    """The image of the nodes, if they are made from one."""
     image = results.environment.get("node_image")
     return f" (nodes of {code(image)})" if isinstance(image, str) else ""
 
@@ -70,7 +70,7 @@ def verdict_table(verdicts: Sequence[Verdict], results: Results) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, rest: str) -> str:
-    """A table of cells that are Markdown already; rows beyond MAX_TABLE_BYTES are left to `rest`."""
+    """A table of Markdown cells; rows beyond MAX_TABLE_BYTES are referred to `rest`."""
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     size = 0
     for position, cells in enumerate(rows):
@@ -103,7 +103,7 @@ def _row(verdict: Verdict, results: Results) -> tuple[str, ...]:
 
 
 def escaped(text: str) -> str:
-    """Text that is shown as it is: no markup, no HTML, one line."""
+    """Text as one literal line, without markup or HTML."""
     plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKUP.sub(r"\\\1", plain).replace("\n", "<br>")
 

@@ -1,4 +1,4 @@
-"""What `crashloop observe` has found, as rows for a terminal and as a page. Pure."""
+"""The findings of `crashloop observe`, as rows for a terminal and as a page. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -29,7 +29,7 @@ STANDINGS = {
 
 
 class Row(NamedTuple):
-    """One node: the cells of the table, in the order of HEADER, and what stands below it."""
+    """One node: the cells of the table, in the order of HEADER, and the text below it."""
 
     finding: NodeFinding
     standing: Standing
@@ -86,15 +86,13 @@ def sentence(seen: Observation) -> str:
         case Agreement.AGREES:
             return f"{counted(numbers[Agreement.AGREES], 'node')} followed the curve configured for them."
         case _ if numbers[Agreement.NOT_COMPARED] == len(seen.nodes):
-            return "What the nodes are configured for was neither read (--read-configz) nor told (--expect)."
+            return "The nodes' configuration was neither read (--read-configz) nor declared (--expect)."
         case _:
-            return (
-                f"Too few waits were seen on {counted(numbers[Agreement.TOO_LITTLE], 'node')}. Look for longer (--for)."
-            )
+            return f"Too few waits were seen on {counted(numbers[Agreement.TOO_LITTLE], 'node')}. Observe for longer (--for)."
 
 
 def facts(seen: Observation) -> str:
-    """What was looked at, in one line."""
+    """The observation's scope, in one line."""
     where = seen.namespace or "all namespaces"
     duration = took(seen.finished - seen.started)
     left_out = f"; {counted(seen.left_out, 'restarted container')} left out (probes, RestartAllContainers)"
@@ -104,7 +102,7 @@ def facts(seen: Observation) -> str:
     if seen.unheard is None:
         return text
     why = " ".join(seen.unheard.why.split())
-    return f"{text} Nothing was heard after {seen.unheard.since:%H:%M:%S} UTC: {why}"
+    return f"{text} The watch was lost after {seen.unheard.since:%H:%M:%S} UTC: {why}"
 
 
 def to_html(seen: Observation) -> str:
@@ -131,7 +129,7 @@ def _said(finding: NodeFinding) -> Iterable[str]:
 
 
 def _panels(row: Row, loops: Sequence[CrashLoop]) -> tuple[Panel, ...]:
-    """The longest loops of a node beside the curve it is configured for, or else the most likely one."""
+    """The longest loops of a node beside its configured curve, or else the most likely one."""
     reference = row.finding.configured or row.finding.likely
     if reference is None:
         return ()

@@ -1,4 +1,4 @@
-"""Small multiples: the curves of one profile side by side on one axis, each with its numbers."""
+"""Small multiples: the curves of one profile side by side on one axis, with their numbers."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,12 +30,12 @@ class NumberRow(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A plot with what stands around it."""
+    """A plot with its surroundings."""
 
     anchor: str
     curve: PlottedCurve
     requirements: tuple[tuple[str, str], ...]
-    """Id and link of each requirement judged on these delays."""
+    """Ids and links of the requirements judged on these delays."""
     svg: Markup
     summary: str
     numbers: tuple[NumberRow, ...]

@@ -1,4 +1,4 @@
-"""A plot of one curve: what was due, what was allowed, what was seen. Geometry only; svg.py writes it down."""
+"""A plot of one curve: due, allowed and observed delays. Geometry only; svg.py renders it."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,12 +22,12 @@ class Mark(NamedTuple):
     tick_y: float | None
     outside: bool
     excusable: bool
-    """Outside, but by no more than the host was stalled."""
+    """Outside, but by no more than the host's stall."""
     title: str
 
 
 class Bar(NamedTuple):
-    """What was allowed for one restart, from due (bottom) to latest (top)."""
+    """The allowed band of one restart, from due (bottom) to latest (top)."""
 
     x: float
     y: float
@@ -47,7 +47,7 @@ class Plot(NamedTuple):
 
 
 def shared_scale(curves: Iterable[PlottedCurve]) -> Scale:
-    """One axis for plots that stand side by side."""
+    """One axis for adjacent plots."""
     delays = [delay for curve in curves for delay in curve.delays]
     windows = [window for delay in delays for window in delay.windows]
     others = [

@@ -1,4 +1,4 @@
-"""Delays and curves in words: for people who do not see the plot, and for the line below it."""
+"""Delays and curves in words: as a text alternative of the plot, and for the line below it."""
 
 from crashloop.report.curves import PlottedCurve
 from crashloop.report.delay import ReportedDelay
@@ -20,7 +20,7 @@ def describe(delay: ReportedDelay) -> str:
 
 
 def summary(curve: PlottedCurve) -> str:
-    """How the delays of a curve lie in the band."""
+    """Position of a curve's delays in the band."""
     outside = [each for each in curve.delays if each.is_outside]
     seen = [each for each in curve.delays if each.decided_s is not None]
     missing = f"; {len(curve.delays) - len(seen)} not seen" if len(seen) < len(curve.delays) else ""

@@ -1,4 +1,4 @@
-"""results.json: every verdict of a run with all that a reader needs to understand it. Views are drawn from this alone."""
+"""results.json: every verdict of a run, with everything needed to understand it. Views are made from this alone."""
 
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
@@ -18,7 +18,7 @@ RESULTS_FORMAT = "crashloop.results/1"
 
 
 class RunFacts(Protocol):
-    """What is taken from run.json (crashloop.rundir.RunInfo)."""
+    """Fields from run.json (crashloop.rundir.RunInfo)."""
 
     @property
     def suite(self) -> str: ...
@@ -29,7 +29,7 @@ class RunFacts(Protocol):
 
 
 class KnownDeviation(Protocol):
-    """What is taken from deviations.yaml (crashloop.deviations.Deviation)."""
+    """Fields from deviations.yaml (crashloop.deviations.Deviation)."""
 
     @property
     def id(self) -> str: ...
@@ -42,7 +42,7 @@ class KnownDeviation(Protocol):
 
 
 class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement that was judged, as the catalogue words it."""
+    """A judged requirement, with the catalogue's sentence."""
 
     id: str
     level: str = ""
@@ -59,9 +59,9 @@ class DeviationText(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     sentence: str = ""
-    """What the kubelet does instead; empty when the deviations.yaml that judged does not have it."""
+    """The kubelet's actual behaviour; empty if the judging deviations.yaml lacks it."""
     evidence: str = ""
-    """What was measured, and where the kubelet's source has it."""
+    """The measurement, and its place in the kubelet's source."""
     link: str | None = None
     """The upstream issue."""
 
@@ -128,7 +128,7 @@ def build_results(
     effective_curves: Mapping[str, str] | None = None,
     at_least: int = 0,
 ) -> Results:
-    """Put the parts of results.json together.
+    """Assemble the parts of results.json.
 
     `requirements` is the catalogue in reading order; `effective_curves` maps a profile's name to its delays in words;
     `at_least` is how many requirements the run was to judge.
@@ -169,7 +169,7 @@ def build_results(
 
 
 def texts_of(wanted: Set[str], catalogue: Mapping[str, Requirement]) -> tuple[RequirementText, ...]:
-    """The requirements of these ids, in the order of the catalogue; those that it no longer has stand last, as their id."""
+    """The requirements of these ids, in the order of the catalogue; ids that it lacks come last, without a text."""
     known = tuple(
         RequirementText(
             id=each.id,

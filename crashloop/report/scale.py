@@ -1,4 +1,4 @@
-"""Axes: where a value stands between the ends of an axis, and which values are written beside it."""
+"""Axes: the position of a value on an axis, and the labelled values."""
 
 import math
 from collections.abc import Collection, Iterable
@@ -8,7 +8,7 @@ LOG_FROM_RATIO = 8
 """Due delays that span at least this factor are drawn by their logarithm: a doubling curve becomes a straight line."""
 
 _LINEAR_LANE = 0.22
-"""Share of a logarithmic axis from 0 to its floor, where free restarts stand, and all that comes too early."""
+"""Share of a logarithmic axis from 0 to its floor, for free restarts and early ones."""
 
 
 _MILLISECOND = 1e-3
@@ -28,8 +28,8 @@ class Scale(NamedTuple):
             return inside / self.high
         if inside <= self.floor:
             return _LINEAR_LANE * inside / self.floor
-        share = math.log(inside / self.floor) / math.log(self.high / self.floor)
-        return min(1.0, _LINEAR_LANE + (1 - _LINEAR_LANE) * share)
+        above = math.log(inside / self.floor) / math.log(self.high / self.floor)
+        return min(_LINEAR_LANE + (1 - _LINEAR_LANE) * above, 1.0)  # the sum may round to a little more than 1
 
     def ticks(self, at_most: int = 7) -> tuple[float, ...]:
         """Round values for the axis, 0 first; on a logarithmic one the floor and its doublings."""
@@ -40,7 +40,7 @@ class Scale(NamedTuple):
 
 
 def scale_for(due: Iterable[float], others: Iterable[float]) -> Scale:
-    """The axis for due delays and all that is drawn with them."""
+    """The axis for due delays and everything drawn with them."""
     positive = [value for value in due if value >= _MILLISECOND]
     high = max([*positive, *others], default=0.0)
     if positive and max(positive) >= LOG_FROM_RATIO * min(positive):

@@ -1,4 +1,4 @@
-"""How a verdict counts for the run: its outcome, unless a known deviation explains it or it is only reported."""
+"""The standing of a verdict in its run: its outcome, unless a known deviation explains it or it is only reported."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -40,12 +40,12 @@ class Standing(StrEnum):
 
     @property
     def symbol(self) -> str:
-        """One character, so that nobody has to tell outcomes apart by colour."""
+        """One character, so that outcomes differ not only by colour."""
         return _SYMBOLS[self]
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a reader has to do something about it."""
+        """Whether it requires an action of the reader."""
         return self in (Standing.FAIL, Standing.ERROR, Standing.INCONCLUSIVE)
 
 
@@ -77,11 +77,11 @@ def reported(verdict: Verdict) -> str:
 
 
 def count(verdicts: Iterable[Verdict]) -> dict[Standing, int]:
-    """Verdicts by standing, worst first; every standing is there."""
+    """Verdicts by standing, worst first, with every standing."""
     seen = Counter(Standing.of(verdict) for verdict in verdicts)
     return {standing: seen[standing] for standing in Standing}
 
 
 def worst_standing(verdicts: Iterable[Verdict]) -> Standing:
-    """The standing that stands for all; SKIPPED for none."""
+    """The worst standing; SKIPPED for none."""
     return min((Standing.of(verdict) for verdict in verdicts), key=_WORST_FIRST.index, default=Standing.SKIPPED)

@@ -76,7 +76,7 @@ class DeviationBlock(NamedTuple):
 
 
 class View(NamedTuple):
-    """Everything that the page shows."""
+    """The contents of the page."""
 
     results: Results
     headline: Headline

@@ -1,1 +1,1 @@
-"""A conformance run: its plan, its directory, its judgement and what is published of it."""
+"""A conformance run: its plan, its judgement, and its published results."""

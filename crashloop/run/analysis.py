@@ -1,4 +1,4 @@
-"""Judging a whole run: its results, from verdicts that its tests have shown or from its evidence alone."""
+"""Judges a whole run: its results, from the verdicts of its tests or from its evidence alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,11 +23,11 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 
 WORTH_SHARING_BYTES = 32_000_000
-"""Histories of which size are judged by all processors: a further process costs a second to start."""
+"""Size of histories from which on all processors judge: a further process costs a second to start."""
 
 
 def analyze(run: RunDir) -> Results:
-    """Judge the whole run anew, from its evidence alone. Raises UsageError if run.json or plan.json cannot be read."""
+    """Judge the whole run, from its evidence alone. Raises UsageError if run.json or plan.json cannot be read."""
     plan = run.plan()
     return _results(run, plan, _judge(run, plan, _scenarios(plan)))
 
@@ -76,7 +76,7 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
 
 
 def _of_every_pod(judged: Iterable[Judged]) -> Iterator[Verdict]:
-    """One verdict for each requirement that holds for every pod."""
+    """One verdict per requirement that holds for every pod."""
     by_requirement: dict[str, list[Verdict]] = {}
     for verdict in (verdict for each in judged for verdict in each.everywhere):
         by_requirement.setdefault(verdict.requirement, []).append(verdict)

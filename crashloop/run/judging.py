@@ -1,4 +1,4 @@
-"""Judging one scenario of a run from its directory alone, whatever is left of the evidence."""
+"""Judges one scenario of a run from its directory alone, also with damaged or missing evidence."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -28,17 +28,17 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """The verdicts on one scenario."""
 
     ended: datetime | None
-    """When the history that they stand on ended; None where it has no end."""
+    """End of their history; None if it has none."""
     verdicts: tuple[Verdict, ...]
-    """One for each judgement of the plan."""
+    """One per judgement of the plan."""
     everywhere: tuple[Verdict, ...] = ()
-    """Of a pod: one for each requirement that holds for every pod."""
+    """Of a pod: one per requirement that holds for every pod."""
 
 
 def judge_scenario(run: RunDir, plan: Plan, scenario: str) -> Judged:
     """Make every judgement of the plan on one scenario, whose history is read once.
 
-    A history that is missing is explained by what the recorder left behind.
+    The recorder's last state explains a missing history.
     """
     recorded, memo = _recorded(run, scenario), Memo()
     return Judged(
@@ -72,7 +72,7 @@ def skipped(skip: Skip) -> Verdict:
 
 
 def read_history(run: RunDir, scenario: str) -> Recording | None:
-    """What was recorded of a scenario, read line by line; None if there is no file. Raises OSError if it cannot be read."""
+    """The recording of a scenario, read line by line; None without a file. Raises OSError if it cannot be read."""
     try:
         with run.history(scenario).open("rb") as lines:
             return read_recording(lines)
@@ -102,10 +102,10 @@ def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding, me
 
 
 def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo) -> JudgementInput | str:
-    """What is to be judged; a sentence if plan and catalogue do not hold what the judgement names."""
+    """The case to judge; a sentence if plan or catalogue lack what the judgement names."""
     requirement = load_requirements().get(judgement.requirement)
     if requirement is None:
-        return "the plan asks for it, and this catalogue does not have it. Judge with the crashloop that made the run."
+        return "the plan has it, but this catalogue does not. Judge with the crashloop that made the run."
     scenario = next((each for each in plan.scenarios if each.name == judgement.scenario), None)
     if scenario is None:
         return f"the plan has no scenario {judgement.scenario!r} to judge it on."
@@ -123,14 +123,14 @@ def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo
 
 
 def _judged_profile(plan: Plan, scenario: Scenario) -> KubeletProfile | None:
-    """The profile of what is judged; of the API server only its gates count. None if the plan lacks it."""
+    """The judged profile; of the API server only its gates count. None if the plan lacks it."""
     if scenario.judged_profile is None:
         return KubeletProfile(name=scenario.subject, config={"featureGates": plan.feature_gates})
     return next((each for each in plan.profiles if each.name == scenario.judged_profile), None)
 
 
 def _recorded(run: RunDir, scenario: str) -> Recording | Finding:
-    """What was recorded of a scenario, or why nothing can be judged."""
+    """The recording of a scenario, or why it cannot be judged."""
     try:
         return read_history(run, scenario) or _why_missing(run, scenario)
     except OSError as failure:
@@ -138,7 +138,7 @@ def _recorded(run: RunDir, scenario: str) -> Recording | Finding:
 
 
 def _why_missing(run: RunDir, scenario: str) -> Finding:
-    """Why there is no history, by the state in which the recorder left the run."""
+    """Why there is no history, by the recorder's last state."""
     missing = f"there is no history of {scenario}"
     try:
         state = msgspec.json.decode(run.recorder_json.read_bytes(), type=RecorderState)

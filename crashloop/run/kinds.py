@@ -1,4 +1,4 @@
-"""What planning has to know of each kind of scenario: one row per kind."""
+"""Planning of every kind of scenario: one row per kind."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -16,16 +16,16 @@ NEEDS: dict[InterventionKind, Capability] = {
     InterventionKind.KILL_KUBELET: Capability.KUBELET_RESTART,
     InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
 }
-"""What an intervention needs of the provider."""
+"""Capability of the provider for an intervention."""
 
 
 class Planning(msgspec.Struct, frozen=True, kw_only=True):
-    """What one kind of scenario needs, and how long it is expected to be watched. The first argument is the scenario."""
+    """Needs of one kind of scenario, and its expected observation. The first argument is the scenario."""
 
     capabilities: Callable[[Any], Iterable[Capability]]
-    """What a provider must be able to do, beside having a node with the profile."""
+    """Capabilities of the provider, besides a node with the profile."""
     expected_s: Callable[[Any, KubeletProfile, KubernetesVersion], float]
-    """Seconds, at the longest, on a node with that profile in a cluster of that version."""
+    """Most seconds on a node with that profile in a cluster of that version."""
 
 
 KINDS: dict[type[AnyScenario], Planning] = {

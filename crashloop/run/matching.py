@@ -1,7 +1,7 @@
-"""Which node of a cluster that exists stands for which kubelet profile. Pure.
+"""Matches nodes of an existing cluster to kubelet profiles. Pure.
 
-A node stands for a profile if it was declared to have it, or if the configuration that its kubelet tells comes to the
-same. One node may stand for several profiles; whether a profile says so in the same words does not matter.
+A node matches a profile that was declared for it, or that its kubelet's effective configuration matches
+(crashloop.spec.profile_match). One node may match several profiles.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from crashloop.spec.version import KubernetesVersion
 
 
 class Offer:
-    """What the nodes of a surveyed cluster have to offer."""
+    """The nodes of a surveyed cluster, by kubelet profile."""
 
     def __init__(self, survey: Survey, declared: Iterable[KubeletProfile] = ()) -> None:
-        """`declared` are the profiles that users say nodes have.
+        """`declared` are the profiles that users declare for nodes.
 
         Raises UsageError if a node's own configuration contradicts what was declared.
         """
@@ -31,7 +31,7 @@ class Offer:
                     self._require_truth(node, profile)
 
     def node_for(self, profile: KubeletProfile) -> str | None:
-        """The first usable node that stands for a profile; None if there is none."""
+        """The first usable node that matches a profile; None if there is none."""
         return next((node.name for node in self._nodes if node.unusable is None and self._has(node, profile)), None)
 
     def on_node(self, profile: KubeletProfile) -> KubeletProfile:
@@ -40,13 +40,13 @@ class Offer:
         return self._versioned(profile, node)
 
     def why_none(self, profile: KubeletProfile) -> str:
-        """Why no node stands for a profile, with what the nodes have instead."""
+        """Why no node matches a profile, with the nodes' own profiles."""
         have = ", ".join(f"{node.name} ({self._told(node)})" for node in self._nodes)
         return f'no node of the cluster has the kubelet profile "{profile.name}"; its nodes: {have or "none"}'
 
     def _has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
         if node.configz is not None:
-            return agrees(node.configz, self._versioned(profile, node), self.version)
+            return agrees(node.configz, self._versioned(profile, node), self.version) is True
         return node.declared == profile.name
 
     def _told(self, node: SurveyedNode) -> str:
@@ -63,7 +63,7 @@ class Offer:
         return msgspec.structs.replace(profile, kubernetes_version=node.kubelet_version)
 
     def _require_truth(self, node: SurveyedNode, profile: KubeletProfile) -> None:
-        if node.configz is not None and not agrees(node.configz, self._versioned(profile, node), self.version):
+        if node.configz is not None and agrees(node.configz, self._versioned(profile, node), self.version) is False:
             raise UsageError(
                 f'node {node.name}: declared to have the kubelet profile "{profile.name}", but its configuration is '
                 f"another ({self._told(node)}).\nLeave --node-profile {node.name}={profile.name} out."

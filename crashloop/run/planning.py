@@ -1,4 +1,4 @@
-"""From declared judgements to the plan: every collecting process computes the same one."""
+"""Computes the plan from declared judgements; every collecting process computes the same one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile, validate_for_node
-from crashloop.requirements import applies, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
 from crashloop.spec.assignment import assign
 from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
+from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.scenario import Scenario, profiles_of
 from crashloop.spec.version import KubernetesVersion
 
 
 class Declared(NamedTuple):
-    """A requirement, by its id, that is to be judged on a scenario."""
+    """A requirement, by its id, to be judged on a scenario."""
 
     requirement: str
     scenario: Scenario
@@ -31,9 +31,9 @@ def build_plan(
     budgets: Budgets,
     offer: Offer | None = None,
 ) -> Plan | None:
-    """The plan for the declarations, or None for none. Raises UsageError for a profile that no node could run with.
+    """The plan for the declarations; None without any. Raises UsageError for a profile that no node could run with.
 
-    With an `offer` the nodes are there already, and a scenario runs on the one that stands for its profile.
+    With an `offer` the nodes exist already, and a scenario runs on the node that matches its profile.
     """
     wanted = sorted(
         {(each.requirement, each.scenario.name): each for each in declarations}.values(),
@@ -87,7 +87,7 @@ def build_plan(
 
 
 def _profile(name: str, offer: Offer | None) -> KubeletProfile:
-    """The profile, as the node that stands for it has it."""
+    """The profile, with the version of its matching node."""
     profile = load_profile(name)
     return profile if offer is None else offer.on_node(profile)
 
@@ -105,7 +105,7 @@ def control_plane_gates(settings: dict[str, Any]) -> dict[str, bool]:
 
 
 def _nodes(scenarios: Iterable[Scenario], offer: Offer | None) -> dict[str, str]:
-    """Nodes that are there already, by profile."""
+    """Existing nodes, by profile."""
     if offer is None:
         return {}
     found = {name: offer.node_for(load_profile(name)) for name in profiles_of(tuple(scenarios))}
@@ -117,7 +117,7 @@ def _why_not(requirement: Requirement, profile: KubeletProfile, version: Kuberne
 
 
 def _durations_s(scenarios: Iterable[Scenario], version: KubernetesVersion, offer: Offer | None) -> dict[str, float]:
-    """How long each scenario with a node is expected to be watched at the longest."""
+    """Longest expected observation of every scenario with a node."""
     return {
         each.name: KINDS[type(each)].expected_s(each, _profile(each.node_profile, offer), version)
         for each in scenarios

@@ -16,5 +16,5 @@ def publish(run: RunDir, results: Results) -> None:
 
 
 def published(run: RunDir) -> Results:
-    """The results of a run that was judged. Raises UsageError if there are none, or of another format."""
+    """The results of a judged run. Raises UsageError if there are none, or if they have another format."""
     return read_document(run.results_json, Results, RESULTS_FORMAT)

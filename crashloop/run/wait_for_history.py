@@ -1,4 +1,4 @@
-"""Waiting for a scenario's history to be complete."""
+"""Waits until a scenario's history is complete."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -12,16 +12,16 @@ from crashloop.spec.plan import Plan
 from crashloop.waiting import wait_until
 
 BRING_UP_S = 2400.0
-"""The longest that binaries (built from source when nothing else is there) and the cluster may take."""
+"""Longest time for binaries (built from source at worst) and cluster."""
 
 OVERHEAD_S = 120.0
-"""The longest that launching and sealing a scenario may take beyond its watch, with what its node takes to come up."""
+"""Longest time to launch and seal a scenario, beyond its observation and the start of its node."""
 
 _END = b'"kind":"end"'
 
 
 def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
-    """Return once the scenario's history is sealed, or will never be because the recorder has ended.
+    """Return when the scenario's history is sealed, or when the recorder has ended without it.
 
     Raises WaitTimeout beyond the plan's own time, so that a hung recorder is noticed.
     """
@@ -36,7 +36,7 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
 
 
 def failure_of(run: RunDir) -> RecorderState | None:
-    """What the recorder says of itself if it failed: then nothing, or nothing more, is recorded."""
+    """The recorder's state if it failed: then nothing more is recorded."""
     state = _state(run)
     return state if state is not None and state.state == "failed" else None
 
@@ -70,7 +70,7 @@ def _size(path: Path) -> int:
 
 
 def longest_s(plan: Plan) -> float:
-    """The longest that the recording may take, if every scenario takes as long as it may."""
+    """Longest duration of the recording, with the longest duration of every scenario."""
     budgets, scenarios = plan.budgets, {each.name: each for each in plan.scenarios}
     side_by_side_s: dict[str, float] = {}
     one_by_one_s: defaultdict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""The kubelet's back-off counters: one entry a container, kept in memory.
+"""The kubelet's backoff counters: one entry per container, kept in memory.
 
 client-go util/flowcontrol/backoff.go@v0.37.1 (IsInBackOffSince, Next, GC); pkg/kubelet/kuberuntime/kuberuntime_manager.go
 @v1.37.1 doBackOff. An entry is touched at each start attempt that follows an exit; an exit without an entry is free.
@@ -23,9 +23,9 @@ class BackoffEntry:
         self.delay_ns = delay_ns
         self.updated_ns = updated_ns
         self.exit_code = exit_code
-        """Of the exit before the last start attempt; only a faulty kubelet looks at it."""
+        """Of the exit before the last start attempt; only a faulty kubelet uses it."""
         self.luck = luck
-        """Drawn at each start attempt, from 0 to 1; only a faulty kubelet looks at it."""
+        """Drawn at each start attempt, from 0 to 1; only a faulty kubelet uses it."""
 
 
 class Backoffs:

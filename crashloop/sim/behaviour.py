@@ -1,8 +1,8 @@
-"""Everything the simulated kubelet could do wrongly, as data. Each default is right; a planted fault changes a few.
+"""Every possible error of the simulated kubelet, as data. The defaults are correct; a planted fault changes a few.
 
-Theory of operation. The simulated kubelet never asks which fault is planted. It asks its behaviour: by which factor a
-delay grows, whether the key of a counter holds the container's name, what is added to a stated restartCount. So a
-fault is a small local change of one answer, and a new one is a row in crashloop/sim/faults.
+Theory of operation. The simulated kubelet does not know the planted fault. It reads its behaviour: the factor by which a
+delay grows, whether the key of a counter includes the container's name, the number added to a stated restartCount. So a
+fault is a small local change, and a new one is a row in crashloop/sim/faults.
 """
 
 import msgspec
@@ -52,7 +52,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     delay_factor: float = 1.0
     early_ns: int = 0
     prompt: bool = False
-    """Looks again by a timer of its own, at the very moment the delay has passed."""
+    """Syncs again by a separate timer, exactly at the end of the delay."""
     skipped_share: float = 0.0
     """Share of the delays that are not waited for."""
     late_ns: int = 0
@@ -184,7 +184,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes in which an exit code is stored; as a varint in Protobuf, a code up to 255 takes 2 with the list's own."""
     api_keeps_no_default: bool = False
     api_blames_pod: bool = False
-    """Names the pod spec as the field that is wrong, whatever is."""
+    """Names the pod spec as the wrong field for every error."""
 
 
 CORRECT = Behaviour()

@@ -1,4 +1,4 @@
-"""When the simulated recorder has seen enough: counts over all pods of a scenario, by truth and by the statuses."""
+"""When the simulated recorder is done: counts over all pods of a scenario, by truth and by the statuses."""
 
 from typing import Any
 

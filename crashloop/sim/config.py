@@ -1,4 +1,4 @@
-"""How a kubelet takes its configuration: gates by release, defaults, refusals, the curve in effect.
+"""A kubelet's reading of its configuration: gates by release, defaults, refusals, the effective curve.
 
 Theory of operation. A kubelet first fills in defaults, which depend on the gates, then validates, then picks the curve:
 the maximum is the configured period; the initial delay is 10 s, 1 s with ReduceDefaultCrashLoopBackOffDecay, and never

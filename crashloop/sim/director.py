@@ -1,4 +1,4 @@
-"""The simulated recorder's other half: creates the pod, intervenes as planned, pokes, and knows when it has seen enough."""
+"""The simulated recorder's other half: creates the pod, intervenes as planned, annotates, and ends the scenario."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What everything simulated on a node stands on: virtual time, and the host."""
+"""The environment of the simulation on a node: virtual time, and the host."""
 
 from typing import NamedTuple
 

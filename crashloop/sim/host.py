@@ -1,4 +1,4 @@
-"""The host under the simulated node: how long things take, what is lost of the evidence, how coarse clocks are."""
+"""The host of the simulated node: durations, losses of evidence, resolution of clocks."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     run_queues: bool = True
     """Whether the recorder sees for how long the kubelet and its runtime wait for a CPU."""
     controls: bool = True
-    """Whether the recorder has the runtime create containers of its own."""
+    """Whether the recorder creates control containers."""
     gaps_per_min: dict[Channel, float] = {}
     """Times a minute at which the recorder loses a channel."""
     gap_s: Range = (1.0, 15.0)

@@ -22,4 +22,4 @@ SIMULATIONS: dict[type[AnyScenario], Callable[..., Histories]] = {
     StartupScenario: _each_alone(simulate_startup),
     ApiScenario: _each_alone(simulate_api),
 }
-"""Each takes scenarios of one node, the profile of what is judged, its version, and by name rng, faults and host."""
+"""Each takes scenarios of one node, the judged profile, its version, and by name rng, faults and host."""

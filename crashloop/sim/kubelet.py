@@ -1,4 +1,4 @@
-"""The kubelet process: its configuration, its counters in memory, its pods; it can go and come back."""
+"""The kubelet process: its configuration, its counters in memory, its pods; it can be restarted."""
 
 from collections.abc import Sequence
 

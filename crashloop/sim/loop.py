@@ -1,4 +1,4 @@
-"""Virtual time: actions run in the order of the times they were planned for, and the clock jumps from one to the next."""
+"""Virtual time: actions run in the order of their planned times, and the clock jumps from one to the next."""
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush

@@ -1,4 +1,4 @@
-"""The pod lifecycle event generator: a relist about once a second fills the pod cache and tells what changed.
+"""The pod lifecycle event generator: a relist about once a second fills the pod cache and reports changes.
 
 pkg/kubelet/pleg/generic.go@v1.37.1 (relistPeriod 1 s); pod workers wait for a cache entry newer than their last sync.
 """

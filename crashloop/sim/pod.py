@@ -1,4 +1,4 @@
-"""A pod as the simulated cluster holds it: the manifest, its instances, and what the pod cache has seen of them."""
+"""A pod of the simulated cluster: the manifest, its instances, and their state in the pod cache."""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -116,7 +116,7 @@ class PodView:
         return self._by_name.get(name, [])
 
     def newest_exited(self, name: str) -> SimulatedInstance | None:
-        """The instance that a back-off is measured from."""
+        """The instance that a backoff is measured from."""
         return next((view.instance for view in self.of(name) if view.state is InstanceState.EXITED), None)
 
     def running(self) -> list[SimulatedInstance]:

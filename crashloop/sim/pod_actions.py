@@ -1,4 +1,4 @@
-"""What one pod sync does: which containers it kills, which it starts, whether the sandbox or all containers go.
+"""The actions of one pod sync: which containers it kills or starts, whether it removes the sandbox or all containers.
 
 pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions and kuberuntime_container.go
 computeInitContainerActions @v1.37.1, in the order of the source; where it differs from the KEPs the source is followed.

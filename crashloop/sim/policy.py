@@ -1,4 +1,4 @@
-"""Whether an exited container is to run again: restart rules, then the container's policy, then the pod's.
+"""Decides whether an exited container restarts: by restart rules, then the container's policy, then the pod's.
 
 pkg/api/v1/pod/util.go ContainerShouldRestart and FindMatchingContainerRestartRule, pkg/kubelet/container/helpers.go
 ShouldContainerBeRestarted and ShouldAllContainersRestart, all @v1.37.1; KEP-5307 and KEP-5532, Design Details.

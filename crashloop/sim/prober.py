@@ -1,4 +1,4 @@
-"""Liveness and startup probes, reduced to the moments at which they change what the kubelet does."""
+"""Liveness and startup probes, reduced to the times at which they change the kubelet's actions."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The simulated recorder: what becomes a line of the history, when it is in hand, and what is lost on the way."""
+"""The simulated recorder: which events become lines of the history, when they arrive, and which are lost."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ class Tape:
         if Channel.JOURNAL in self._missing:
             return
         step = self.host.model.journal_step_ns
-        # Each life appends to the same file, so its lines stand in the order of time.
+        # Each life appends to the same file, so its lines are in the order of time.
         for t_ns, kind, data, of in sorted(self._journals.pop(pod_uid, ()), key=lambda line: line[0]):
             boot_ns = self.boot_ns(t_ns)
             self._add(

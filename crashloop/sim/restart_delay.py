@@ -64,7 +64,7 @@ class RestartDelays:
             self.backoffs.double(self.key(container))
 
     def _flat_ns(self, container: Container, last: SimulatedInstance) -> int | None:
-        """The delay where a faulty kubelet does not ask the counter; None where it does."""
+        """The delay of a faulty kubelet that ignores the counter; None if it uses the counter."""
         behaviour = self.behaviour
         if last.number < behaviour.free_restarts - 1:
             return 0

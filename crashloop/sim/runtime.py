@@ -1,4 +1,4 @@
-"""The simulated container runtime and the containers' programs: what really happens, and what each of them writes down."""
+"""The simulated container runtime and the containers' programs: the true events, and their records."""
 
 from collections.abc import Callable
 

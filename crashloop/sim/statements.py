@@ -1,7 +1,7 @@
-"""What the kubelet states about a pod: phase, container states, restartCount. The status of the API object.
+"""The kubelet's statements about a pod: phase, container states, restartCount. The status of the API object.
 
 pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses and getPhase @v1.37.1. The status is made before the decision
-of the same sync, so a back-off shows one sync later (reason cache), and a start with the next look at the runtime.
+of the same sync, so a backoff shows one sync later (reason cache), and a start with the next look at the runtime.
 """
 
 from datetime import UTC, datetime

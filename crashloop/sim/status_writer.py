@@ -1,4 +1,4 @@
-"""The kubelet's status manager and the API server behind it: what was stated reaches the watch, latest wins."""
+"""The kubelet's status manager and the API server behind it: statements reach the watch, the latest wins."""
 
 from collections.abc import Callable
 from typing import Any

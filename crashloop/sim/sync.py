@@ -1,7 +1,7 @@
 """One pod sync, from the look at the pod cache to the last start: the work of the kubelet on one pod.
 
 pkg/kubelet/kubelet.go SyncPod and pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, doBackOff @v1.37.1. A sync
-works with the pod as it was when the sync began: what it kills itself it still sees running.
+works with the pod at its begin: containers that it kills itself still count as running.
 """
 
 from crashloop.history.event import Kind
@@ -101,7 +101,7 @@ class PodSync:
         held_ns: int | None = None
         acted = bool(actions.kills or actions.kill_pod)
         for container in actions.starts:
-            wait_ns = self._back_off(container, view)
+            wait_ns = self._backoff(container, view)
             if wait_ns <= FREE:
                 acted = True
                 self.statements.reasons.pop(container.name, None)
@@ -111,7 +111,7 @@ class PodSync:
             if container.kind is ContainerKind.INIT and not container.is_sidecar:
                 break
         if held_ns is not None:
-            # The shortest back-off as of now: starting the others took time.
+            # The shortest backoff as of now: starting the others took time.
             self.worker.completed(failed=True, held_ns=held_ns, acted=acted)
         else:
             self.worker.completed(failed=actions.kill_pod, acted=acted)
@@ -120,7 +120,7 @@ class PodSync:
         exited = [(each, last) for each in actions.starts if (last := view.newest_exited(each.name)) is not None]
         return max((self.delays.remaining_ns(*each, self.loop.now) for each in exited), default=FREE)
 
-    def _back_off(self, container: Container, view: PodView) -> int:
+    def _backoff(self, container: Container, view: PodView) -> int:
         """For how long the start is held back, in nanoseconds; FREE counts as a start attempt."""
         last = view.newest_exited(container.name)
         if last is None or last.exited_ns is None:

@@ -1,8 +1,8 @@
-"""A pod worker: when the kubelet looks at a pod, and how soon it looks again.
+"""A pod worker: when the kubelet syncs a pod, and how soon it does again.
 
-pkg/kubelet/pod_workers.go completeWork @v1.37.1: after a sync that ended in a back-off the pod is queued for
-Jitter(min(remaining, 60 s), 0.5), up to 1.34 for Jitter(10 s, 0.5); the queue is polled once a second. Anything that
-happens to the pod makes it look at once, as soon as the pod cache is newer than its last look.
+pkg/kubelet/pod_workers.go completeWork @v1.37.1: after a sync that ended in a backoff the pod is queued for
+Jitter(min(remaining, 60 s), 0.5), up to 1.34 for Jitter(10 s, 0.5); the queue is polled once a second. Any event of
+the pod causes a sync at once, as soon as the pod cache is newer than the last sync.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class Worker:
             self.wake()
 
     def completed(self, *, failed: bool, held_ns: int | None = None, acted: bool = False) -> None:
-        """Plan the next look: after an error of which the shortest back-off still lasts `held_ns`, or after success."""
+        """Plan the next look: after an error of which the shortest backoff still lasts `held_ns`, or after success."""
         self.busy = False
         self._synced_ns = self._loop.now
         if self.halted:

@@ -1,11 +1,10 @@
-"""The effect of a treatment against a baseline, from blocks that interleave (A/B/A/B).
+"""The effect of a treatment against a baseline, from interleaved blocks (A/B/A/B).
 
-Theory of operation. A host drifts: caches warm, disks fill, neighbours come and go. So each block of the treatment is
-paired with the block of the baseline next to it, and both arms are as much early as late. One pair gives one ratio; the
-interval is Student's, of the mean of the ratios' logarithms. Samples within a block share what happened to that block, so
-their number narrows nothing: only more pairs do. And the effect is held against noise: how far blocks of the baseline
-differ among themselves, where nothing was changed. It counts if the interval leaves out "no difference" and the effect
-is larger than that noise.
+Theory of operation. A host drifts: caches warm, disks fill, neighbours come and go. So every block of the treatment is
+paired with the adjacent block of the baseline, and both arms are spread evenly over time. One pair gives one ratio; the
+interval is Student's, of the mean of the ratios' logarithms. Samples within a block share the block's conditions, so only
+more pairs narrow the interval, not more samples. The effect is also compared with noise: the differences between blocks
+of the unchanged baseline. It counts if the interval excludes "no difference" and the effect is larger than that noise.
 """
 
 import math
@@ -29,14 +28,14 @@ Values = NDArray[np.float64]
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One stretch of one arm, with the samples that fell into it; blocks come in their order in time."""
+    """One block of one arm, with its samples; blocks are in the order of time."""
 
     arm: str
     samples: tuple[float, ...]
 
 
-class Reading(StrEnum):
-    """What an effect comes to."""
+class EffectReading(StrEnum):
+    """The reading of an effect."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -50,7 +49,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     statistic: str
     unit: str
-    reading: Reading
+    reading: EffectReading
     sentence: str
     pairs: int
     samples: tuple[int, int]
@@ -72,7 +71,7 @@ class _Pair(NamedTuple):
 def compare(what: str, blocks: Sequence[Block], *, percentile: float | None = 50, unit: str = "s") -> Effect:
     """The effect on a percentile of the samples, or with None on their mean.
 
-    Raises ValueError for an arm of another name, or a sample that is not above zero.
+    Raises ValueError for an unknown arm, or a sample that is not above zero.
     """
     _check(blocks)
     pairs = list(_pairs(blocks))
@@ -82,7 +81,7 @@ def compare(what: str, blocks: Sequence[Block], *, percentile: float | None = 50
         what=what,
         statistic=statistic,
         unit=unit,
-        reading=Reading.TOO_LITTLE,
+        reading=EffectReading.TOO_LITTLE,
         sentence="",
         pairs=len(pairs),
         samples=counts,
@@ -112,7 +111,7 @@ def _check(blocks: Iterable[Block]) -> None:
 
 
 def _pairs(blocks: Iterable[Block]) -> Iterator[_Pair]:
-    """Each block of one arm with the next one of the other; a block without samples, or without a partner, is left out."""
+    """Pairs of a block of one arm with the next block of the other; a block without samples or partner is left out."""
     waiting: Block | None = None
     for block in blocks:
         if not block.samples:
@@ -137,14 +136,14 @@ def _noise(baselines: Sequence[float]) -> float | None:
     return max((max(one, other) / min(one, other) for one, other in combinations(baselines, 2)), default=None)
 
 
-def _reading(effect: Effect) -> Reading:
+def _reading(effect: Effect) -> EffectReading:
     assert effect.ratio is not None
     assert effect.ratio_interval is not None
     lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
     beyond_noise = max(effect.ratio, 1 / effect.ratio) > (effect.noise or 1.0)
     if lower <= 1 <= upper or not beyond_noise:
-        return Reading.NO_DIFFERENCE
-    return Reading.HIGHER if effect.ratio > 1 else Reading.LOWER
+        return EffectReading.NO_DIFFERENCE
+    return EffectReading.HIGHER if effect.ratio > 1 else EffectReading.LOWER
 
 
 def _too_little(effect: Effect, needed: int) -> str:

@@ -1,11 +1,11 @@
-"""Conservation: what started is counted alike by ground truth, by restartCount and by the kubelet's own counter.
+"""Conservation: ground truth, restartCount and the kubelet's own counter agree on the number of starts.
 
 Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every
-start after the first raises that container's restartCount by one. Differences that something explains prove nothing, and
-what explains them is told: a start within `EDGE_S` of a scrape at the window's end may count on either side of it; an instance
-that was created and never ran, as a kubelet that is killed leaves it, may count as well; and once the counter began anew
-in the window, what it had counted after the scrape before is lost. restartCount is taken as it was last reported: it must
-never be more than the starts seen, and may be behind those of the last `TOLD_S`.
+start after the first raises that container's restartCount by one. A difference with an explanation proves nothing, and the
+explanation is reported: a start within `EDGE_S` of a scrape at the window's end may count on either side of it; an instance
+that was created and never ran, as a killed kubelet leaves it, may count as well; and if the counter was reset in the
+window, its growth after the previous scrape is lost. restartCount is the last reported one: it must never exceed the
+observed starts, and may lag behind the starts of the last `TOLD_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
 
@@ -23,11 +23,11 @@ COUNTER = Selection(metric="kubelet_started_containers_total", source="kubelet")
 EDGE_S = 2.0
 """The kubelet counts a start once the runtime has answered, which on a loaded node takes a second."""
 TOLD_S = 30.0
-"""Within which a status is written even by a kubelet whose requests queue up behind its client rate limit."""
+"""The most that a status lags, even if a kubelet's requests queue behind its client rate limit."""
 
 
 def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> list[SliResult]:
-    """By how many starts the three differ: one result a node. Raises ObservationError where a side is missing."""
+    """The difference of the three in starts: one result per node. Raises ObservationError where a side is missing."""
     pods = [pod for pod in in_groups(measured.lifecycles, sli.groups) if pod.starts_ns]
     if not pods:
         raise ObservationError("no starts were recorded by ground truth.")
@@ -68,7 +68,7 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
 
 
 def _explained(node: str, near: int, unstarted: int) -> Iterator[str]:
-    """What a difference may come from."""
+    """Possible explanations of a difference."""
     if near:
         yield f"{node}: starts within {EDGE_S:g} s of a scrape, which may count on either side: {near}."
     if unstarted:
@@ -76,9 +76,9 @@ def _explained(node: str, near: int, unstarted: int) -> Iterator[str]:
 
 
 def _lost(node: str, around: int | None) -> Iterator[str]:
-    """`around`: starts between the scrapes around each beginning anew of the counter; None if there was none."""
+    """`around`: starts between the scrapes around every reset of the counter; None without a reset."""
     if around is not None:
-        yield f"{node}: the counter began anew; starts between the scrapes around that, whose count may be lost: {around}."
+        yield f"{node}: the counter was reset; starts between the scrapes around that, whose count may be lost: {around}."
 
 
 def _between(moments: list[int], from_ns: int, to_ns: int) -> int:
@@ -91,7 +91,7 @@ def _near(moments: list[int], edge_ns: int) -> int:
 
 
 def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
-    """Containers whose restartCount is not the number of starts after the first, nor what never ran explains."""
+    """Containers whose restartCount differs from the starts after the first, beyond the instances that never ran."""
     for pod in pods:
         for container, starts in pod.starts_ns.items():
             if not starts:

@@ -1,4 +1,4 @@
-"""What one restart cost in a stress run, for predictions: growth of counters per restart, less that of the baseline."""
+"""The cost of one restart in a stress run, for predictions: growth of counters per restart, minus the baseline's."""
 
 from collections.abc import Iterator, Mapping
 from statistics import fmean
@@ -12,16 +12,16 @@ from crashloop.slo.rows import RatioSli
 from crashloop.slo.types import Measured, Phase, Restart, SliResult
 
 BUSY, OWN = 0.9, 0.75
-"""From these shares on (of the host's CPU, and of that the cluster's), what came is taken for the most that it can do."""
+"""From these shares on (of the host's CPU, and of the cluster in it), the rate of restarts counts as the highest possible."""
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None = "baseline") -> Costs:
-    """The costs of one restart in a phase. `idle` names the phase with the same churn but no crashing pods; None: nothing is
-    taken off.
+    """The costs of one restart in a phase. `idle` names the phase with the same churn but no crashing pods, which is
+    subtracted; None: nothing is.
 
-    Raises ObservationError where scrapes, restarts or that phase are missing. Costs below zero, which noise makes of small
-    ones, count as zero.
+    Raises ObservationError where scrapes, restarts or that phase are missing. Costs below zero, which are noise around
+    small ones, count as zero.
     """
     facts = facts_of(measured, storm)
     if "cores" not in facts:
@@ -57,7 +57,7 @@ def _cpu(component: str, idle: str | None) -> RatioSli:
 
 def _cost(found: SliResult) -> float:
     if found.value is None:
-        raise ObservationError("no restart was seen in the phase: nothing tells what one costs.")
+        raise ObservationError("no restart was seen in the phase, so the cost of one is unknown.")
     return round(max(0.0, found.value), 4)
 
 

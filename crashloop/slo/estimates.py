@@ -1,4 +1,4 @@
-"""Percentiles, shares and ratios with the interval in which a repeated run would put them.
+"""Percentiles, shares and ratios, with the interval of a repeated run.
 
 Percentiles are *nearest rank*: p99 is the smallest value that at least 99 % of the samples do not exceed. So `p99 <= bound`
 and `at least 99 % are <= bound` are the same statement, for raw samples and for histograms alike.
@@ -18,21 +18,21 @@ from crashloop.slo.types import Interval
 SEED = 20_240_603
 RESAMPLES = 4000
 T_DRAWS = 400_000
-"""So many that a quantile of Student's t is right to a percent, down to one degree of freedom."""
+"""Enough draws for a quantile of Student's t to be right to a percent, down to one degree of freedom."""
 CONFIDENCE = 0.95
 BLOCKS = 20
-"""Into how many stretches a window is cut to see how much a rate varies."""
+"""Blocks per window for the variation of a rate."""
 
 
 def rank(percentile: float, samples: int) -> int:
-    """Which sample in order, from 1, is the percentile (0 < percentile < 100). Raises ValueError for no samples."""
+    """Rank of the percentile among the sorted samples, from 1 (0 < percentile < 100). Raises ValueError for no samples."""
     if samples < 1 or not 0 < percentile < 100:
         raise ValueError(f"percentile {percentile} of {samples} samples: expected 0 < percentile < 100 and a sample")
     return math.ceil(Fraction(str(percentile)) * samples / 100)
 
 
 def least_samples(percentile: float) -> int:
-    """The fewest samples of which that percentile is not simply the largest: 100 for p99, 10 for p90, 2 for p50."""
+    """The fewest samples whose percentile is not simply the largest: 100 for p99, 10 for p90, 2 for p50."""
     beyond = 1 - Fraction(str(percentile)) / 100
     return math.ceil(1 / beyond)
 
@@ -44,7 +44,7 @@ def percentile_of(values: ArrayLike, percentile: float) -> float:
 
 
 def percentile_interval(values: ArrayLike, percentile: float, *, confidence: float = CONFIDENCE) -> Interval:
-    """Bootstrap interval of a percentile: it lies within the samples, so it cannot tell of values that none had.
+    """Bootstrap interval of a percentile: it lies within the samples, so it cannot extend to unseen values.
 
     The k-th smallest of n draws with replacement is the sample at ceil(n U), U ~ Beta(k, n - k + 1): so ranks are drawn
     instead of samples.
@@ -72,7 +72,7 @@ def wilson(hits: float, samples: int, *, confidence: float = CONFIDENCE) -> Inte
 
 
 def ratio_interval(above: ArrayLike, below: ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
-    """Bootstrap interval of sum(above) / sum(below), drawn over blocks: what happened between two scrapes stays together."""
+    """Bootstrap interval of sum(above) / sum(below), drawn over blocks, the intervals between two scrapes."""
     numerators, denominators = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     if len(numerators) < 2:
         return Interval(None, None, confidence)
@@ -101,13 +101,13 @@ def ratio_of_pairs(ratios: ArrayLike, *, confidence: float = CONFIDENCE) -> tupl
 
 @cache
 def student_t(freedom: int, confidence: float) -> float:
-    """How many standard errors to either side hold that share of Student's t; drawn, so right to about a percent."""
+    """Standard errors to either side that hold that share of Student's t; drawn, so right to about a percent."""
     drawn = np.random.default_rng(SEED).standard_t(freedom, T_DRAWS)
     return float(np.percentile(np.abs(drawn), 100 * confidence))
 
 
 def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int, *, confidence: float = CONFIDENCE) -> Interval:
-    """Bootstrap interval of events a second within a window, drawn over stretches of it."""
+    """Bootstrap interval of events per second within a window, drawn over blocks of it."""
     counts, _ = np.histogram(np.asarray(times_ns, dtype=np.int64), bins=BLOCKS, range=(from_ns, to_ns))
     return ratio_interval(counts, np.full(BLOCKS, (to_ns - from_ns) / 1e9 / BLOCKS), confidence=confidence)
 

@@ -1,8 +1,8 @@
-"""What lifecycles can be asked: the single events behind SLIs, each with its place in time.
+"""The single events behind SLIs, taken from lifecycles, with their times.
 
-Theory of operation. An event belongs to the window in which it *began*: pod created, container exited. What began and had
-not come to its end when the observation did is still an event: leaving it out would make the worst ones vanish. If it has
-been open for longer than the target it is bad for sure; if not, it is neither, and said to be left out.
+Theory of operation. An event belongs to the window in which it *began*: pod created, container exited. An event that was
+still open at the end of the observation counts too: without it the worst ones would vanish. If it was open for longer than
+the target it is certainly bad; otherwise it is undecided, left out, and reported as left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from crashloop.slo.types import Lifecycle, Phase, Restart
 
 
 class MeasuredEvent(NamedTuple):
-    """One event: where it belongs in time, and its value, or how large that is at least."""
+    """One event: its time, and its value or a lower bound of it."""
 
     t_ns: int
     value: float | None
@@ -24,7 +24,7 @@ class Samples(NamedTuple):
     """A kind of event with a value."""
 
     of: str
-    """What one is, in plural."""
+    """Its name, in plural."""
     events: Callable[[Lifecycle], Iterator[MeasuredEvent]]
 
 
@@ -33,9 +33,9 @@ class Counted(NamedTuple):
 
     values: tuple[float, ...]
     overdue: int
-    """Of these: had not come to their end, and count as long as they had taken when last seen, which is beyond the bound."""
+    """Of these: still open, and already beyond the bound when last seen; that duration is their value."""
     pending: int
-    """Left out: had not come to their end, and were within the bound when last seen."""
+    """Left out: still open, and within the bound when last seen."""
 
 
 class Share(NamedTuple):
@@ -45,9 +45,9 @@ class Share(NamedTuple):
     events: Callable[[Lifecycle], Iterator[tuple[int, bool]]]
     """When, and whether it was bad."""
     chances: Callable[[Lifecycle], Iterator[int]]
-    """When something was seen that a bad event could have followed. Without any, that none was bad proves nothing."""
+    """Times of the occasions for a bad event. Without any, the absence of bad events proves nothing."""
     no_chance: str
-    """Sentence: that there was none."""
+    """Sentence for no occasion."""
 
 
 class Count(NamedTuple):
@@ -59,7 +59,7 @@ class Count(NamedTuple):
 
 
 def in_groups(lifecycles: Iterable[Lifecycle], groups: Sequence[str]) -> Iterator[Lifecycle]:
-    """Those of pods that the load meant to be in one of these groups; all of them if no group is named."""
+    """The pods of the load in these groups; all pods if no group is named."""
     return (each for each in lifecycles if not groups or each.group in groups)
 
 

@@ -1,7 +1,7 @@
-"""The Prometheus text format, reduced to the families that are wanted.
+"""The Prometheus text format, reduced to the requested families.
 
-An API server says some 20,000 lines, of which a few hundred are looked at, again and again with the same labels. So lines of
-other families are dropped before anything is parsed, and the labels of a series are parsed once.
+An API server sends some 20,000 lines, of which a few hundred matter, with the same labels in every scrape. So lines of
+other families are dropped unparsed, and the labels of a series are parsed once.
 Source: Prometheus exposition formats, "Text-based format"; the labels are parsed by prometheus_client.
 """
 
@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 _PARTS = ("", "_bucket", "_sum", "_count")
 
 
-class Series(NamedTuple):
-    """What a value belongs to."""
+class SeriesKey(NamedTuple):
+    """The series of a value."""
 
     name: str
     labels: dict[str, str]
@@ -25,22 +25,22 @@ class Exposition:
 
     def __init__(self, families: Iterable[str]) -> None:
         self._names = frozenset((family + part).encode() for family in families for part in _PARTS)
-        self._known: dict[bytes, Series] = {}
+        self._known: dict[bytes, SeriesKey] = {}
 
-    def read(self, answer: bytes) -> Iterator[tuple[bytes, Series, float]]:
-        """Each value with its series and with a key that is the same in every answer. Raises ValueError if it is malformed."""
+    def read(self, answer: bytes) -> Iterator[tuple[bytes, SeriesKey, float]]:
+        """Every value with its series and a key that is stable over all answers. Raises ValueError if it is malformed."""
         for line in answer.split(b"\n"):
             end = line.find(b"{")
             if line[: end if end >= 0 else line.find(b" ")] not in self._names:
                 continue
             at = line.rfind(b"}") + 1 or line.find(b" ")
             key = line[:at]
-            # A time of the value's own may follow it; what counts here is when it was read.
+            # A timestamp may follow the value; the time of the scrape counts instead.
             yield key, self._series(key), float(line[at:].split()[0])
 
-    def _series(self, key: bytes) -> Series:
+    def _series(self, key: bytes) -> SeriesKey:
         known = self._known.get(key)
         if known is None:
             (family,) = text_string_to_metric_families(key.decode() + " 0\n")
-            known = self._known[key] = Series(family.samples[0].name, dict(family.samples[0].labels))
+            known = self._known[key] = SeriesKey(family.samples[0].name, dict(family.samples[0].labels))
         return known

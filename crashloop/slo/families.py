@@ -1,4 +1,4 @@
-"""The metric families that are kept of each source, for everything that is judged or reported.
+"""The metric families to keep per source, for every judgement and report.
 
 Names are those of Kubernetes 1.33 to 1.37: pkg/kubelet/metrics/metrics.go, pkg/kubelet/server/server.go (endpoints) and
 staging/src/k8s.io/apiserver/pkg/endpoints/metrics/metrics.go, @v1.37.1. Most of the kubelet's are ALPHA.
@@ -83,4 +83,4 @@ SOURCES: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""By source. `processes` is our own account of the host's processes: crashloop.measure.processes."""
+"""By source. `processes` is crashloop's own source, for the host's processes: crashloop.measure.processes."""

@@ -1,7 +1,7 @@
-"""A histogram of what happened in a window, as exact as its buckets are.
+"""A histogram of the events in a window, as exact as its buckets.
 
-At a bucket's edge the number of samples `<= edge` is exact. Anywhere else only the buckets around are known: then both
-edges are given, and a value between them is interpolated (evenly, as Prometheus does) and said to be.
+At a bucket's edge the number of samples `<= edge` is exact. Anywhere else only the surrounding buckets are known: then both
+edges are given, and a value between them is interpolated (linearly, as Prometheus does) and reported as interpolated.
 Source: Prometheus exposition format, histograms: bucket `le` counts all samples up to and including `le`.
 """
 
@@ -49,7 +49,7 @@ class Histogram(msgspec.Struct, frozen=True):
         return self.counts[-1] if self.counts else 0
 
     def at_most(self, bound: float) -> tuple[int, int]:
-        """How many samples are `<= bound`: least and most; both are the same at an edge."""
+        """Bounds of the number of samples `<= bound`; both are the same at an edge."""
         least = max((count for edge, count in self._each if edge <= bound), default=0)
         if bound in self.edges:
             return least, least
@@ -60,7 +60,7 @@ class Histogram(msgspec.Struct, frozen=True):
         return self._at(rank(percentile, self.samples))
 
     def interval(self, percentile: float, *, confidence: float = CONFIDENCE) -> Interval:
-        """Within which edges the percentile of a repeated run lies: the ranks by Wilson, then the buckets that hold them."""
+        """Edges around the percentile of a repeated run: the ranks by Wilson, then their buckets."""
         spread = wilson(percentile / 100 * self.samples, self.samples, confidence=confidence)
         assert spread.lower is not None
         assert spread.upper is not None

@@ -1,9 +1,9 @@
-"""How much counters grew in a window, from the scrapes nearest to its ends.
+"""Growth of counters in a window, from the scrapes nearest to its ends.
 
-Theory of operation. A counter starts at 0 when its process starts, and a series appears with the first thing it counts.
-So between two scrapes it grew by the difference; by all it says, if it was not there before, if it fell, or if the process
-was started anew in between (process_start_time_seconds). What a process had counted after the last scrape before it ended
-is lost: every such reset is told. A scrape that was missed loses nothing, unless a reset lies in the same gap.
+Theory of operation. A counter starts at 0 when its process starts, and a series appears with its first count. So between two
+scrapes it grew by the difference; or by its whole value, if it is new, if it fell, or if the process was restarted in
+between (process_start_time_seconds). Counts between a process's last scrape and its end are lost: every such reset is
+reported. A missed scrape loses nothing, unless a reset lies in the same gap.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,17 +12,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.scrapes import Labels, Scrapes, Series
+from crashloop.slo.scrapes import Labels, ScrapedSeries, Scrapes
 
 PROCESS_START = "process_start_time_seconds"
 STARTED_ANEW_S = 1.5
-"""The start time is told relative to the boot time of the host, which may be read a second differently."""
+"""The start time is relative to the host's boot time, which may be read a second differently."""
 
 Selector = Callable[[Labels], bool]
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """The scrapes of one source that stand for a stretch of time."""
+class ScrapeWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """The scrapes of one source for a window."""
 
     first: int
     last: int
@@ -37,18 +37,18 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one series grew."""
+    """Growth of one series."""
 
     labels: dict[str, str]
     steps: NDArray[np.float64]
-    """Between each two scrapes of the window."""
+    """Between every two consecutive scrapes of the window."""
 
     @property
     def total(self) -> float:
         return float(self.steps.sum())
 
 
-def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
+def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> ScrapeWindow | None:
     """The scrapes nearest to both ends; None if these are not two."""
     times = np.asarray(scrapes.t_ns, dtype=np.int64)
     if len(times) < 2:
@@ -57,7 +57,7 @@ def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
     if first == last:
         return None
     begin, end = scrapes.t_ns[first], scrapes.t_ns[last]
-    return Window(
+    return ScrapeWindow(
         first=first,
         last=last,
         from_ns=begin,
@@ -66,8 +66,8 @@ def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> Window | None:
     )
 
 
-def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lambda _: True) -> Iterator[Growth]:
-    """How much each series of that name that is selected grew in the window."""
+def growths(scrapes: Scrapes, name: str, window: ScrapeWindow, selects: Selector = lambda _: True) -> Iterator[Growth]:
+    """Growth in the window of every selected series of that name."""
     times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
     anew = _started_anew(scrapes, times)
     for series in scrapes.series:
@@ -75,8 +75,8 @@ def growths(scrapes: Scrapes, name: str, window: Window, selects: Selector = lam
             yield Growth(labels=series.labels, steps=_steps(_aligned(series, times), anew))
 
 
-def resets(scrapes: Scrapes, name: str, window: Window) -> list[tuple[int, int]]:
-    """Between which scrapes of the window (UTC ns) the counting of a metric began anew: what was counted there may be lost."""
+def resets(scrapes: Scrapes, name: str, window: ScrapeWindow) -> list[tuple[int, int]]:
+    """Pairs of scrapes of the window (UTC ns) with a reset of the metric between them: counts in between may be lost."""
     times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
     anew = _started_anew(scrapes, times)
     for series in scrapes.series:
@@ -86,8 +86,8 @@ def resets(scrapes: Scrapes, name: str, window: Window) -> list[tuple[int, int]]
     return [(int(times[at]), int(times[at + 1])) for at in np.flatnonzero(anew)]
 
 
-def _aligned(series: Series, times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The values at each scrape, nan where it lacks the series."""
+def _aligned(series: ScrapedSeries, times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The values at every scrape, nan where the scrape lacks the series."""
     found = np.full(len(times), np.nan)
     at = np.searchsorted(times, series.t_ns)
     known = at < len(times)
@@ -103,7 +103,7 @@ def _steps(values: NDArray[np.float64], anew: NDArray[np.bool_]) -> NDArray[np.f
 
 
 def _started_anew(scrapes: Scrapes, times: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the process was started anew, between each two scrapes."""
+    """Whether the process was restarted, between every two consecutive scrapes."""
     for series in scrapes.series:
         if series.name == PROCESS_START:
             return np.abs(np.diff(_aligned(series, times))) > STARTED_ANEW_S
@@ -124,6 +124,6 @@ def _shortcomings(scrapes: Scrapes, begin: int, end: int, from_ns: int, to_ns: i
     inside = times[(times >= begin) & (times <= end)]
     for apart_ns in np.diff(inside)[_started_anew(scrapes, inside)]:
         yield (
-            f"{who} was started anew between two scrapes {apart_ns / 1e9:.1f} s apart: "
-            "what it had counted after the first of them is lost."
+            f"{who} was restarted between two scrapes {apart_ns / 1e9:.1f} s apart: "
+            "its counts after the first of them are lost."
         )

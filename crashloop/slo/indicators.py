@@ -65,11 +65,9 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
     values = found.values
     lacks = []
     if found.overdue:
-        lacks.append(
-            f"Not come to an end, counted as long as they had taken by then: {found.overdue} of the {kind.of}."
-        )
+        lacks.append(f"Still open, counted with their duration so far: {found.overdue} of the {kind.of}.")
     if found.pending:
-        lacks.append(f"Left out, as still open within the target: {found.pending} of the {kind.of}.")
+        lacks.append(f"Left out, since still open within the target: {found.pending} of the {kind.of}.")
     if not values:
         return [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=tuple(lacks))]
     return [
@@ -105,7 +103,7 @@ def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> li
 
 def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list[SliResult]:
     if not measured.lifecycles:
-        raise ObservationError("no lifecycles were recorded: nothing tells how much happened.")
+        raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
     pods = in_groups(measured.lifecycles, sli.groups)
     times = [t_ns for pod in pods for t_ns in COUNTS[sli.of].times(pod) if window.from_ns <= t_ns < window.to_ns]
     return [

@@ -1,9 +1,9 @@
-"""The judge of SLOs: a row and what was measured, to one verdict.
+"""The judge of SLOs: a row and the measurements, to one verdict.
 
-Theory of operation. First the windows that the row is about; then the SLI in each of them. Every group and window with
-enough samples has to keep the target; one with too few is a FAIL only if it missed the target more often than `min_samples`
-would allow. A window with a broken precondition or without evidence cannot FAIL, nor can the verdict be a PASS with it:
-nothing was promised there, or nothing is known. A metric that nothing has is a fault of the row: ERROR.
+Theory of operation. First the windows of the row, then the SLI in every window. Every group and window with enough samples
+has to keep the target; one with too few is a FAIL only if it missed the target more often than `min_samples` would allow. A
+window with a broken precondition or without evidence cannot FAIL, and prevents a PASS: there nothing was promised, or
+nothing is known. An unknown metric is a fault of the row: ERROR.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,13 +23,8 @@ from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
 from crashloop.verdict import Outcome, worst
 
 
-def judge_all(rows: Iterable[SloRow], measured: Measured) -> tuple[SloVerdict, ...]:
-    """The verdicts of rows, in their order."""
-    return tuple(judge(row, measured) for row in rows)
-
-
 def judge(row: SloRow, measured: Measured) -> SloVerdict:
-    """The verdict of one row. Raises nothing: a crash of ours is an ERROR."""
+    """The verdict of one row. Raises nothing: a crash of the judge is an ERROR."""
     try:
         return _judged(row, measured)
     except UnknownMetric as fault:
@@ -46,14 +41,14 @@ class _Part(NamedTuple):
 
     facts: dict[str, float]
     obstacles: tuple[str, ...]
-    """Why nothing is promised in it, or nothing is known of it."""
+    """Broken preconditions and missing evidence."""
     results: tuple[SliResult, ...]
 
 
 def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
-    """The stretches that a row is about: its phases, or whole slices of them. What remains of a phase is not looked at.
+    """The windows of a row: its phases, or whole slices of them. The rest of a phase is not judged.
 
-    A phase that is shorter than a slice is one window. Conservation is about everything that was recorded.
+    A phase that is shorter than a slice is one window. Conservation covers the whole recording.
     """
     if isinstance(row.sli, ConservationSli):
         yield from _whole_run(measured)
@@ -124,7 +119,7 @@ def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:
 
 
 def outcome(row: SloRow, result: SliResult) -> Outcome | None:
-    """What one window and group comes to; None if it has too few samples to say."""
+    """The outcome of one window and group; None with too few samples."""
     if result.value is None:
         return None
     if result.samples < row.min_samples:
@@ -148,7 +143,7 @@ def _by_interval(row: SloRow, result: SliResult) -> Outcome:
         best, least = least, best
     if least is not None and row.target.keeps(least):
         return Outcome.PASS
-    # The lower edge of a bucket is not part of it.
+    # A bucket excludes its lower edge.
     beyond = result.edges is not None and best is not None and best >= row.target.bound
     if beyond or (best is not None and not row.target.keeps(best)):
         return Outcome.FAIL
@@ -164,7 +159,7 @@ _WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.PASS,
 
 
 def _rank(row: SloRow, result: SliResult, found: Outcome | None) -> tuple[int, float]:
-    """The smallest is what the sentence is about: the worst outcome, and of these the worst value."""
+    """Sort key; the smallest is shown: the worst outcome, and of these the worst value."""
     sign = 1 if row.target.at_least is not None else -1
     return _WORST_FIRST.index(found), sign * (result.value or 0.0)
 
@@ -197,7 +192,7 @@ def _verdict(
 
 
 def budget_used(row: SloRow, result: SliResult) -> float | None:
-    """The share that missed the target, divided by the share that may; None for an SLI without single samples."""
+    """The share that missed the target, divided by the allowed share; None for an SLI without single samples."""
     if not row.budget or result.bad is None or not result.samples:
         return None
     return result.bad / result.samples / row.budget

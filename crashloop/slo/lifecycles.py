@@ -1,4 +1,4 @@
-"""Lifecycles from histories: what ground truth and watch told of each pod, with the delay that was due after each exit."""
+"""Lifecycles of pods from histories: ground truth and watch events, with the due delay after every exit."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -16,17 +16,17 @@ from crashloop.spec.scenario import ContainerKind, Mode
 from crashloop.spec.version import KubernetesVersion
 
 Decides = Callable[[str, int | None], bool]
-"""Says something about the exit of a container (its name) with an exit code."""
+"""A predicate of a container's name and exit code."""
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
-    """What says which delay is due."""
+    """The parameters of the due delays."""
 
     curve: Curve
     version: KubernetesVersion
     mode: Mode = Mode.NATURAL
     counter_lost_ns: tuple[int, ...] = ()
-    """When the node's kubelet was started anew, which forgets all counters."""
+    """Restarts of the node's kubelet, which reset all counters."""
 
 
 def lifecycles(
@@ -70,7 +70,7 @@ def lifecycle(
     triggers: Decides | None = None,
     seen_until_ns: int | None = None,
 ) -> Lifecycle:
-    """One pod. `expects` says which exits a restart has to follow, `triggers` which restart all containers."""
+    """One pod. `expects`: exits that a restart has to follow; `triggers`: exits that restart all containers."""
     gone_ns = pod.deleted.utc_ns if pod.deleted else None
     ends = [moment_ns for moment_ns in (gone_ns, seen_until_ns) if moment_ns is not None]
     ran = {name: tuple(_that_ran(instances)) for name, instances in pod.containers.items()}
@@ -101,16 +101,16 @@ def lifecycle(
 
 
 class _Asked:
-    """Whether a restart was asked for: by a rule or a policy, or by a RestartAllContainers of the pod."""
+    """Whether a restart was due: by a rule or a policy, or by a RestartAllContainers of the pod."""
 
     def __init__(self, expects: Decides, all_ns: Sequence[int]) -> None:
         self._expects = expects
         self._all_ns = all_ns
 
     def after(self, container: str, exited: Instance, following: Instance | None) -> bool | None:
-        """Whether something asks for a restart after an exit; None where its exit code is not known.
+        """Whether a restart is due after an exit; None where its exit code is not known.
 
-        A RestartAllContainers asks for one start of every container, whether it still ran or had exited before.
+        A RestartAllContainers makes one start of every container due, whether it still ran or had exited before.
         """
         if exited.exit_code is None:
             return None
@@ -126,9 +126,9 @@ class _Asked:
 def _restarts(
     container: str, instances: Sequence[Instance], promise: Promise | None, asked: _Asked | None
 ) -> Iterator[Restart]:
-    """The restart after each exit of a container; the last may not have come yet, and is left out where none is expected.
+    """The restart after every exit of a container; the last may still be open, and is left out where none is expected.
 
-    Exits whose clock cannot be brought to UTC are left out.
+    Exits whose time cannot be converted to UTC are left out.
     """
     due = _dues(instances, promise) if promise else {}
     for number, exited in enumerate(instances, start=1):
@@ -153,12 +153,12 @@ def _restarts(
 
 
 def _that_ran(instances: Sequence[Instance]) -> Iterator[Instance]:
-    """Without those that never ran; the newest may still be about to."""
+    """Without instances that never ran; the newest may still start."""
     return (each for each in instances if each.has_run or each is instances[-1])
 
 
 def _finals_ns(ran: Mapping[str, Sequence[Instance]], asked: _Asked) -> Iterator[int]:
-    """Exits after which nothing asked for a restart."""
+    """Exits after which no restart was due."""
     for name, instances in ran.items():
         for exited, following in zip(instances, (*instances[1:], None), strict=True):
             exited_ns = _utc_ns(exited.exit)
@@ -167,7 +167,7 @@ def _finals_ns(ran: Mapping[str, Sequence[Instance]], asked: _Asked) -> Iterator
 
 
 def _dues(instances: Sequence[Instance], promise: Promise) -> dict[int, Due]:
-    """What is due before each restart, by its number, as far as every life before it is known."""
+    """The due delay by the number of the restart, up to the first unknown life."""
     lives: list[Observed] = []
     before_ns: int | None = None
     for each in instances:
@@ -184,7 +184,7 @@ def _dues(instances: Sequence[Instance], promise: Promise) -> dict[int, Due]:
 
 
 def _longest_s(due: Due) -> float | None:
-    """The longest delay that may be due, if it is not the shortest."""
+    """The longest possible due delay, if it is not the shortest."""
     longest_s = max(each.delay_s for each in due.windows)
     return longest_s if longest_s > due.delay_s else None
 
@@ -209,7 +209,7 @@ def _unstarted_ns(instances: Sequence[Instance]) -> tuple[int, ...]:
 
 
 def _first(statuses: Sequence[StatusReport], holds: Callable[[ContainerReport], bool]) -> int | None:
-    """When the watch first delivered a status in which something holds for all containers."""
+    """When the watch first delivered a status in which a predicate holds for all containers."""
     return next(
         (
             each.t_ns

@@ -1,6 +1,6 @@
-"""What preconditions are about: how hard the load pressed, in one phase of a run.
+"""Facts for preconditions: the intensity of the load in one phase of a run.
 
-What the load knows about itself (Measured.facts) wins over what is worked out here.
+Facts of the load itself (Measured.facts) override those computed here.
 """
 
 from collections import Counter
@@ -14,17 +14,17 @@ from crashloop.slo.types import Lifecycle, Measured, Phase
 SECOND_NS = 1_000_000_000
 
 
-class Precondition(NamedTuple):
-    """A number about the load, and how it is found."""
+class LoadFact(NamedTuple):
+    """A fact about the load: its text, and its computation."""
 
     words: str
-    """As a sentence tells it, with {} for the number."""
+    """Its text, with {} for the number."""
     find: Callable[[Measured, Phase], float | None]
     """None if it is not known."""
     one: str = ""
-    """The same where the number is 1, if that reads differently."""
+    """The text for the number 1, if it differs."""
     share: bool = False
-    """A number from 0 to 1, told as a percentage."""
+    """Whether it is a number from 0 to 1, printed as a percentage."""
 
 
 def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
@@ -90,7 +90,7 @@ def _highest(moments: list[tuple[int, int]]) -> int:
 
 
 def _longest_due_s(measured: Measured, phase: Phase) -> float | None:
-    """The longest delay that was due after an exit of the phase; 0 if none was."""
+    """The longest due delay after an exit of the phase; 0 without any."""
     if not measured.lifecycles:
         return None
     dues = (
@@ -158,15 +158,15 @@ def _begin_ns(pod: Lifecycle) -> int | None:
     return pod.created_ns if pod.asked_ns is None else pod.asked_ns
 
 
-FACTS: Mapping[str, Precondition] = {
-    "churn_per_s": Precondition("{} pods/s churn", _churn, one="{} pod/s churn"),
-    "pods_per_node": Precondition("{} pods per node", _pods_per_node, one="{} pod per node"),
-    "longest_due_s": Precondition("delays of up to {} s", _longest_due_s),
-    "nodes": Precondition("{} nodes", _nodes, one="{} node"),
-    "cores": Precondition("{} cores per node", _cores, one="{} core per node"),
-    "harness_cpu_share": Precondition("harness CPU {} of kubelet and runtime", _harness_share, share=True),
-    "cpu_busy_share": Precondition("host CPU {} busy", _busy_share, share=True),
-    "foreign_cpu_share": Precondition("{} of the host CPU taken by others", _foreign_share, share=True),
-    "cluster_cpu_share": Precondition("cluster {} of the busy host CPU", _cluster_share, share=True),
+FACTS: Mapping[str, LoadFact] = {
+    "churn_per_s": LoadFact("{} pods/s churn", _churn, one="{} pod/s churn"),
+    "pods_per_node": LoadFact("{} pods per node", _pods_per_node, one="{} pod per node"),
+    "longest_due_s": LoadFact("delays of up to {} s", _longest_due_s),
+    "nodes": LoadFact("{} nodes", _nodes, one="{} node"),
+    "cores": LoadFact("{} cores per node", _cores, one="{} core per node"),
+    "harness_cpu_share": LoadFact("harness CPU {} of kubelet and runtime", _harness_share, share=True),
+    "cpu_busy_share": LoadFact("host CPU {} busy", _busy_share, share=True),
+    "foreign_cpu_share": LoadFact("{} of the host CPU taken by others", _foreign_share, share=True),
+    "cluster_cpu_share": LoadFact("cluster {} of the busy host CPU", _cluster_share, share=True),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

@@ -1,7 +1,7 @@
-"""What a counter grew by for each event: API requests per restart, kubelet CPU seconds per restart.
+"""Growth of a counter per event: API requests per restart, kubelet CPU seconds per restart.
 
-Counter and events are taken between the very same scrapes. A counter of a node goes with the events of that node; one of
-the control plane with those of all nodes.
+Counter and events cover the same interval between scrapes. A node's counter belongs to the events of that node; a counter
+of the control plane to the events of all nodes.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from crashloop.slo.types import Measured, Phase, SliResult
 
 
 def ratio(sli: RatioSli, measured: Measured, window: Phase) -> SliResult:
-    """Growth per event in a window, with what happens without any load taken off if the row names such a phase.
+    """Growth per event in a window, minus the growth without load if the row names such a phase.
 
     Raises UnknownMetric, or ObservationError where scrapes or that phase are missing.
     """
     if not measured.lifecycles:
-        raise ObservationError("no lifecycles were recorded: nothing tells how much happened.")
+        raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
     found = find(measured, sli, window.from_ns, window.to_ns)
     idle = _idle_per_s(sli, measured)
     above: list[float] = []
@@ -58,12 +58,12 @@ def _events(sli: RatioSli, measured: Measured, node: str, times: NDArray[np.int6
 
 
 def _idle_per_s(sli: RatioSli, measured: Measured) -> dict[str, float]:
-    """Growth a second without load, by node. Raises ObservationError if the run had no such phase."""
+    """Growth per second without load, by node. Raises ObservationError if the run had no such phase."""
     if sli.idle is None:
         return {}
     phases = [phase for phase in measured.phases if phase.name == sli.idle]
     if not phases:
-        raise ObservationError(f"no phase {sli.idle!r} in this run, whose rate was to be taken off.")
+        raise ObservationError(f"no phase {sli.idle!r} in this run, whose rate was to be subtracted.")
     grown: dict[str, float] = {}
     seconds: dict[str, float] = {}
     for phase in phases:

@@ -1,4 +1,4 @@
-"""Reading SLO rows: what is wrong with one is told by file, row, field and value."""
+"""Reads SLO rows; an error names file, row, field and value."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ def read_rows(text: str, *, name: str) -> SloFile:
     slos = tuple(_row(name, index, row) for index, row in enumerate(rows, start=1))
     twice = [row_id for row_id, count in Counter(row.id for row in slos).items() if count > 1]
     if twice:
-        raise UsageError(f"{name}: {', '.join(twice)} stands there more than once; an id is given once.")
+        raise UsageError(f"{name}: {', '.join(twice)} is defined more than once; an id must be unique.")
     try:
         return msgspec.structs.replace(msgspec.convert({**raw, "slos": ()}, SloFile), slos=slos)
     except msgspec.ValidationError as error:
@@ -63,7 +63,7 @@ def _row(name: str, index: int, raw: Any) -> SloRow:
 
 
 def faults(row: SloRow) -> Iterator[str]:
-    """What the types cannot say."""
+    """Rules beyond the types."""
     if not row.id.replace("-", "").isalnum() or row.id != row.id.lower():
         yield f"id {row.id!r}: expected words in small letters, joined by dashes"
     if not row.definition.strip() or not row.source.strip():
@@ -82,7 +82,7 @@ def faults(row: SloRow) -> Iterator[str]:
 
 
 def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[str]) -> Iterator[str]:
-    """What a row names that a load does not have, whose pods are of these groups and whose phases have these names."""
+    """Names in a row that a load with these groups of pods and these phases lacks."""
     for group in row.sli.groups if isinstance(row.sli, SampleSli | ShareSli | RateSli | ConservationSli) else ():
         yield from _known("groups", group, tuple(groups))
     if row.phase is not None:
@@ -107,7 +107,7 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
     if isinstance(row.sli, ConservationSli) and target.at_most != 0:
         yield "target of a conservation is at_most: 0; what starts is counted exactly"
     if isinstance(row.sli, ConservationSli) and row.decided_by != "interval":
-        yield "a conservation is decided_by: interval, which is what starts near the ends of the window leave open"
+        yield "a conservation is decided_by: interval, which is the uncertainty from starts near the ends of the window"
 
 
 def _percentile(row: SloRow) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Rows of manifests/slo/*.yaml: SLOs as people write them.
 
-A row is a promise with its condition ("you promise, we promise"): which SLI, over which window, which percentile, which
-target, under which preconditions, from how many samples on. `crashloop.slo.row_faults` says what is wrong with one.
+A row is a promise with its condition ("you promise, we promise"): SLI, window, percentile, target, preconditions, fewest
+samples. `crashloop.slo.row_faults` reports its errors.
 Source of the form: kubernetes/community sig-scalability/slos/slos.md.
 """
 
@@ -15,7 +15,7 @@ from crashloop.slo.scrapes import Labels
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A misspelt field is an error, not a wish that is ignored."""
+    """A misspelt field is an error."""
 
 
 class Selection(_Strict, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Selection(_Strict, frozen=True, kw_only=True):
     where: dict[str, tuple[str, ...]] = {}
     """Values that a label must have, by label."""
     without: dict[str, tuple[str, ...]] = {}
-    """Values that a label must not have; a label that is missing has the value ''."""
+    """Values that a label must not have; a missing label has the value ''."""
 
     def selects(self, labels: Labels) -> bool:
         return all(labels.get(name, "") in allowed for name, allowed in self.where.items()) and not any(
@@ -40,13 +40,13 @@ class HistogramSli(Selection, frozen=True, kw_only=True, tag="histogram", tag_fi
     """Single events, as a histogram counted them."""
 
     each: tuple[str, ...] = ()
-    """Labels whose values are told apart; every group has to keep the target."""
+    """Labels to group by; every group has to keep the target."""
     of: str = "requests"
     """What one sample is, in plural."""
 
 
 class SampleSli(_Strict, frozen=True, kw_only=True, tag="samples", tag_field="kind"):
-    """Single events, as lifecycles tell them."""
+    """Single events, from lifecycles."""
 
     of: str
     """crashloop.slo.events.SAMPLES: such as restart-lateness."""
@@ -55,7 +55,7 @@ class SampleSli(_Strict, frozen=True, kw_only=True, tag="samples", tag_field="ki
 
 
 class ShareSli(_Strict, frozen=True, kw_only=True, tag="share", tag_field="kind"):
-    """How many of the events are bad, in percent."""
+    """The share of bad events, in percent."""
 
     of: str
     """crashloop.slo.events.SHARES: such as unexpected-restarts."""
@@ -63,7 +63,7 @@ class ShareSli(_Strict, frozen=True, kw_only=True, tag="share", tag_field="kind"
 
 
 class RateSli(_Strict, frozen=True, kw_only=True, tag="rate", tag_field="kind"):
-    """Events a second."""
+    """Events per second."""
 
     of: str
     """crashloop.slo.events.COUNTS: such as restarts."""
@@ -71,16 +71,16 @@ class RateSli(_Strict, frozen=True, kw_only=True, tag="rate", tag_field="kind"):
 
 
 class RatioSli(Selection, frozen=True, kw_only=True, tag="ratio", tag_field="kind"):
-    """What a counter grew by for each event."""
+    """Growth of a counter per event."""
 
     per: str
     """crashloop.slo.events.COUNTS: such as restarts."""
     idle: str | None = None
-    """Name of the phase without the load, whose rate is taken off. None: nothing is."""
+    """Name of the phase without the load, whose rate is subtracted. None: nothing is."""
 
 
 class ConservationSli(_Strict, frozen=True, kw_only=True, tag="conservation", tag_field="kind"):
-    """By how many starts ground truth, restartCount and the kubelet's own counter differ."""
+    """The difference in starts between ground truth, restartCount and the kubelet's own counter."""
 
     groups: tuple[str, ...] = ()
 
@@ -124,7 +124,7 @@ class Target(_Strict, frozen=True, kw_only=True):
 
 
 class Precondition(_Strict, frozen=True, kw_only=True):
-    """What whoever puts the load on promises. Where it is broken nothing is promised in return."""
+    """A promise of the load's author. Where it is broken nothing is promised in return."""
 
     fact: str
     """crashloop.slo.preconditions.FACTS: such as churn_per_s."""
@@ -163,7 +163,7 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     percentile: float | None = None
     """For histogram and samples. Nearest rank (crashloop.slo.estimates)."""
     phase: str | None = None
-    """Name of the phases that are looked at (the stages of a stress profile); None: every phase. Each has to keep the target."""
+    """Name of the judged phases (the stages of a stress profile); None: every phase. Each phase has to keep the target."""
     slice_s: float | None = None
     """Cut each phase into windows of this length. None: the phase is one window."""
     min_samples: int = 1
@@ -176,9 +176,9 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     requirement_preconditions: tuple[Precondition, ...] = ()
     """What the requirement takes for granted besides the preconditions of the row."""
     definition: str
-    """What is measured, from which timestamp to which, excluding what."""
+    """The measured quantity: first and last timestamp, and exclusions."""
     source: str
-    """Whose promise this is, and where it stands."""
+    """Author and place of the promise."""
 
     @property
     def for_requirement(self) -> "SloRow":
@@ -206,7 +206,7 @@ def row_of(raw: Any) -> SloRow:
 
 
 def families_of(rows: Iterable[SloRow]) -> dict[str, frozenset[str]]:
-    """The metric families that rows look at, by source."""
+    """The metric families of the rows, by source."""
     found: dict[str, set[str]] = {}
     for row in rows:
         if isinstance(row.sli, Selection):

@@ -7,10 +7,20 @@ import msgspec
 import numpy as np
 
 from crashloop.errors import UsageError
-from crashloop.slo.exposition import Series as Named
-from crashloop.slo.scrapes import METRICS_FORMAT, GapLine, Line, Sample, ScrapeLine, Scrapes, Series, SeriesLine, Source
+from crashloop.slo.exposition import SeriesKey
+from crashloop.slo.scrapes import (
+    METRICS_FORMAT,
+    Line,
+    MissedScrape,
+    Sample,
+    ScrapedSeries,
+    ScrapeLine,
+    Scrapes,
+    SeriesLine,
+    SourceLine,
+)
 
-_decode = msgspec.json.Decoder(Source | SeriesLine | ScrapeLine | GapLine).decode
+_decode = msgspec.json.Decoder(SourceLine | SeriesLine | ScrapeLine | MissedScrape).decode
 
 
 def to_line(line: Line) -> bytes:
@@ -19,17 +29,17 @@ def to_line(line: Line) -> bytes:
 
 
 class Differences:
-    """Turns full scrapes of one source into lines that tell what changed."""
+    """Turns full scrapes of one source into lines with the changes."""
 
     def __init__(self) -> None:
         self._ids: dict[bytes, int] = {}
         self._values: dict[int, float] = {}
 
-    def lines(self, t_ns: int, took_ns: int, found: Iterable[tuple[bytes, Named, float]]) -> Iterator[Line]:
+    def lines(self, t_ns: int, took_ns: int, found: Iterable[tuple[bytes, SeriesKey, float]]) -> Iterator[Line]:
         """The lines of one scrape: first the series that are new."""
         now: dict[int, float] = {}
         for key, series, value in found:
-            if not isfinite(value):  # of a summary that has nothing yet; JSON has no such number
+            if not isfinite(value):  # of a summary without samples; JSON has no such number
                 continue
             number = self._ids.get(key)
             if number is None:
@@ -43,9 +53,9 @@ class Differences:
 
 
 def read_scrapes(lines: Iterable[bytes], *, name: str = "metrics") -> Scrapes:
-    """The scrapes of a file, up to the first line that is damaged: without it nobody knows what had changed.
+    """The scrapes of a file, up to the first damaged line: later lines depend on its changes.
 
-    Raises UsageError if the file is none of ours, or of a format that this version does not read.
+    Raises UsageError for another kind of file, or a format that this version does not read.
     """
     reader = _Reader(name)
     for number, line in enumerate(lines, start=1):
@@ -67,16 +77,16 @@ def samples(scrapes: Scrapes) -> Iterator[Sample]:
 class _Reader:
     def __init__(self, name: str) -> None:
         self._name = name
-        self._source: Source | None = None
+        self._source: SourceLine | None = None
         self._named: dict[int, SeriesLine] = {}
         self._current: dict[int, float] = {}
         self._columns: dict[int, tuple[list[int], list[float]]] = {}
         self._times: list[int] = []
-        self._gaps: list[GapLine] = []
+        self._gaps: list[MissedScrape] = []
         self._damage: list[str] = []
 
     def take(self, line: Line) -> None:
-        if isinstance(line, Source):
+        if isinstance(line, SourceLine):
             self._begin(line)
         elif self._source is None:
             raise UsageError(f"{self._name}: its first line is no source; expected a file of RUN/metrics.")
@@ -91,7 +101,7 @@ class _Reader:
     def damaged(self, number: int, problem: Exception) -> None:
         if self._source is None:
             raise UsageError(f"{self._name}: line {number} cannot be read ({problem}); expected a file of RUN/metrics.")
-        self._damage.append(f"line {number} cannot be read ({problem}); what follows it is not used")
+        self._damage.append(f"line {number} cannot be read ({problem}); the rest of the file is not used")
 
     def scrapes(self) -> Scrapes:
         if self._source is None:
@@ -104,7 +114,7 @@ class _Reader:
             damage=tuple(self._damage),
         )
 
-    def _begin(self, source: Source) -> None:
+    def _begin(self, source: SourceLine) -> None:
         if source.format != METRICS_FORMAT:
             raise UsageError(
                 f"{self._name}: format {source.format!r}; this version reads {METRICS_FORMAT!r}.\n"
@@ -126,9 +136,9 @@ class _Reader:
             times.append(line.t_ns)
             values.append(value)
 
-    def _column(self, number: int, line: SeriesLine) -> Series:
+    def _column(self, number: int, line: SeriesLine) -> ScrapedSeries:
         times, values = self._columns[number]
-        return Series(
+        return ScrapedSeries(
             name=line.name,
             labels=line.labels,
             t_ns=np.asarray(times, dtype=np.int64),

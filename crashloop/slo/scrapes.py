@@ -1,6 +1,6 @@
-"""What one source of metrics said over time, and the file it is kept in.
+"""The scrapes of one source of metrics, and their file.
 
-The file (RUN/metrics/<source>.jsonl) names each series once and repeats only the values that changed:
+The file (RUN/metrics/<source>.jsonl) names every series once and repeats only changed values:
   {"type":"source", ...}   first line
   {"type":"series", "id":0, "name":"kubelet_started_containers_total", "labels":{...}}
   {"type":"scrape", "t_ns":..., "took_ns":..., "ids":[0], "values":[12.0], "gone":[]}
@@ -27,7 +27,7 @@ class Sample(msgspec.Struct, frozen=True):
     value: float
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="type"):
+class SourceLine(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="type"):
     """First line of a file."""
 
     format: str = METRICS_FORMAT
@@ -36,7 +36,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field=
     node: str = ""
     interval_s: float
     families: tuple[str, ...] = ()
-    """Metric families that were kept; a family that is not among them was not looked for."""
+    """Metric families that were kept; no other family was searched for."""
 
 
 class SeriesLine(msgspec.Struct, frozen=True, kw_only=True, tag="series", tag_field="type"):
@@ -60,18 +60,18 @@ class ScrapeLine(msgspec.Struct, frozen=True, kw_only=True, tag="scrape", tag_fi
     """Series that this scrape lacks."""
 
 
-class GapLine(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="type"):
-    """A scrape that gave nothing."""
+class MissedScrape(msgspec.Struct, frozen=True, kw_only=True, tag="gap", tag_field="type"):
+    """A failed scrape."""
 
     from_ns: int
     to_ns: int
     reason: str
 
 
-Line = Source | SeriesLine | ScrapeLine | GapLine
+Line = SourceLine | SeriesLine | ScrapeLine | MissedScrape
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class ScrapedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one series, at the scrapes that had it."""
 
     name: str
@@ -81,12 +81,12 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source said over time."""
+    """The scrapes of one source."""
 
-    source: Source
+    source: SourceLine
     t_ns: tuple[int, ...] = ()
     """Of every scrape that succeeded, in order."""
-    series: tuple[Series, ...] = ()
-    gaps: tuple[GapLine, ...] = ()
+    series: tuple[ScrapedSeries, ...] = ()
+    gaps: tuple[MissedScrape, ...] = ()
     damage: tuple[str, ...] = ()
-    """Where the file is damaged; what follows is not used."""
+    """Place of damage in the file; the rest is not used."""

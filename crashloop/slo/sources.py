@@ -1,4 +1,4 @@
-"""Where a row's metric is to be found in what was scraped, or why it is not there."""
+"""Finds a row's metric in the scrapes, or the reason of its absence."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from crashloop.errors import ObservationError
 from crashloop.slo.families import SOURCES
-from crashloop.slo.increase import Growth, Window, growths, window_of
+from crashloop.slo.increase import Growth, ScrapeWindow, growths, window_of
 from crashloop.slo.rows import Selection
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Measured
@@ -15,21 +15,21 @@ _SUFFIXES = ("_bucket", "_sum", "_count")
 
 
 class UnknownMetric(Exception):
-    """A row asks for a metric that no component is known to have: a fault of the row."""
+    """A row names a metric that no component is known to have: a fault of the row."""
 
 
 class Found(NamedTuple):
-    """What one source says about a metric in a window."""
+    """The growth of a metric of one source in a window."""
 
     scrapes: Scrapes
-    window: Window
+    window: ScrapeWindow
     growths: tuple[Growth, ...]
 
 
 def find(measured: Measured, sli: Selection, from_ns: int, to_ns: int, *, suffix: str = "") -> list[Found]:
     """The growth of the selected series, by source; a source with too few scrapes is left out.
 
-    Raises UnknownMetric for a name that nothing has, ObservationError where nothing was scraped that could tell.
+    Raises UnknownMetric for an unknown name, ObservationError without scrapes that could have it.
     """
     sources = [each for each in measured.scrapes if each.source.source == sli.source]
     found = []
@@ -38,9 +38,7 @@ def find(measured: Measured, sli: Selection, from_ns: int, to_ns: int, *, suffix
         if window is not None:
             found.append(Found(scrapes, window, tuple(growths(scrapes, sli.metric + suffix, window, sli.selects))))
     if not found:
-        raise ObservationError(
-            f"fewer than two scrapes of {sli.source} in the window: nothing tells how much was counted."
-        )
+        raise ObservationError(f"fewer than two scrapes of {sli.source} in the window, so the growth is unknown.")
     if not any(each.growths for each in found):
         _explain_absence(sources, sli, suffix)
     return found
@@ -53,7 +51,7 @@ def notes(found: list[Found]) -> tuple[str, ...]:
 
 
 def _explain_absence(sources: list[Scrapes], sli: Selection, suffix: str) -> None:
-    """Raise, unless the metric is there and merely has no series with such labels."""
+    """Raise, unless the metric exists and merely has no series with such labels."""
     said = {series.name for scrapes in sources for series in scrapes.series}
     if sli.metric + suffix in said:
         return
@@ -63,13 +61,13 @@ def _explain_absence(sources: list[Scrapes], sli: Selection, suffix: str) -> Non
     if sli.metric not in SOURCES.get(sli.source, ()):
         close = next(iter(_close(sli, said)), None)
         raise UnknownMetric(
-            f"metric {sli.metric!r}: {sli.source} never said it, and it is not among those that are known"
+            f"metric {sli.metric!r}: {sli.source} never sent it, and it is not a known metric"
             + (f"; {close} is." if close else ".")
         )
     if not any(sli.metric in scrapes.source.families for scrapes in sources):
         raise ObservationError(f"metric {sli.metric!r} of {sli.source} was not kept in this run.")
     raise ObservationError(
-        f"metric {sli.metric!r} of {sli.source} never appeared: nothing that it counts happened, "
+        f"metric {sli.metric!r} of {sli.source} never appeared: no event that it counts happened, "
         "or this version does not have it."
     )
 

@@ -20,7 +20,7 @@ from crashloop.verdict import Outcome
 
 
 class Story(NamedTuple):
-    """What a verdict's sentences are about."""
+    """The contents of a verdict's sentences."""
 
     row: SloRow
     outcome: Outcome
@@ -28,15 +28,15 @@ class Story(NamedTuple):
     """The worst window and group."""
     facts: Mapping[str, float]
     obstacles: Sequence[str]
-    """Sentences on what keeps windows from being judged: `broken`, and what is missing."""
+    """Sentences on obstacles to the judgement of windows: `broken`, and missing evidence."""
     judged: int
-    """Windows and groups with enough samples to say something."""
+    """Windows and groups with enough samples for an outcome."""
     few: Sequence[SliResult]
     """Those with too few."""
     phase: str
     """Of the window that is shown; empty if there is none."""
     judged_in: Sequence[str]
-    """Phase of each window in which something was judged."""
+    """Phases of the windows that were judged."""
     windows: int
 
 
@@ -69,7 +69,7 @@ def _bucket(story: Story) -> Iterator[str]:
         return
     lower, upper = shown.edges
     if lower < bound and (upper is None or bound < upper):
-        yield f"The target lies inside the bucket {_bounds(lower, upper)}: which of its samples keep it is not known."
+        yield f"The target lies inside the bucket {_bounds(lower, upper)}: the share of its samples that keep it is unknown."
 
 
 def _too_few(story: Story) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
 
 
 def _where(story: Story) -> str:
-    """The stretch of the run that was judged; where others were not, the one that is shown is named."""
+    """The judged part of the run; with unjudged parts, the shown phase is named."""
     if isinstance(story.row.sli, ConservationSli):
         return "the whole run"
     if not story.phase or (story.shown is None and story.windows > 1):
@@ -144,7 +144,7 @@ def _load(row: SloRow, facts: Mapping[str, float]) -> str:
 
 
 def broken(row: SloRow, facts: Mapping[str, float], phase: str) -> Iterator[str]:
-    """One sentence for every precondition that is not met in a phase, or not known to be."""
+    """One sentence per precondition that is not met, or unknown, in a phase."""
     for each in row.preconditions:
         sentence = _unmet(each, facts)
         if sentence is not None:

@@ -1,4 +1,4 @@
-"""What the measuring half passes around: samples, lifecycles, phases, the value of an SLI, the verdict of an SLO."""
+"""Types of measurements: samples, lifecycles, phases, the value of an SLI, the verdict of an SLO."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from crashloop.verdict import Outcome
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a run in which one load was on. UTC nanoseconds; the end is not part of it."""
+    """A part of a run under one load. UTC nanoseconds; the end is exclusive."""
 
     name: str
     """Such as baseline, steady, burst; several phases may share a name (blocks of a comparison)."""
@@ -22,7 +22,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One restart of a container, by ground truth: the exit that it follows, and what came after it. UTC nanoseconds."""
+    """One restart of a container, by ground truth, with the exit before it. UTC nanoseconds."""
 
     container: str
     number: int
@@ -30,26 +30,26 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exited_ns: int
     exit_code: int | None = None
     created_ns: int | None = None
-    """The runtime's create: the kubelet's decision. None if only the journal saw the start, or it has not come yet."""
+    """The runtime's create: the kubelet's decision. None if only the journal recorded the start, or if it is still open."""
     started_ns: int | None = None
-    """None if it has not come yet."""
+    """None if it is still open."""
     due_s: float | None = None
-    """The back-off delay that was due by the model, the shortest that may have been; None if nothing said which."""
+    """The shortest backoff delay that the model allows; None if the model has no answer."""
     due_at_most_s: float | None = None
-    """The longest that may have been due, where the evidence cannot tell which was; None: only one may."""
+    """The longest due delay, if the evidence leaves several possible; None: only one is."""
     expected: bool | None = None
-    """Whether rule, restart policy or a RestartAllContainers of the pod asked for it; None if that was not looked at."""
+    """Whether rule, restart policy or a RestartAllContainers of the pod made it due; None if that was not examined."""
 
     @property
     def late_s(self) -> float | None:
-        """Restart lateness: exit to create, minus what was due. Negative where the restart came too early."""
+        """Restart lateness: exit to create, minus the due delay. Negative for a restart that was too early."""
         if self.created_ns is None or self.due_s is None:
             return None
         return (self.created_ns - self.exited_ns) / 1e9 - self.due_s
 
 
 class RestartAll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One RestartAllContainers: the exit that set it off, and the first container that started after it."""
+    """One RestartAllContainers: the exit that triggered it, and the first start of a container after it."""
 
     container: str
     exited_ns: int
@@ -57,20 +57,20 @@ class RestartAll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One pod, as it was seen. UTC nanoseconds; None for what was not seen.
+    """One pod, as observed. UTC nanoseconds; None for unobserved events.
 
-    Written to RUN/metrics/lifecycles.jsonl, one a line.
+    Written to RUN/metrics/lifecycles.jsonl, one per line.
     """
 
     pod: str
     uid: str
     node: str = ""
     group: str = ""
-    """What the load meant it to be: crasher, healthy, canary, job, ..."""
+    """Its group in the load: crasher, healthy, canary, job, ..."""
     stateless: bool = True
-    """No volumes but secret, configMap, downwardAPI, emptyDir and projected: what the official start-up SLI is about."""
+    """No volumes but secret, configMap, downwardAPI, emptyDir and projected: the scope of the official start-up SLI."""
     has_init: bool = False
-    """Whether it has init containers, whose time the official SLI leaves out: such pods are left out of it here."""
+    """Whether it has init containers, whose time the official SLI excludes: here such pods are excluded from it."""
     created_ns: int | None = None
     """The pod's creationTimestamp, whole seconds; the official SLI starts here."""
     asked_ns: int | None = None
@@ -82,46 +82,35 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ready_ns: int | None = None
     """When the watch first delivered it as Ready."""
     failed_ns: int | None = None
-    """When the watch first delivered it as Failed, which also deletion and eviction make of it."""
+    """When the watch first delivered it as Failed, also after deletion or eviction."""
     deleted_ns: int | None = None
     """When the watch delivered its deletion."""
     seen_until_ns: int | None = None
-    """What had not happened by then was not seen to happen: end of the observation, or when its deletion was asked for."""
+    """End of its observation: of the recording, or the request for its deletion."""
     restart_counts: dict[str, int] = {}
     """restartCount by container, by the last status: statements of the system under test."""
     starts_ns: dict[str, tuple[int, ...]] = {}
     """When each container's process started, by ground truth, the first start included."""
     unstarted_ns: dict[str, tuple[int, ...]] = {}
-    """When instances of a container were created that never ran, as a kubelet that is killed leaves them."""
+    """Creation times of instances that never ran, as a killed kubelet leaves them."""
     restarts: tuple[Restart, ...] = ()
     restarts_all: tuple[RestartAll, ...] = ()
     finals_ns: tuple[int, ...] = ()
-    """Exits after which their container had to stay down, by rules and policy; empty if that was not looked at."""
-
-    @property
-    def startup_s(self) -> float | None:
-        """Creation to all containers reported as started and observed via watch, of the official SLI.
-
-        From our own create request where its time is known, which is at most what the official one says plus a second.
-        """
-        begin_ns = self.created_ns if self.asked_ns is None else self.asked_ns
-        if begin_ns is None or self.started_ns is None:
-            return None
-        return (self.started_ns - begin_ns) / 1e9
+    """Exits after which the container had to stay down, by rules and policy; empty if that was not examined."""
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """All that SLOs are judged by."""
+    """All evidence for the judgement of SLOs."""
 
     phases: tuple[Phase, ...]
     scrapes: tuple[Scrapes, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
     facts: dict[str, float] = {}
-    """What preconditions are about: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.preconditions computes some)."""
+    """Facts for preconditions: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.preconditions computes some)."""
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """Where a value lies if the same run were repeated: bounds, None where nothing bounds it."""
+    """The interval of a value in a repeated run: its bounds, None for no bound."""
 
     lower: float | None
     upper: float | None
@@ -132,15 +121,15 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     """The value of one SLI in one window, for one group of labels."""
 
     value: float | None
-    """In the unit of the row; None if there is none."""
+    """In the unit of the row; None without a value."""
     interval: Interval | None = None
     samples: int = 0
     bad: int | None = None
-    """How many samples miss the target for sure; None where the SLI is not about single samples."""
+    """Samples that certainly miss the target; None for an SLI without single samples."""
     bad_at_most: int | None = None
-    """How many may miss it, where the target lies within a bucket; None: no more than `bad`."""
+    """Samples that may miss it, if the target lies within a bucket; None: no more than `bad`."""
     group: dict[str, str] = {}
-    """Labels by which the row tells groups apart, such as resource and verb."""
+    """Labels that the row groups by, such as resource and verb."""
     phase: str = ""
     """Name of the phase that the window lies in."""
     from_ns: int = 0
@@ -149,9 +138,9 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     """The histogram's bucket in which the value lies, interpolated between them. Above None there is no edge: the value is more
     than the lower one."""
     notes: tuple[str, ...] = ()
-    """Sentences on what the value lacks: scrapes that were missed, a process that restarted."""
+    """Sentences on defects of the value: missed scrapes, a restarted process."""
     undecided: str = ""
-    """Why the value proves nothing, as a sentence; empty if it does."""
+    """Why the value is no evidence, as a sentence; empty if it is."""
 
 
 class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,7 +151,7 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     """gate: a FAIL fails the run. report: it is shown."""
     sentence: str
-    """What was seen, what was promised, on which condition; see style of docs/slo.md."""
+    """Observation, promise and condition; see docs/slo.md."""
     target: float
     unit: str
     percentile: float | None = None
@@ -172,9 +161,9 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     budget: float | None = None
     """The share of samples that may miss the target."""
     budget_used: float | None = None
-    """The share that did, divided by the budget: above 1 the promise is broken."""
+    """The share of missed samples, divided by the budget: above 1 the promise is broken."""
     results: tuple[SliResult, ...] = ()
-    """One a window and group; `value` above is that of the worst."""
+    """One per window and group; `value` above is that of the worst."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -1,1 +1,1 @@
-"""What was asked of Kubernetes: policies, rules, container programs, kubelet profiles, scenarios. Pure data."""
+"""The inputs of a run: policies, rules, container programs, kubelet profiles, scenarios. Pure data."""

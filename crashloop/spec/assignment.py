@@ -3,8 +3,8 @@
 Theory of operation. Scenarios of a profile that do not disturb their node share one node, side by side. Each that
 disturbs it (a restarted kubelet, a restarted runtime) runs there alone, before or after others. Both are jobs of a
 length; jobs go to slots as in list scheduling, longest first: a slot is room for one node at a time. A job joins the
-node of its profile that ends last, as long as the run does not get longer by that; else a further node comes up for it,
-in the slot that is free first. On its node, what runs side by side precedes what disturbs.
+node of its profile that ends last, if that does not prolong the run; otherwise a further node is started for it, in the
+slot that is free first. On a node, parallel scenarios precede disturbing ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +38,8 @@ def assign(
     """Place every scenario that needs a node.
 
     `durations_s` are the expected durations of scenarios; the default is the longest time that each is watched. `nodes`
-    maps profiles to nodes that exist already; one node can stand for several profiles. Without `nodes_change` all
-    nodes are there from the beginning to the end: then scenarios that disturb share nodes within `budgets.live_nodes`
+    maps profiles to nodes that exist already; one node can serve several profiles. Without `nodes_change` all
+    nodes are up from the start to the end: then scenarios that disturb share nodes within `budgets.live_nodes`
     even if that takes longer.
     """
     length_s = {each.name: each.longest_s for each in scenarios} | dict(durations_s or {})

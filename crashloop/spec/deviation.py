@@ -16,14 +16,14 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     variant: str
     """Name of the kubelet's own rule in crashloop.model.variants."""
     company: tuple[str, ...] = msgspec.field(default=(), name="with")
-    """Further variants without which it does not explain what is seen."""
+    """Further variants that it needs to explain the observation."""
     since: str
     """First release that does so."""
     until: str | None = None
     """Last release that does so; None while no release is known to keep the promise."""
     sentence: str
     evidence: str
-    """What was measured, and where the kubelet's source has it."""
+    """The measurement, and its place in the kubelet's source."""
     link: str | None = None
     """The upstream issue."""
 

@@ -1,4 +1,4 @@
-"""Kubelet profiles: upstream's own KubeletConfiguration fragment under a name, one node each."""
+"""Kubelet profiles: upstream's own KubeletConfiguration fragment under a name, one profile per node."""
 
 from typing import Any
 

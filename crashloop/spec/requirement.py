@@ -72,7 +72,7 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     slos: tuple[str, ...] = ()
     """Rows of manifests/slo and checks of a stress run that judge it, by their ids; each names it in turn."""
     everywhere: tuple[str, ...] = ()
-    """Checkers that judge it on every pod of a conformance run as well, whatever the pod was recorded for."""
+    """Checkers that also judge it on every other pod of a conformance run."""
     parameters: dict[str, Any] = {}
     """What the checkers are told, such as the least evidence in numbers: {min_delays: 4}."""
     needs: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""Scenarios: what is asked of Kubernetes, what that needs, what is done to it and until when it is watched.
+"""Scenarios: one request to Kubernetes, with its needs, interventions and end of observation.
 
-Tests declare scenarios; the recorder carries them out; checkers judge what was recorded. Everything is data.
-A kind of scenario is a class of this file. Each layer has one table from kinds to what that layer does for them:
+Tests declare scenarios; the recorder carries them out; checkers judge the recording. Everything is data.
+A kind of scenario is a class of this file. Every layer has one table from kinds to its part of the work:
 crashloop.record.kinds, crashloop.checks.kinds, crashloop.sim.kinds, crashloop.run.kinds, crashloop.report.kinds.
 """
 
@@ -84,7 +84,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 POKE_EVERY_S = (0.7, 1.3)
-"""Least and most seconds between two patches of the mode annotated, drawn anew each time.
+"""Least and most seconds between two patches of the annotated mode, drawn for every patch.
 
 Patches exactly once a second would come at the same moment of every relist, which also comes once a second, so that all
 delays of a run were late by the same luck.
@@ -173,7 +173,7 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """What is judged, in a word: the kubelet profile, or another component."""
+        """The judged kubelet profile, or another judged component."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""Open models: how many arrivals were intended, and what became of them. Pure."""
+"""Arrivals of open models: intended and achieved. Pure."""
 
 import math
 from collections import Counter, defaultdict
@@ -27,17 +27,17 @@ class Asked(NamedTuple):
     load: str
     stage: Measurement
     by_rate: int
-    """As many as the rate asks for."""
+    """Arrivals by the rate."""
     logged: int
     """Made, dropped or failed."""
     least: int
-    """As many as must have been logged, since requests on their way at the end of the stage are not."""
+    """Arrivals that must have been logged; requests in flight at the end of the stage are not."""
 
 
 def open_models(
     loads: Mapping[str, AnyLoad], operations: Iterable[Operation], measured: Iterable[Measurement] = ()
 ) -> tuple[OpenModel, ...]:
-    """One for each load of an open model. What the rate asks for while a stage is measured is intended, logged or not."""
+    """One per load of an open model. Arrivals by the rate during a measured stage are intended, logged or not."""
     arrivals = _arrivals(loads, operations)
     unlogged: Counter[str] = Counter()
     for each in _asked(loads, arrivals, measured):
@@ -49,7 +49,7 @@ def open_models(
 def asked(
     loads: Mapping[str, AnyLoad], operations: Iterable[Operation], measured: Iterable[Measurement]
 ) -> Iterator[Asked]:
-    """What the rates of open models ask for in each stage, and what was logged of it."""
+    """Arrivals by the rates of open models in every stage, and the logged ones."""
     return _asked(loads, _arrivals(loads, operations), measured)
 
 
@@ -77,7 +77,7 @@ def _asked_of(name: str, load: _Open, users: int, stage: Measurement, arrivals: 
     intended = sorted(each.intended_ns for each in arrivals if each.intended_ns is not None)
     came_ns = from_ns if stage.came_ns is None else stage.came_ns
     first_ns = next((t_ns for t_ns in intended if t_ns >= came_ns), from_ns)
-    # The first arrival is one interval after its user's coming, from which bursts are counted.
+    # The first arrival is one interval after its user's start; bursts count from that start.
     began_ns = min(from_ns, first_ns - round(1e9 / load.rate_per_s))
     on_its_way_ns = round(1e9 * (load.timeout_s if isinstance(load, Demand) else CREATED_WITHIN_S))
     by_rate = users * _due(load, began_ns, from_ns, to_ns)
@@ -92,7 +92,7 @@ def _asked_of(name: str, load: _Open, users: int, stage: Measurement, arrivals: 
 
 
 def _due(load: _Open, began_ns: int, from_ns: int, to_ns: int) -> int:
-    """Arrivals of one user that are due in a stretch, wherever between two of them it begins."""
+    """Arrivals of one user that are due in a window, for any phase of the window's start."""
     seconds = max(0.0, (to_ns - from_ns) / 1e9)
     burst = load.burst if isinstance(load, Demand) else None
     more = 0.0
@@ -106,7 +106,7 @@ def _due(load: _Open, began_ns: int, from_ns: int, to_ns: int) -> int:
 def answers(
     loads: Mapping[str, AnyLoad], operations: Iterable[Operation], *, began_ns: int, ended_ns: int
 ) -> tuple[Series, ...]:
-    """Requests to servers along time, by what became of them; seconds since the load began."""
+    """Requests to servers over time, by their result; seconds since the load began."""
     sent_s: defaultdict[str, list[float]] = defaultdict(list)
     for each in operations:
         if each.what == "request" and isinstance(loads.get(each.load), Demand):

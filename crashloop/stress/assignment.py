@@ -1,4 +1,4 @@
-"""What the runner hands to the load generator (load.json), and what that writes down. Pure data.
+"""Interface to the load generator: its assignment (load.json), and the lines that it writes. Pure data.
 
 The load generator is a process of its own and shares nothing else with the runner: it reads one file and writes lines.
 """
@@ -13,7 +13,7 @@ from crashloop.stress.profile import Stage
 ORDER_FORMAT = "crashloop.load/1"
 
 MARKS = "stages.jsonl"
-"""Name of the file in which the load generator writes down how far its stages are."""
+"""Name of the file with the load generator's progress through the stages."""
 ORDER_VARIABLE = "CRASHLOOP_LOAD"
 """Environment variable with the path of load.json."""
 WORKER_VARIABLE = "CRASHLOOP_LOAD_WORKER"
@@ -36,43 +36,43 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...]
     """All rounds spelled out, users as numbers."""
     folder: str
-    """Where the lines below are written."""
+    """Folder of the files with the lines below."""
     ends_after_s: float
-    """No pod lives longer than this (activeDeadlineSeconds), whatever becomes of who made it."""
+    """Longest life of a pod (activeDeadlineSeconds), even if the load generator dies."""
     drain_within_s: float = 120.0
-    """How long the end of a stage may take: deletions, and waiting until the watch tells of them."""
+    """Longest end of a stage: deletions, until the watch delivers them."""
     gone_within_s: float = 90.0
-    """How long an object that was deleted may take to be gone with its pods; a full node takes its time."""
+    """Longest time for a deleted object and its pods to disappear; a full node is slow."""
     taken_within_s: float = 60.0
-    """How long the API server may be away when something is made that is to stay for the whole stage."""
+    """Longest outage of the API server while objects for a whole stage are made."""
 
 
 class StageMark(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of stages.jsonl: how far a stage has come."""
+    """A line of stages.jsonl: progress of a stage."""
 
     index: int
     stage: str
     arm: str = ""
     what: Literal["begin", "measure", "drain", "end"]
-    """begin: users come. measure: all are there and have settled. drain: users go. end: none is left."""
+    """begin: users start. measure: all users run and have settled. drain: users stop. end: none is left."""
     t_ns: int
     users: int = 0
-    """Users there are."""
+    """Present users."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of operations-<worker>.jsonl: one thing that a load did, or was to do."""
+    """A line of operations-<worker>.jsonl: one operation of a load, done or missed."""
 
     load: str
     what: str
     """create, delete, patch, request: a call to the API server. dropped: an arrival with no place left.
 
-    not created, not started, not completed, not deleted: a step that did not come in time; `error` is a sentence.
+    not created, not started, not completed, not deleted: a step that did not happen in time; `error` is a sentence.
     """
     pod: str = ""
-    """Name of the object it was about."""
+    """Name of its object."""
     intended_ns: int | None = None
-    """When it was to happen by the rate (open model)."""
+    """Its intended time by the rate (open model)."""
     sent_ns: int
     took_ns: int = 0
     code: int = 0

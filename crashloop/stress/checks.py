@@ -1,5 +1,5 @@
-"""What a stress run is judged by besides the rows of manifests/slo: whether it was the run that was planned, whether
-everything was seen, and that no container was restarted before its delay had passed, or not at all. Pure.
+"""Checks of a stress run besides the rows of manifests/slo: the load was as planned, the evidence is complete, and no
+restart was early or lost. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.spec.policy import RestartPolicy
-from crashloop.stress.evidence_reader import Recorded
+from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.load_as_planned import load_as_planned
 from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, has_known_delays
@@ -21,11 +21,11 @@ from crashloop.verdict import Outcome
 def checks(
     plan: StressPlan,
     measured: Sequence[Measurement],
-    recorded: Recorded,
+    recorded: StressEvidence,
     incidents: Sequence[Incident],
     scrapes: Sequence[Scrapes] = (),
 ) -> tuple[SloVerdict, ...]:
-    """The verdicts about the run itself. What no load of the plan can show is not judged."""
+    """The verdicts about the run itself, without checks that no load of the plan can show."""
     loaded = {plan.profile.loads[name] for stage in plan.stages for name in stage.users}
     restarted = {load for load in loaded if _is_restarted(load)}
     early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, restarted)) else []
@@ -40,14 +40,14 @@ def checks(
 
 
 def _is_restarted(load: AnyLoad) -> bool:
-    """Whether a load's containers exit by themselves and are to be restarted; a server may be killed, or may not."""
+    """Whether a load's containers exit by themselves and have to be restarted; a server may or may not be killed."""
     if isinstance(load, Crash):
         return load.rule is not None or load.restart_policy is not RestartPolicy.NEVER
     return isinstance(load, Rollout) or (isinstance(load, Jobs) and load.failures > 0)
 
 
-def evidence_complete(recorded: Recorded) -> SloVerdict:
-    """Whether ground truth tells of every restart."""
+def evidence_complete(recorded: StressEvidence) -> SloVerdict:
+    """Whether ground truth covers every restart."""
     if recorded.lacking:
         return gate("evidence-complete", Outcome.INCONCLUSIVE, recorded.lacking, faults=len(recorded.lacking))
     starts = sum(len(moments) for pod in recorded.lifecycles for moments in pod.starts_ns.values())
@@ -60,9 +60,9 @@ def evidence_complete(recorded: Recorded) -> SloVerdict:
 
 
 def no_early_restart(lifecycles: Iterable[Lifecycle]) -> SloVerdict:
-    """No restart may come before the delay that is due has passed, however large the load.
+    """No restart may happen before its due delay has passed, under any load.
 
-    It comes with the runtime's create, which is the kubelet's decision; with the start where no create was seen.
+    Its time is that of the runtime's create, the kubelet's decision; that of the start if no create was seen.
     """
     judged, early = 0, []
     for pod in lifecycles:
@@ -81,15 +81,15 @@ def no_early_restart(lifecycles: Iterable[Lifecycle]) -> SloVerdict:
         return gate("no-early-restart", Outcome.FAIL, early, faults=len(early), samples=judged)
     if not judged:
         return gate("no-early-restart", Outcome.INCONCLUSIVE, ["no restart with a known delay was seen."])
-    sentence = f"none of {judged:,} restarts came before the delay that was due."
+    sentence = f"none of {judged:,} restarts came before the due delay."
     return gate("no-early-restart", Outcome.PASS, [sentence], samples=judged)
 
 
 def nothing_left(incidents: Sequence[Incident]) -> SloVerdict:
-    """The load takes away what it has made. Where it was ended by force, the run does so for it; what stays is an error."""
+    """The load removes its objects; if it was killed, the run removes them. Any that remain are an error."""
     left = [each.sentence for each in incidents if each.cause in (Cause.LEFT_BEHIND, Cause.NOT_REMOVED)]
     if not left:
-        return gate("nothing-left", Outcome.PASS, ["the load has removed everything that it had made."])
+        return gate("nothing-left", Outcome.PASS, ["the load removed all of its objects."])
     forced = any(each.cause in (Cause.LOAD, Cause.INTERRUPTED) for each in incidents)
     stays = any(each.cause is Cause.NOT_REMOVED for each in incidents)
     return gate("nothing-left", Outcome.PASS if forced and not stays else Outcome.ERROR, left, faults=len(left))

@@ -1,4 +1,4 @@
-"""Treatment against baseline: the effect on each figure, from the blocks of a run that interleave. Pure."""
+"""Treatment against baseline: the effect on every figure, from interleaved blocks of a run. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import StressNode
 
 
-class Compared(NamedTuple):
+class ComparedFigure(NamedTuple):
     """A figure of a block that is compared."""
 
     figure: str
@@ -23,18 +23,18 @@ class Compared(NamedTuple):
 
 
 COMPARED = (
-    Compared("restarts_per_s", "restarts", "restarts/s"),
-    Compared("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
-    Compared("apiserver_requests_per_s", "requests to the API server", "requests/s"),
-    Compared("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
-    Compared("runtime_cpu_cores", "CPU of the runtime", "cores"),
-    Compared("apiserver_cpu_cores", "CPU of the API server", "cores"),
-    Compared("kubelet_memory_mib", "memory of the kubelet", "MiB"),
+    ComparedFigure("restarts_per_s", "restarts", "restarts/s"),
+    ComparedFigure("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
+    ComparedFigure("apiserver_requests_per_s", "requests to the API server", "requests/s"),
+    ComparedFigure("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
+    ComparedFigure("runtime_cpu_cores", "CPU of the runtime", "cores"),
+    ComparedFigure("apiserver_cpu_cores", "CPU of the API server", "cores"),
+    ComparedFigure("kubelet_memory_mib", "memory of the kubelet", "MiB"),
 )
 
 
 class Seen(NamedTuple):
-    """All that was measured, and where."""
+    """All measurements, by node."""
 
     plan: StressPlan
     hosts: Mapping[str, str]
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 
 def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison, ...]:
-    """One comparison for each mix of which both arms were measured."""
+    """One comparison per mix with measurements of both arms."""
     plan = seen.plan
     node_of: dict[str, StressNode] = {node.arm: node for node in plan.profile.nodes if node.arm}
     if set(node_of) != {BASELINE, TREATMENT}:
@@ -79,7 +79,7 @@ def _effects(blocks: Sequence[Measurement], seen: Seen) -> tuple[Effect, ...]:
 
 
 def _figures_of(block: Measurement, seen: Seen) -> dict[str, float | None]:
-    """Of the node that the block has loaded."""
+    """Of the block's loaded node."""
     profile = seen.plan.profile
     loaded = {profile.loads[name].node for name in block.stage.users}
     node = next(each.name for each in profile.nodes if each.arm == block.phase.arm and each.name in loaded)

@@ -1,4 +1,4 @@
-"""What one restart cost in a stress run: costs.json, for `crashloop predict --costs`. Pure."""
+"""The cost of one restart in a stress run: costs.json, for `crashloop predict --costs`. Pure."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,15 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import restarted_share, user_in_words
 
 AT_REST, UNDER_LOAD = "baseline", "storm"
-"""Names of the stages that are looked at; a baseline has the churn of the storm, but nothing that crashes."""
+"""Names of the stages to use; a baseline has the churn of the storm, but no crashing pods."""
 MIN_RESTARTS = 100
 
 
 def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measured) -> Costs | None:
     """The costs of a restart, from the stage with the most restarts that did not drive the host to its limit.
 
-    Where all did, from the one with the most, and `saturated` says so. What is sustained is the most of those that did; if
-    that is another stage, the source names it. None where no stage had enough restarts, or scrapes are missing.
+    If all did, from the stage with the most, marked as `saturated`. The sustained rate is the highest of those stages; if that
+    is another stage, the source names it. None if no stage had enough restarts, or scrapes are missing.
     """
     idle = AT_REST if any(each.phase.name == AT_REST for each in stages) else None
     found = [(each, costs) for each in stages if (costs := _of_stage(plan, each, measured, idle)) is not None]
@@ -37,7 +37,7 @@ def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measure
     if driven is None:
         return chosen
     limit, sustained = driven
-    elsewhere = f"; what is sustained: {_load(plan, limit)}" if limit.index != stage.index else ""
+    elsewhere = f"; sustained rate: {_load(plan, limit)}" if limit.index != stage.index else ""
     return msgspec.structs.replace(
         chosen,
         sustained_per_s=sustained.sustained_per_s,
@@ -65,7 +65,7 @@ def _source(plan: StressPlan, stage: Measurement) -> str:
 
 
 def _load(plan: StressPlan, stage: Measurement) -> str:
-    """What crashed in a stage: costs of lives that run are not those of lives that exit at once."""
+    """The crashing loads of a stage: lives that run have other costs than lives that exit at once."""
     loads = (
         f"{count} x {user_in_words(load)}"
         for name, count in stage.stage.users.items()

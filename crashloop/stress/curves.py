@@ -1,4 +1,4 @@
-"""Curves under load: how long the restarts of each number took on each node and in each mix, beside what was due. Pure."""
+"""Curves under load: delays by number of the restart, node and mix, beside the due delays. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -10,17 +10,17 @@ from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.phases import Measurement
 
 MAX_RESTARTS = 30
-"""Restarts that are told apart; on a curve with a low maximum the later ones are all alike."""
+"""Number of separate restarts; on a curve with a low maximum the later ones are alike."""
 MIN_SAMPLES = 2
 
 
 def load_curves(
     lifecycles: Iterable[Lifecycle], stages: Sequence[Measurement], profile_of: Callable[[str], str]
 ) -> tuple[LoadCurve, ...]:
-    """One curve for each node and mix of the stages that are a storm; `profile_of` names a node's kubelet profile.
+    """One curve per node and mix of the storm stages; `profile_of` names a node's kubelet profile.
 
-    A pod belongs to the stage by whose end its first exit had come: a stage takes its pods with it. So the restarts from before
-    a stage was measured, while its users came, are part of its curve.
+    A pod belongs to the first stage whose end is after its first exit, since a stage removes its pods. So restarts before the
+    measurement, while users start, are part of the stage's curve.
     """
     found: defaultdict[tuple[str, str], defaultdict[int, list[Restart]]] = defaultdict(lambda: defaultdict(list))
     for pod in lifecycles:

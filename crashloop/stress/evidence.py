@@ -1,4 +1,4 @@
-"""All that is recorded of a stress run: histories of the pods by every channel, and metrics of every component."""
+"""Records a stress run: histories of the pods by every channel, and metrics of every component."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ from crashloop.stress.session import LoadEventRouter
 from crashloop.stress.testbed import Site
 
 LAST_WORDS_S = 2.0
-"""How long after the load the runtime and the kubelets may still tell of it."""
+"""Time after the load in which runtime and kubelets may still report on it."""
 
 
 class StressEvidence:
     """Records from `recording` to its end."""
 
     def __init__(self, run: StressDir, plan: StressPlan, rows: tuple[SloRow, ...], site: Site) -> None:
-        """`rows` say which metrics are kept besides those that always are."""
+        """`rows` add metrics to those that are always kept."""
         self._site = site
         nodes = {name: (node, plan.kubelet(name)) for name, node in site.nodes.items()}
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
@@ -60,11 +60,11 @@ class StressEvidence:
             self.session.close(reason, "the run has ended")
 
     def add_harness(self, pid: int) -> None:
-        """A process whose CPU is the harness's."""
+        """Count a process as part of the harness."""
         self._measuring.add_harness(pid)
 
     def scrape(self) -> None:
-        """Scrape everything at once, for the edge of what is measured."""
+        """Scrape all sources now, for the edge of a measurement."""
         self._measuring.scrape_now()
 
     def _describe(self, node: Node) -> Event:

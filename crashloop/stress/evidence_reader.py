@@ -1,4 +1,4 @@
-"""What a stress run has recorded, read from its directory: every pod as a lifecycle, and what its history lacks."""
+"""Reads the evidence of a stress run from its directory: every pod as a lifecycle, and the gaps of its history."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,22 +22,22 @@ from crashloop.stress.plan import StressPlan
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """What else the history of a pod tells of the time in which something did not happen to it. UTC nanoseconds."""
+    """Gaps and events in a pod's history that may explain a missing event. UTC nanoseconds."""
 
     unheard_ns: tuple[tuple[int, int], ...] = ()
-    """Stretches of which events of the runtime may be lost."""
+    """Intervals in which events of the runtime may be lost."""
     damaged: bool = False
     """Whether lines of the history cannot be read."""
     kubelet_started_ns: tuple[int, ...] = ()
-    """When the kubelet of its node was started anew."""
+    """Restarts of its node's kubelet."""
 
 
-class Recorded(msgspec.Struct, kw_only=True):
-    """All pods of a run, and what the load did to them."""
+class StressEvidence(msgspec.Struct, kw_only=True):
+    """All pods of a run, and the load's operations."""
 
     lifecycles: tuple[Lifecycle, ...]
     lacking: tuple[str, ...]
-    """What histories lack, one sentence each."""
+    """Gaps of the histories, one sentence per gap."""
     events: int
     """Lines of all histories."""
     operations: tuple[Operation, ...] = ()
@@ -45,7 +45,7 @@ class Recorded(msgspec.Struct, kw_only=True):
     """By the pod's name."""
 
 
-def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
+def read_recorded(run: StressDir, plan: StressPlan) -> StressEvidence:
     """Read every history of the run. Raises OSError if one cannot be read."""
     operations = tuple(run.operations())
     deletions_ns = _deletions_ns(operations)
@@ -62,7 +62,7 @@ def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
         circumstances[path.stem] = circumstances_of(recording)
         events += recording.events
-    return Recorded(
+    return StressEvidence(
         lifecycles=tuple(found),
         lacking=tuple(lacking),
         events=events,
@@ -72,7 +72,7 @@ def read_recorded(run: StressDir, plan: StressPlan) -> Recorded:
 
 
 def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tuple[Lifecycle, ...]:
-    """The pods of a history, with what was due and what was expected by the model."""
+    """The pods of a history, with the model's due delays and expected restarts."""
     kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
     spec = recording.begin.scenario.pod_spec if recording.begin else None
     decided = None if spec is None else _Decided(spec, kubelet, version)
@@ -95,7 +95,7 @@ def _deletions_ns(operations: Iterable[Operation]) -> dict[str, int]:
 
 
 def _seen_until(pod: Lifecycle, asked_ns: int | None) -> Lifecycle:
-    """Nothing is due any more once the deletion of a pod, or of the object that has made it, was asked for."""
+    """Nothing is due after the request to delete a pod, or the object that made it."""
     if asked_ns is None:
         return pod
     until_ns = asked_ns if pod.seen_until_ns is None else min(asked_ns, pod.seen_until_ns)
@@ -111,7 +111,7 @@ def owners(load: AnyLoad, pod: str) -> tuple[str, ...]:
 
 
 def circumstances_of(recording: Recording) -> Circumstances:
-    """What a history tells besides the lives of its pod."""
+    """The contents of a history besides the lives of its pod."""
     return Circumstances(
         unheard_ns=tuple((gap.from_ns, gap.to_ns) for gap in recording.gaps if _may_hide_restarts(gap)),
         damaged=bool(recording.broken),
@@ -120,13 +120,13 @@ def circumstances_of(recording: Recording) -> Circumstances:
 
 
 def shortcomings(recording: Recording) -> Iterator[str]:
-    """Why a history may not tell of every restart."""
+    """Why a history may lack restarts."""
     yield from (f"line {damage.line}: {damage.problem}" for damage in recording.broken)
     for lost in filter(_may_hide_restarts, recording.gaps):
-        yield f"the runtime was not heard for {(lost.to_ns - lost.from_ns) / 1e9:.1f} s ({lost.reason})"
+        yield f"the runtime's events were lost for {(lost.to_ns - lost.from_ns) / 1e9:.1f} s ({lost.reason})"
     for pod in recording.pods:
         for container, instances in pod.containers.items():
-            # One that never ran was created by a kubelet that could not start it: all of it was seen.
+            # An instance that never ran was created by a kubelet that could not start it: nothing of it is missing.
             ran = (each for each in instances[:-1] if each.has_run)
             unseen = sum(1 for each in ran if each.start is None or each.exit is None)
             if unseen:
@@ -138,7 +138,7 @@ def _may_hide_restarts(gap: Gap) -> bool:
 
 
 def _kubelet_started_ns(recording: Recording) -> tuple[int, ...]:
-    """When the kubelet was started anew; the first report is of the one that was there."""
+    """Restarts of the kubelet; the first report is of the kubelet at the start of the recording."""
     starts = (node.data.kubelet_started_ns for node in recording.nodes[1:])
     return tuple(started_ns for started_ns in starts if started_ns is not None)
 
@@ -165,7 +165,7 @@ class _Decided:
 def _promise(
     recording: Recording, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion
 ) -> Promise | None:
-    """What is due after each exit, where the model can say it."""
+    """The due delay after every exit, where the model has one."""
     curve = effective_curve(kubelet, version)
     if not has_known_delays(load) or not isinstance(curve, Curve):
         return None

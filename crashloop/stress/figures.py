@@ -1,4 +1,4 @@
-"""The figures of one stage: what was put on the node, what that took, and how it was borne. Pure."""
+"""The figures of one stage: the load, the resources it used, and the latencies under it. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,15 +17,15 @@ COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 HEALTHY = ("healthy",)
 CRASHING = ("crasher",)
 OVERDUE_S: Mapping[str, float] = {"pod-startup": 5.0, "restart-lateness": 3.0}
-"""From how long on what has not come to its end counts, as long as it had taken by then: the targets of the rows on it
-(pod-startup-latency, restart-lateness). Leaving it out would make the slowest vanish."""
+"""An open event counts with its duration so far from this duration on: the targets of its rows (pod-startup-latency,
+restart-lateness). Without open events the slowest ones would vanish."""
 REQUESTS_PER_RESTART = RatioSli(metric="rest_client_requests_total", per="restarts")
 
 
 def figures(
     phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], *, node: str | None = None
 ) -> dict[str, float | None]:
-    """Figures of a stretch, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes."""
+    """Figures of a window, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes."""
     from_ns, to_ns = phase.from_ns, phase.to_ns
     pods = [pod for pod in lifecycles if node in (None, pod.node)]
     restarts = within(restart_times_ns(pods), from_ns, to_ns)
@@ -54,7 +54,7 @@ def figures(
 
 
 def per_restart(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> SliResult:
-    """API requests of the kubelets for each restart, those included that they make without any; no value without restarts."""
+    """API requests of the kubelets per restart, idle requests included; no value without restarts."""
     try:
         return ratio(REQUESTS_PER_RESTART, _measured(phase, scrapes, lifecycles), phase)
     except (ObservationError, UnknownMetric):
@@ -66,7 +66,7 @@ def _measured(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lif
 
 
 def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> tuple[float, ...]:
-    """The values of single events that began in a stretch; of those that are overdue, how long they had taken when last seen."""
+    """The values of single events that began in a window; overdue ones count with their duration when last seen."""
     return _counted(kind, pods, phase).values
 
 
@@ -75,7 +75,7 @@ def _counted(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> Counted:
 
 
 def _percentiles(name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase) -> dict[str, float | None]:
-    """Besides percentiles how many events there were, and how many had not come to their end, whether they count or not."""
+    """Percentiles, the number of events, and the number of open events, counted or not."""
     found = _counted(kind, pods, phase)
     return {
         f"{name}_samples": float(len(found.values)),

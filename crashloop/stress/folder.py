@@ -1,4 +1,4 @@
-"""The run directory of a stress run: that of every run (crashloop.rundir), and what only stress runs have."""
+"""The run directory of a stress run: that of every run (crashloop.rundir), with further files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +30,11 @@ class StressDir(RunDir):
         self.metrics_dir = root / "metrics"
         """<source>.jsonl, lifecycles.jsonl: crashloop.measure."""
         self.incidents_jsonl = root / "incidents.jsonl"
-        """What went another way than planned, and what was done on purpose."""
+        """Deviations from the plan, and planned disturbances."""
         self.slo_json = root / "slo.json"
-        """The verdicts and all that the report is drawn from."""
+        """The verdicts and all data of the report."""
         self.costs_json = root / "costs.json"
-        """What one restart cost, for `crashloop predict --costs`."""
+        """The cost of one restart, for `crashloop predict --costs`."""
 
     def stress_plan(self) -> StressPlan:
         """Raises UsageError if it is missing, damaged or of another format."""
@@ -47,13 +47,13 @@ class StressDir(RunDir):
         return tuple(read_jsonl(self.incidents_jsonl, Incident))
 
     def operations(self) -> Iterator[Operation]:
-        """What the load did, worker by worker."""
+        """The operations of the load, worker by worker."""
         for path in sorted(self.load_dir.glob("operations-*.jsonl")):
             yield from read_jsonl(path, Operation)
 
 
 def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
-    """The whole lines of a file; nothing if it is not there. A line that was cut off is left out."""
+    """The complete lines of a file; none if it does not exist. A truncated line is left out."""
     if not path.exists():
         return
     decoder = msgspec.json.Decoder(kind)

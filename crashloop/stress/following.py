@@ -1,4 +1,4 @@
-"""Follows the stages of a load as the load generator writes them down, and says in a line how it goes."""
+"""Follows the load generator's progress through the stages, and summarizes it in a line."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from crashloop.stress.profile import Stage
 
 
 class Marks:
-    """The lines that stages.jsonl has gained since the last look."""
+    """The new lines of stages.jsonl since the last call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class Marks:
 
 
 class Situation(msgspec.Struct, kw_only=True):
-    """How far a run has come, for the line that a person reads."""
+    """Progress of a run, for its status line."""
 
     stages: tuple[Stage, ...]
     mark: StageMark | None = None
@@ -48,16 +48,16 @@ class Situation(msgspec.Struct, kw_only=True):
         stage = self.stages[self.mark.index]
         part_s = (now_ns - self.mark.t_ns) / 1e9
         doing = {
-            "begin": "users are coming",
+            "begin": "users start",
             "measure": f"{min(part_s, stage.duration_s):.0f} of {stage.duration_s:.0f} s",
-            "drain": "users are going",
+            "drain": "users stop",
             "end": "over",
         }[self.mark.what]
         return f"{self._place(self.mark)}: {doing}, {self.pods} pods, {starts_per_s:.1f} container starts/s"
 
     def lingering(self, mark: StageMark) -> str:
-        """Such as `stage 2 of 3 (storm) ended with 4 users that had not gone.`"""
-        return f"{self._place(mark)} ended with {mark.users} users that had not gone."
+        """Such as `stage 2 of 3 (storm) ended with 4 users that had not stopped.`"""
+        return f"{self._place(mark)} ended with {mark.users} users that had not stopped."
 
     def _place(self, mark: StageMark) -> str:
         stage = self.stages[mark.index]

@@ -1,4 +1,4 @@
-"""The load generator: Locust, always a process of its own. The only place that starts it."""
+"""Starts the load generator: Locust, always as a process of its own. No other module does."""
 
 import os
 import signal
@@ -18,29 +18,29 @@ PROJECT = Path(__file__).parents[2]
 LOCUSTFILE = PROJECT / "load" / "locustfile.py"
 LOOPBACK = "127.0.0.1"
 WORKERS_WITHIN_S = 60
-"""How long the workers may take to be there; a master that lacks one then ends by itself."""
+"""Longest wait for the workers; a master without all of them then ends by itself."""
 
 _ASKED = (0, -signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM)
-"""Exit codes of a generator that was asked to end, or is done."""
+"""Exit codes of a generator that was stopped, or is done."""
 
 
 class Death(NamedTuple):
-    """A process of the load generator that has ended before its time."""
+    """A process of the load generator that ended early."""
 
     sentence: str
     worker: int | None
-    """The number of the worker; None if it was the process that leads."""
+    """The number of the worker; None for the master."""
 
 
 class Generator:
-    """One process, or a master and its workers. They live no longer than this process: each holds a pipe of it."""
+    """One process, or a master and its workers. They end with this process: every one reads a pipe from it."""
 
     def __init__(
         self, order: Path, *, workers: int, web_port: int | None = None, workers_within_s: int = WORKERS_WITHIN_S
     ) -> None:
         """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there.
 
-        Raises UsageError where there is no load generator: outside of a checkout, or without Locust.
+        Raises UsageError without a load generator: outside of a checkout, or without Locust.
         """
         if not LOCUSTFILE.exists():
             raise UsageError(f"load generator: no {LOCUSTFILE}.\nRun stress profiles from a checkout of the project.")
@@ -63,15 +63,15 @@ class Generator:
         self._start("generator", 0, *self._what_leads(port))
 
     def has_begun(self) -> bool:
-        """Whether the first stage has begun: before, nothing was made."""
+        """Whether the first stage has begun: before it no object is made."""
         return (self._order.parent / MARKS).exists()
 
     def has_ended(self) -> bool:
-        """Whether the process that leads has ended."""
+        """Whether the master has ended."""
         return self._processes["generator"].poll() is not None
 
     def deaths(self) -> Iterator[Death]:
-        """Processes that have ended otherwise than by being done or asked to, each once."""
+        """Processes that ended early, each reported once."""
         for name, process in self._processes.items():
             code = process.poll()
             if code is not None and code not in _ASKED and name not in self._told:
@@ -84,7 +84,7 @@ class Generator:
                 )
 
     def stop(self, *, within_s: float) -> None:
-        """Let the load take away what it has made, and end. What has not ended in time is killed."""
+        """Let the load remove its objects and end. Processes that do not end in time are killed."""
         self._signal(signal.SIGTERM)
         with suppress(WaitTimeout):
             wait_until("the load generator to end", self._all_ended, timeout_s=within_s)
@@ -95,7 +95,7 @@ class Generator:
         self.let_go()
 
     def let_go(self) -> None:
-        """Close the pipes on which the lives of all processes hang."""
+        """Close the pipes that keep all processes alive."""
         for process in self._processes.values():
             if process.stdin is not None:
                 process.stdin.close()
@@ -104,7 +104,7 @@ class Generator:
         return all(process.poll() is not None for process in self._processes.values())
 
     def _signal(self, number: signal.Signals) -> None:
-        """Only the leading one: it tells its workers. Without it, or while it still waits for them, each of them."""
+        """Only the master, which stops its workers. Without it, or while it still waits for workers, all of them."""
         leader = self._processes.get("generator")
         if leader is not None and leader.poll() is None and self.has_begun():
             leader.send_signal(number)
@@ -146,7 +146,7 @@ class Generator:
 
 
 def free_port() -> int:
-    """A port of this host that nobody listens on."""
+    """An unused port of this host."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""What happened to a run besides its load: interruptions, processes that ended, disturbances on purpose."""
+"""Incidents of a run: interruptions, ended processes, planned disturbances."""
 
 import threading
 import time
@@ -10,22 +10,22 @@ import msgspec
 
 
 class Cause(StrEnum):
-    """What an incident is about."""
+    """Cause of an incident."""
 
     LOAD = "load"
-    """The load generator, or a part of it, ended before its time: what was put on is less than was planned."""
+    """The load generator, or a part of it, ended early: the load was less than planned."""
     CLUSTER = "cluster"
-    """Something of the cluster failed in a way that ended the run."""
+    """A failure of the cluster ended the run."""
     INTERRUPTED = "interrupted"
-    """Somebody ended the run."""
+    """The user ended the run."""
     DISTURBANCE = "disturbance"
-    """The profile asked for it."""
+    """Planned in the profile."""
     LEFT_BEHIND = "left-behind"
-    """Objects were still there when the load had taken its own away."""
+    """Objects remained after the load's own removal."""
     LINGERED = "lingered"
-    """A stage ended with users or pods that had not gone: the next one began on nodes with load."""
+    """A stage ended with users or pods left: the next one began on loaded nodes."""
     NOT_REMOVED = "not removed"
-    """The run asked for the removal of objects, and they were still there when it ended."""
+    """The run requested the removal of objects, but they remained when it ended."""
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Incidents:
-    """Writes incidents down and tells them, from any thread."""
+    """Writes and logs incidents, from any thread."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
         self._path = path

@@ -1,6 +1,6 @@
-"""Where key figures of a stage would lie if the stage were repeated: 95 % intervals, by the names of figures. Pure.
+"""Intervals (95 %) of a stage's key figures if the stage were repeated, by the names of figures. Pure.
 
-Percentiles are drawn over samples, restarts over stretches of the stage, CPU and requests over what lies between two scrapes.
+Percentiles are drawn over samples, restarts over blocks of the stage, CPU and requests over intervals between scrapes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ PERCENTILES = (50, 99)
 
 
 def intervals(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> dict[str, Interval]:
-    """Intervals of the figures of a stretch; without those for which too little was seen to draw any."""
+    """Intervals of the figures of a window, without figures with too few samples."""
     return {
         name: each
         for name, each in _found(phase, scrapes, lifecycles)
@@ -44,7 +44,7 @@ def _found(
 
 
 def _cores(component: str, phase: Phase, scrapes: Sequence[Scrapes]) -> Interval | None:
-    """All processes of a component are read at once, so that one source tells of all nodes."""
+    """All processes of a component are read together, so one source covers all nodes."""
     for each in scrapes:
         window = window_of(each, phase.from_ns, phase.to_ns) if each.source.source == "processes" else None
         if window is None:

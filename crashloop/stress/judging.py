@@ -1,4 +1,4 @@
-"""Judging a stress run from its directory alone, right after the run or years later: slo.json and its views."""
+"""Judges a stress run from its directory alone, right after the run or years later: slo.json and its views."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -48,9 +48,9 @@ WHOLE = "whole run"
 
 
 def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults:
-    """Judge the whole run anew. Raises UsageError if its plan cannot be read, OSError if its evidence cannot.
+    """Judge the whole run. Raises UsageError if its plan cannot be read, OSError if its evidence cannot.
 
-    `keeps_lifecycles`: write metrics/lifecycles.jsonl; without it the directory is left as it is.
+    `keeps_lifecycles`: write metrics/lifecycles.jsonl; without it the directory stays unchanged.
     """
     plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
     rows = rows_of(plan.profile.slos)
@@ -111,7 +111,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
 
 
 def _judged(row: SloRow, *, of_stages: Measured, whole: tuple[int, int]) -> SloVerdict:
-    """What is conserved is conserved over the whole run; everything else is judged on what was measured."""
+    """Conservation is judged over the whole run, everything else over the measured stages."""
     if not isinstance(row.sli, ConservationSli):
         return judge(row, of_stages)
     everything = Phase(name=WHOLE, from_ns=whole[0], to_ns=whole[1])
@@ -178,7 +178,7 @@ def _hosts(run: StressDir) -> dict[str, str]:
 
 
 def _cut_ns(incidents: Iterable[Incident]) -> int | None:
-    """When the load was cut short; None if it was not."""
+    """When the load was interrupted; None if it was not."""
     cut = (Cause.LOAD, Cause.INTERRUPTED, Cause.CLUSTER)
     return min((each.t_ns for each in incidents if each.cause in cut), default=None)
 

@@ -1,6 +1,6 @@
-"""Latencies along time, from scrape to scrape, beside what is promised of them. Pure.
+"""Latencies over time, from scrape to scrape, beside their promises. Pure.
 
-A row is judged by group and window; here all that it selects counts together, so that a line shows when it became slow.
+A row is judged by group and window; here all of its selection counts together, so that a line shows when it became slow.
 """
 
 import math
@@ -20,11 +20,11 @@ SHOWN: Mapping[str, str] = {
     "api-call-latency-mutating": "mutating API calls",
     "pleg-relist": "relists of the kubelet",
 }
-"""Rows that are shown along time, and what their samples are called there."""
+"""Rows that are shown over time, with the name of their samples."""
 
 
 def latencies(rows: Iterable[SloRow], scrapes: Sequence[Scrapes], *, began_ns: int) -> Iterator[Series]:
-    """One line a row and source; seconds since the load began. Between scrapes without a sample there is no point."""
+    """One line per row and source; seconds since the load began. Scrapes without a new sample give no point."""
     for row in rows:
         if row.id not in SHOWN or not isinstance(row.sli, HistogramSli) or row.percentile is None:
             continue
@@ -57,6 +57,6 @@ def _points(sli: HistogramSli, percentile: float, scrapes: Scrapes, began_ns: in
 
 
 def _last_edge(sli: HistogramSli, scrapes: Scrapes) -> float | None:
-    """Above it the histogram has no more edges."""
+    """The histogram's highest edge."""
     edges = (float(each.labels["le"]) for each in scrapes.series if each.name == f"{sli.metric}_bucket")
     return max((edge for edge in edges if math.isfinite(edge)), default=None)

@@ -1,8 +1,8 @@
-"""Whether the load was put on as planned: users, pods and arrivals, on nodes that had no other load. Pure.
+"""Checks that the load was as planned: users, pods and arrivals, on nodes without any other load. Pure.
 
-Theory of operation. A closed load has a number of pods from the begin of each stage to its end. They are counted as what
-was made says: the watch, the runtime, the answer to the create. An open load has a rate: whatever it intended must
-have been tried. An arrival that found no place is part of such a load, and told; one that was never tried is not.
+Theory of operation. A closed load has a fixed number of pods from beginning to end of a stage; they are counted by watch,
+runtime and the answers to creates. An open load has a rate: every intended arrival must have been tried. An arrival that
+was dropped for lack of a place belongs to such a load, and is reported; an arrival that was never tried breaks the plan.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from crashloop.report.text import counted
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.stress.arrivals import asked, open_models
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import Recorded, owners
+from crashloop.stress.evidence_reader import StressEvidence, owners
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout, load_of
 from crashloop.stress.phases import Measurement, stage_name
@@ -22,15 +22,15 @@ from crashloop.verdict import Outcome
 
 NAME = "load-as-planned"
 ENDED_BY = (Cause.LOAD, Cause.CLUSTER, Cause.INTERRUPTED)
-"""Incidents after which a load is not the planned one, whatever was still measured."""
+"""Incidents that make a load differ from the plan."""
 EXISTS = 409
-"""The answer to a create whose first answer got lost: nobody else uses these names."""
+"""The answer to a repeated create whose first answer was lost: no other object has these names."""
 
 
 def load_as_planned(
-    plan: StressPlan, measured: Sequence[Measurement], recorded: Recorded, incidents: Iterable[Incident]
+    plan: StressPlan, measured: Sequence[Measurement], recorded: StressEvidence, incidents: Iterable[Incident]
 ) -> SloVerdict:
-    """Whether the load was what the profile says. If not, what it shows was promised to nobody."""
+    """Whether the load matched the profile. If it did not, no promise holds for its results."""
     missing = [
         *_stages(plan, measured),
         *_pods(plan, measured, recorded),
@@ -61,14 +61,14 @@ def _stages(plan: StressPlan, measured: Sequence[Measurement]) -> Iterator[str]:
 
 
 def least_pods(load: AnyLoad) -> int:
-    """How many pods one user of a load has at the least once it has come; 0 for a load whose pods come and go at a rate."""
+    """The fewest pods of one user of a load after its start; 0 for a load whose pods come and go at a rate."""
     if isinstance(load, Rollout):
-        # While it is rolled out, half of them may be missing: maxUnavailable 50 %, rounded down (load/manifests.py).
+        # During a rollout half of them may be missing: maxUnavailable 50 %, rounded down (load/manifests.py).
         return load.replicas - load.replicas // 2
     return 1 if isinstance(load, Crash | Demand) else 0
 
 
-def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: Recorded) -> Iterator[str]:
+def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:
     """Stages that began without all pods of their closed loads."""
     of_load = _by_load(recorded.lifecycles, plan.profile.loads)
     taken_ns = {each.pod: each.sent_ns + each.took_ns for each in recorded.operations if _was_taken(each)}
@@ -81,7 +81,7 @@ def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: Recorded)
 
 
 def _belongs_to(stage: Measurement, pod: Lifecycle, taken_ns: int | None) -> bool:
-    """Whether a pod was made for a stage, and was there when that began to be measured."""
+    """Whether a pod was made for a stage, and existed when its measurement began."""
     came_ns, at_ns = _came_ns(pod, taken_ns), stage.phase.from_ns
     if came_ns is None or (stage.came_ns is not None and came_ns < stage.came_ns):
         return False
@@ -89,7 +89,7 @@ def _belongs_to(stage: Measurement, pod: Lifecycle, taken_ns: int | None) -> boo
 
 
 def _came_ns(pod: Lifecycle, taken_ns: int | None = None) -> int | None:
-    """When a pod was there, by whatever told of it first."""
+    """When a pod existed first, by any source."""
     starts_ns = (starts[0] for starts in pod.starts_ns.values() if starts)
     return min((t_ns for t_ns in (pod.seen_ns, taken_ns, *starts_ns) if t_ns is not None), default=None)
 
@@ -105,7 +105,7 @@ def _lingering(plan: StressPlan, measured: Iterable[Measurement], lifecycles: Se
             yield f"{stage.name} began with {counted(stage.users_before, 'user')} that {before} had left."
         if left:
             pods = counted(len(left), "pod")
-            yield f"{stage.name} began to be measured with {pods} that {before} had left, such as {left[0]}."
+            yield f"{stage.name} began to be measured with {pods} left over from {before}, such as {left[0]}."
 
 
 def _is_left_in(stage: Measurement, pod: Lifecycle) -> bool:
@@ -114,8 +114,8 @@ def _is_left_in(stage: Measurement, pod: Lifecycle) -> bool:
     return earlier and (pod.deleted_ns is None or pod.deleted_ns > at_ns)
 
 
-def _refused(loads: Mapping[str, AnyLoad], recorded: Recorded) -> Iterator[str]:
-    """Objects that were never made, and rollouts that were not taken."""
+def _refused(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator[str]:
+    """Objects that were never made, and rollouts that were refused."""
     told = {each.pod for each in recorded.operations if each.what == "not created"}
     there = {name for pod in recorded.lifecycles for name in _names(loads, pod)}
     there |= {each.pod for each in recorded.operations if _was_taken(each)}
@@ -150,11 +150,11 @@ def _first(failed: Sequence[Operation]) -> str:
 def _untried(
     loads: Mapping[str, AnyLoad], measured: Iterable[Measurement], operations: Iterable[Operation]
 ) -> Iterator[str]:
-    """Stages in which arrivals did not even come that the rate asks for."""
+    """Stages in which intended arrivals were not even tried."""
     for each in asked(loads, operations, (stage for stage in measured if stage.whole)):
         if each.logged < each.least:
             yield (
-                f"{each.stage.name}: of {counted(each.by_rate, 'arrival')} that load {each.load} was to make, "
+                f"{each.stage.name}: of {counted(each.by_rate, 'arrival')} of load {each.load} by its rate, "
                 f"{each.logged} were tried."
             )
 
@@ -166,7 +166,7 @@ def _dropped(
         load = loads[each.load]
         if each.dropped and isinstance(load, Churn | Jobs | Demand):
             yield (
-                f"{each.dropped:,} of {counted(each.intended, 'arrival')} of {each.load} found no place "
+                f"{each.dropped:,} of {counted(each.intended, 'arrival')} of {each.load} were dropped "
                 f"(in_flight {load.in_flight})."
             )
 

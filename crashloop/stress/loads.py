@@ -1,7 +1,7 @@
-"""Loads: what is put on a cluster. Pure data, written in manifests/stress and carried out by load/.
+"""Loads of a cluster. Pure data, written in manifests/stress and carried out by load/.
 
-A load is carried out by *users*, as Locust calls them. Whatever a user makes is bounded in number and in time, carries
-the label of the run, and is removed when the user stops.
+A load is carried out by *users*, as Locust calls them. A user's objects are bounded in number and time, carry the label of
+the run, and are removed when the user stops.
 """
 
 from collections.abc import Sequence
@@ -11,38 +11,33 @@ import msgspec
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 
 LOAD_LABEL = "crashloop.dev/load"
-"""Label of everything a load makes: the load's name."""
+"""Label of every object of a load: the load's name."""
 WORKER_LABEL = "crashloop.dev/worker"
-"""Label of everything a load makes: which worker of Locust made it, so that each follows its own."""
+"""Label of every object of a load: the worker of Locust that made it, so that a worker follows its own."""
 ASKED_ANNOTATION = "crashloop.dev/asked"
 """Annotation: when the create request was sent, nanoseconds of UTC."""
 
 MAX_LIVES = 100_000
-"""No container exits more often than this; at one exit a second that takes a day."""
+"""The most exits of a container: a day at one exit per second."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """What all loads have in common."""
+    """Common fields of all loads."""
 
     node: str
-    """Name of the profile's node that it is put on."""
+    """The node of the profile that it runs on."""
 
     @property
     def pods_each(self) -> int:
-        """The most pods that one user has at once."""
-        return 1
-
-    @property
-    def containers_each(self) -> int:
-        """Containers in one of these pods."""
+        """The most pods of one user at a time."""
         return 1
 
 
 class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     """A crash storm: each user is one pod that exits again and again.
 
-    With a rule the containers restart because of it (KEP-5307; RestartAllContainers: KEP-5532); the pod's own policy is
-    then `restart_policy` all the same, so that Never shows that the rule is what restarts.
+    With a rule the containers restart because of it (KEP-5307; RestartAllContainers: KEP-5532). `restart_policy` still applies
+    to the pod, so under Never every restart is the rule's doing.
     """
 
     containers: int = 1
@@ -50,7 +45,7 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     companions: int = 0
     """Healthy containers beside them."""
     run_s: float = 0.0
-    """How long each life runs; 0 exits at once."""
+    """Duration of every life; 0 exits at once."""
     exit_code: int = 1
     succeeding: float = 0.0
     """Share of the pods, 0 to 1, that exit with 0 instead of `exit_code`."""
@@ -66,22 +61,18 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
         if self.rule is not None and self.rule.action is Action.RESTART_ALL_CONTAINERS and self.containers != 1:
             raise ValueError(f"containers is {self.containers}; with RestartAllContainers one container triggers it")
 
-    @property
-    def containers_each(self) -> int:
-        return self.containers + self.companions
-
 
 class Churn(Load, frozen=True, kw_only=True, tag="churn"):
     """Healthy pods that come and go at a rate (open model): created, started, held, deleted."""
 
     rate_per_s: float
-    """Pods a second that each user creates."""
+    """Pods per second that one user creates."""
     hold_s: float = 5.0
-    """How long a pod stays after it was seen to have started."""
+    """Time from a pod's start to its deletion."""
     in_flight: int = 4
-    """Pods that one user has at once at the most; an arrival beyond it is dropped, and counted as dropped."""
+    """The most pods of one user at a time; an arrival beyond it is dropped, and counted as dropped."""
     start_within_s: float = 60.0
-    """How long a pod may take to start before it is given up."""
+    """Longest time to a pod's start; then it is abandoned."""
 
     def __post_init__(self) -> None:
         _within("rate_per_s", self.rate_per_s, 0.01, 50)
@@ -95,7 +86,7 @@ class Churn(Load, frozen=True, kw_only=True, tag="churn"):
 
 
 class Jobs(Load, frozen=True, kw_only=True, tag="jobs"):
-    """Jobs at a rate (open model), whose pods fail some times before they succeed."""
+    """Jobs at a rate (open model), whose pods fail `failures` times before they succeed."""
 
     rate_per_s: float
     failures: int = 1
@@ -117,7 +108,7 @@ class Jobs(Load, frozen=True, kw_only=True, tag="jobs"):
 
 
 class Rollout(Load, frozen=True, kw_only=True, tag="rollout"):
-    """A Deployment whose pods crash while it is rolled out anew, again and again."""
+    """A Deployment with crashing pods and periodic rollouts."""
 
     replicas: int = 2
     period_s: float = 20.0
@@ -137,10 +128,10 @@ class Rollout(Load, frozen=True, kw_only=True, tag="rollout"):
 
 
 class Burst(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A stretch in which arrivals come at another rate."""
+    """An interval with another rate of arrivals."""
 
     after_s: float
-    """Seconds after the user came."""
+    """Seconds after the user's start."""
     for_s: float
     rate_per_s: float
 
@@ -151,20 +142,20 @@ class Burst(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Demand(Load, frozen=True, kw_only=True, tag="demand"):
-    """HTTP requests at a rate (open model) to a pod with a CPU limit and a liveness probe, which they starve.
+    """HTTP requests at a rate (open model) that starve a pod with a CPU limit and a liveness probe.
 
-    The loop of a liveness probe and a CPU limit: requests that wait make the probe time out, the kubelet kills the
-    container, and meanwhile more requests wait.
+    The loop of a liveness probe and a CPU limit: waiting requests make the probe time out, the kubelet kills the container,
+    and during the restart more requests wait.
     """
 
     rate_per_s: float
     burst: Burst | None = None
-    """A burst that may set the loop off; whether it ends with the burst is the question."""
+    """A burst that may trigger the loop; the question is whether the loop ends with the burst."""
     work: int = 3000
     """Loop iterations of one answer: about 10 ms of CPU."""
     cpu_limit: str = "100m"
     timeout_s: float = 5.0
-    """How long a request waits for its answer."""
+    """Timeout of a request."""
     in_flight: int = 50
     probe_period_s: int = 1
     probe_timeout_s: int = 1
@@ -181,7 +172,7 @@ AnyLoad = Crash | Churn | Jobs | Rollout | Demand
 
 
 def group(load: AnyLoad) -> str:
-    """What the pods of a load are to those who measure: crasher, healthy, job or server."""
+    """The group of a load's pods in measurements: crasher, healthy, job or server."""
     return _GROUPS[type(load)]
 
 
@@ -195,11 +186,11 @@ _GROUPS: dict[type[Load], str] = {
 
 
 GROUPS = frozenset(_GROUPS.values())
-"""What a row of manifests/slo may ask for."""
+"""The groups that a row of manifests/slo may name."""
 
 
 def has_known_delays(load: AnyLoad) -> bool:
-    """Whether exits are the containers' own, so that the model says which delay is due: no kills, no RestartAllContainers."""
+    """Whether all exits are the containers' own, so that the model gives the due delay: no kills, no RestartAllContainers."""
     return isinstance(load, Crash) and (load.rule is None or load.rule.action is not Action.RESTART_ALL_CONTAINERS)
 
 
@@ -210,12 +201,12 @@ def exit_codes(load: Crash) -> frozenset[int]:
 
 
 def succeeds(load: Crash, serial: int) -> bool:
-    """Whether the pod with that serial number exits with 0: of any first n pods, n times the share do, rounded down."""
+    """Whether the pod with that serial number exits with 0: of the first n pods, n times the share do, rounded down."""
     return int((serial + 1) * load.succeeding + 1e-9) > int(serial * load.succeeding + 1e-9)
 
 
 def load_of(pod: str, loads: Sequence[str]) -> str | None:
-    """The load that made a pod, by the pod's name: the longest name of a load that it begins with."""
+    """The load of a pod, by the pod's name: the longest name of a load that is its prefix."""
     fitting = [name for name in loads if pod.startswith(f"{name}-")]
     return max(fitting, key=len, default=None)
 

@@ -1,9 +1,9 @@
-"""Whether every restart that was due came. Pure.
+"""Finds due restarts that never happened. Pure.
 
-Theory of operation. An exit is owed a restart if rule, policy or a RestartAllContainers asks for one. It is due once the
-delay has passed, and after a kubelet that was started anew since; where the model cannot say which delay, after the longest one
-of the node's curve. A restart that is missing `ALLOWANCE_S` after that is lost, unless something else explains that it was
-not seen or did not come: a gap in what was heard, a pod that failed as a whole, a host that had no time for anything.
+Theory of operation. An exit requires a restart if rule, policy or a RestartAllContainers says so. The restart is due after
+its delay, and after any restart of the kubelet since; if the model has no delay, after the longest one of the node's curve. A
+restart that is missing `ALLOWANCE_S` later is lost, unless there is another explanation: a gap in the recording, a pod that
+failed as a whole, an overloaded host.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from crashloop.slo.preconditions import FACTS
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Restart, SloVerdict
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.evidence_reader import Circumstances, Recorded
+from crashloop.stress.evidence_reader import Circumstances, StressEvidence
 from crashloop.stress.loads import load_of
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
@@ -24,21 +24,21 @@ from crashloop.verdict import Outcome
 
 NAME = "no-lost-restart"
 ALLOWANCE_S = 60.0
-"""What a restart may be late by before it counts as lost: twice what a right kubelet may take (crashloop/model/lateness.py:
-half of the 60 s after which it looks again at the latest), for a host that works on much else."""
+"""Lateness from which on a restart counts as lost: twice that of a correct kubelet (crashloop/model/lateness.py: half of the
+60 s of its longest retry), for a host under other load."""
 BUSY = 0.9
-"""From this share of the host's CPU on, a restart may be late by any time."""
+"""From this share of the host's CPU on, a restart may be late without bound."""
 
 
 class _Owed(NamedTuple):
-    """An exit that had to be followed by a restart, while that was watched for."""
+    """An exit that required a restart, under observation."""
 
     pod: Lifecycle
     restart: Restart
     due_s: float
-    """The longest delay that may have been due."""
+    """The longest possible due delay."""
     watched_ns: int
-    """Until when a restart would have been seen."""
+    """End of the observation."""
 
     @property
     def came(self) -> bool:
@@ -46,9 +46,9 @@ class _Owed(NamedTuple):
 
 
 def no_lost_restart(
-    plan: StressPlan, measured: Sequence[Measurement], recorded: Recorded, scrapes: Sequence[Scrapes]
+    plan: StressPlan, measured: Sequence[Measurement], recorded: StressEvidence, scrapes: Sequence[Scrapes]
 ) -> SloVerdict:
-    """Whether every exit that had to be followed by a restart was, as far as there was time for it."""
+    """Whether every exit that required a restart was followed by one, if the observation was long enough."""
     owed = list(_owed(plan, recorded))
     busy = tuple(_busy(measured, scrapes))
     lost, unproven = [], []
@@ -66,12 +66,12 @@ def no_lost_restart(
     if unproven:
         return gate(NAME, Outcome.INCONCLUSIVE, unproven, faults=len(unproven), samples=len(owed))
     if not owed:
-        return gate(NAME, Outcome.INCONCLUSIVE, ["no exit that had to be followed by a restart was seen."])
-    sentence = f"each of {len(owed):,} exits that had to be followed by a restart was, or had less than {ALLOWANCE_S:g} s for it."
+        return gate(NAME, Outcome.INCONCLUSIVE, ["no exit that required a restart was seen."])
+    sentence = f"all {len(owed):,} exits that required a restart were followed by one, or had less than {ALLOWANCE_S:g} s for it."
     return gate(NAME, Outcome.PASS, [sentence], samples=len(owed))
 
 
-def _owed(plan: StressPlan, recorded: Recorded) -> Iterator[_Owed]:
+def _owed(plan: StressPlan, recorded: StressEvidence) -> Iterator[_Owed]:
     loads = plan.profile.loads
     longest_s = {name: _longest_delay_s(plan, load.node) for name, load in loads.items()}
     for pod in recorded.lifecycles:
@@ -96,7 +96,7 @@ def _is_overdue(owed: _Owed, around: Circumstances) -> bool:
 
 
 def _busy(measured: Iterable[Measurement], scrapes: Sequence[Scrapes]) -> Iterator[tuple[Measurement, float]]:
-    """The stages in which the host had no time, and its share of CPU in use."""
+    """The stages with an overloaded host, and its busy share of CPU."""
     for stage in measured:
         run = Measured(phases=(stage.phase,), scrapes=tuple(scrapes))
         share = FACTS["cpu_busy_share"].find(run, stage.phase)
@@ -105,13 +105,13 @@ def _busy(measured: Iterable[Measurement], scrapes: Sequence[Scrapes]) -> Iterat
 
 
 def _excuses(owed: _Owed, around: Circumstances, busy: Iterable[tuple[Measurement, float]]) -> Iterator[str]:
-    """What else may explain that no restart was seen."""
+    """Other explanations of a missing restart."""
     exited_ns, until_ns = owed.restart.exited_ns, owed.watched_ns
     if around.damaged:
         yield "its history is damaged"
     for from_ns, to_ns in around.unheard_ns:
         if from_ns < until_ns and to_ns > exited_ns:
-            yield f"the runtime was not heard for {(to_ns - from_ns) / 1e9:.1f} s meanwhile"
+            yield f"the runtime's events were lost for {(to_ns - from_ns) / 1e9:.1f} s of it"
     failed_ns = owed.pod.failed_ns
     if failed_ns is not None and exited_ns <= failed_ns <= until_ns:
         yield f"the pod was reported as Failed {(failed_ns - exited_ns) / 1e9:.1f} s after it"
@@ -126,5 +126,5 @@ def _sentence(owed: _Owed) -> str:
     at = datetime.fromtimestamp(restart.exited_ns // 1_000_000 / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
     return (
         f'{owed.pod.pod}: restart {restart.number} of "{restart.container}" never came: the container exited at {at} UTC, '
-        f"{owed.due_s:g} s was due, and nothing came for {waited_s:.0f} s."
+        f"{owed.due_s:g} s was due, and none came for {waited_s:.0f} s."
     )

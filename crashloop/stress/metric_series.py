@@ -1,4 +1,4 @@
-"""What metrics came to, over a stretch of a run and along it. Pure: numbers from scrapes and lifecycles."""
+"""Metrics in a window of a run, and over time. Pure: numbers from scrapes and lifecycles."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -15,7 +15,7 @@ Selector = Callable[[Labels], bool]
 def per_second(
     scrapes: Iterable[Scrapes], source: str, metric: str, from_ns: int, to_ns: int, selects: Selector = lambda _: True
 ) -> float | None:
-    """Growth a second of a counter, over all nodes; None where nothing was scraped that could tell."""
+    """Growth per second of a counter, over all nodes; None without scrapes of it."""
     rates = []
     for each in scrapes:
         window = window_of(each, from_ns, to_ns) if each.source.source == source else None
@@ -27,7 +27,7 @@ def per_second(
 def highest(
     scrapes: Iterable[Scrapes], source: str, metric: str, from_ns: int, to_ns: int, selects: Selector = lambda _: True
 ) -> float | None:
-    """The highest value of a gauge in a stretch; None where it has none."""
+    """The highest value of a gauge in a window; None without a value."""
     found = [
         float(value)
         for each in scrapes
@@ -42,9 +42,9 @@ def highest(
 def along(
     scrapes: Scrapes, metric: str, selects: Selector = lambda _: True
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Growth a second of a counter from scrape to scrape: when each step ended (UTC ns), and its rate.
+    """Growth per second of a counter from scrape to scrape: end of the step (UTC ns), and its rate.
 
-    Scrapes less than half an interval after the one before are added to it: one that was late makes no peak.
+    A scrape less than half an interval after the one before is merged with it, so that a late scrape makes no peak.
     """
     times = np.asarray(scrapes.t_ns, dtype=np.int64)
     window = window_of(scrapes, int(times[0]), int(times[-1])) if len(times) > 1 else None
@@ -61,7 +61,7 @@ def along(
 
 
 def _apart(times: NDArray[np.int64], least_ns: float) -> NDArray[np.int64]:
-    """Indices of times that are at least so far from the one before; the first is among them."""
+    """Indices of the first time and of times at that least distance from the one before."""
     kept = [0]
     for index in range(1, len(times)):
         if times[index] - times[kept[-1]] >= least_ns:
@@ -87,10 +87,10 @@ def restart_times_ns(lifecycles: Iterable[Lifecycle], node: str | None = None) -
 
 
 def within(times: NDArray[np.int64], from_ns: int, to_ns: int) -> int:
-    """How many of the times lie in a stretch."""
+    """Number of the times within a window."""
     return int(np.searchsorted(times, to_ns) - np.searchsorted(times, from_ns))
 
 
 def rounded(values: Mapping[str, float | None], digits: int = 4) -> dict[str, float | None]:
-    """Numbers without digits that nobody reads."""
+    """Numbers without superfluous digits."""
     return {name: None if value is None else round(value, digits) for name, value in values.items()}

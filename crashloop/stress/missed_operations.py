@@ -1,4 +1,4 @@
-"""What a load was to do to its objects and did not get done in time, as incidents of the run. Pure."""
+"""Operations of a load that missed their time, as incidents of the run. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -7,11 +7,11 @@ from crashloop.stress.assignment import Operation
 from crashloop.stress.incidents import Cause
 
 _MEANS = {"not created": Cause.LOAD, "not deleted": Cause.LINGERED}
-"""Steps that are the load's own business. That a pod was not started is what a run finds out, not an incident."""
+"""Steps of the load itself. A pod that did not start is a result of the run, not an incident."""
 
 
 def misses(operations: Iterable[Operation]) -> Iterator[tuple[Cause, str]]:
-    """A cause and a sentence for each load and each step of its objects that did not come in time."""
+    """A cause and a sentence per load and missed step of its objects."""
     missed: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
     for each in operations:
         if each.what in _MEANS:

@@ -1,4 +1,4 @@
-"""What loads have made in the cluster: counted, and removed with everything that it owns."""
+"""Counts a load's objects in the cluster, and removes them with everything they own."""
 
 from collections.abc import Mapping
 
@@ -13,13 +13,13 @@ _COLLECTIONS = {
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "Pod": "/api/v1/namespaces/{}/pods",
 }
-"""By kind, what makes pods first."""
+"""By kind, owners of pods first."""
 ASK_EVERY_S = 2.0
-"""What makes pods may have made one while its removal was under way, so removal is asked for again."""
+"""An owner may have made a pod during its own removal, so the removal is requested again."""
 
 
 class Objects(msgspec.Struct, frozen=True):
-    """How many objects there are, by kind."""
+    """Number of objects by kind."""
 
     count: Mapping[str, int]
 
@@ -33,16 +33,16 @@ class Objects(msgspec.Struct, frozen=True):
 
 
 class Cleared(msgspec.Struct, frozen=True):
-    """What clearing a namespace of a load came to."""
+    """The result of clearing a namespace of a load."""
 
     found: Objects
-    """What was there at the first look."""
+    """Objects at the first look."""
     still: Objects
-    """What was there at the last look: nothing, or else its time was up."""
+    """Objects at the last look: none, unless the time was up."""
 
 
 def objects_left(api: KubeApi, namespace: str, selector: str) -> Objects:
-    """What there is with such labels. Raises KubeError."""
+    """The objects with these labels. Raises KubeError."""
     query = {"labelSelector": selector}
     return Objects(
         {
@@ -53,16 +53,16 @@ def objects_left(api: KubeApi, namespace: str, selector: str) -> Objects:
 
 
 def remove_objects(api: KubeApi, namespace: str, selector: str) -> None:
-    """Ask for the removal of everything with such labels. Raises KubeError."""
+    """Request the removal of all objects with these labels. Raises KubeError."""
     query = {"labelSelector": selector, "propagationPolicy": "Background"}
     for path in _COLLECTIONS.values():
-        api.call(f"delete what a load has left ({selector})", "DELETE", path.format(namespace), query=query)
+        api.call(f"delete the remains of a load ({selector})", "DELETE", path.format(namespace), query=query)
 
 
 def clear(api: KubeApi, namespace: str, selector: str, *, within_s: float) -> Cleared:
-    """Remove everything with such labels and wait until it is gone; an API server that is away is asked again.
+    """Remove all objects with these labels and wait until they are gone; retries while the API server is away.
 
-    Raises KubeError if it could not be asked at the end of that time.
+    Raises KubeError if the API server is still away at the end of that time.
     """
     looks: list[Objects] = []
     away: list[KubeError] = []
@@ -79,7 +79,7 @@ def clear(api: KubeApi, namespace: str, selector: str, *, within_s: float) -> Cl
         return not looks[-1]
 
     try:
-        wait_until("what a load has left to be gone", gone, timeout_s=within_s, every_s=ASK_EVERY_S)
+        wait_until("the remains of a load to be gone", gone, timeout_s=within_s, every_s=ASK_EVERY_S)
     except WaitTimeout:
         if away:
             raise away[-1] from None

@@ -1,4 +1,4 @@
-"""What was measured when: stages of the plan, as far as the load came. Pure."""
+"""The measured stages of the plan, with their times. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,13 +16,13 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     stage: Stage
     phase: Phase
     users: int
-    """Users that there were when it began."""
+    """Users at its begin."""
     whole: bool
     """Whether it was measured to its end."""
     came_ns: int | None = None
-    """When its users began to come, before it was measured; None if that was not written down."""
+    """When its users began to start, before the measurement; None if that was not written."""
     users_before: int = 0
-    """Users of the stage before it that had not gone when its own began to come."""
+    """Users of the previous stage that had not stopped when its own began to start."""
 
     @property
     def name(self) -> str:
@@ -31,14 +31,14 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stage_name(index: int, stage: Stage) -> str:
-    """A stage as verdicts call it, by its place in the plan."""
+    """Name of a stage in verdicts, by its place in the plan."""
     return f"stage {index + 1} ({stage.label})"
 
 
 def measurements(
     stages: Sequence[Stage], marks: Iterable[StageMark], *, until_ns: int | None = None
 ) -> tuple[Measurement, ...]:
-    """The stages that were measured. One that was cut off is measured up to `until_ns`, when the load had ended."""
+    """The measured stages. An interrupted one ends at `until_ns`, the end of the load."""
     times: dict[tuple[int, str], StageMark] = {(mark.index, mark.what): mark for mark in marks}
     found = []
     for index, stage in enumerate(stages):
@@ -67,5 +67,5 @@ def began_ns(marks: Iterable[StageMark]) -> int | None:
 
 
 def ended_ns(marks: Iterable[StageMark]) -> int | None:
-    """When the last thing happened to a stage."""
+    """When the last stage changed last."""
     return max((mark.t_ns for mark in marks), default=None)

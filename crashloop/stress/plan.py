@@ -14,7 +14,7 @@ from crashloop.stress.rules import heeded
 STRESS_PLAN_FORMAT = "crashloop.stress-plan/1"
 
 AFTER_S = 180.0
-"""How much longer than the whole plan a pod may live, whatever becomes of who made it."""
+"""How much longer than the whole plan a pod may live, even if the load generator dies."""
 
 
 class StressPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class StressPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def requests(self) -> tuple[NodeRequest, ...]:
-        """The nodes that are wanted."""
+        """The requested nodes."""
         return tuple(
             NodeRequest(name=node.name, profile=kubelet)
             for node, kubelet in zip(self.profile.nodes, self.kubelets, strict=True)
@@ -55,7 +55,7 @@ class StressPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def longest_s(self) -> float:
-        """How long the load may take at the longest, drains apart."""
+        """The longest duration of the load, without drains."""
         return sum(_longest_s(stage) for stage in self.stages)
 
 
@@ -69,7 +69,7 @@ def plan_of(
 ) -> StressPlan:
     """The plan for a host with so many CPUs; `kubelet` finds the kubelet profile of a node.
 
-    Raises UsageError for a load with a restart rule that its node does not heed.
+    Raises UsageError for a load with a restart rule that its node ignores.
     """
     kubelets = {node.name: kubelet(node.profile) for node in profile.nodes}
     version = KubernetesVersion.parse(kubernetes_version)

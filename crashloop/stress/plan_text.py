@@ -1,4 +1,4 @@
-"""A stress plan in words for its report: what one user of each load is, how many there are when, and the stages. Pure."""
+"""A stress plan in words for its report: the users of every load, their numbers, and the stages. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,11 +11,11 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Disturbance, Stage
 
 MAX_NAMED = 3
-"""Stages that are named with the users of a load; more are counted."""
+"""Stages that are named with a load's users; further ones are counted."""
 
 
 def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mapping[str, str]) -> PlannedRun:
-    """The plan beside what was measured of it. `hosts`: name of the Node object for each node of the profile."""
+    """The plan beside its measurements. `hosts`: name of the Node object for every node of the profile."""
     profile = plan.profile
     seconds = {each.index: round(each.phase.seconds, 1) for each in measured}
     return PlannedRun(
@@ -57,7 +57,7 @@ def crashing_pods(stage: Stage, loads: Mapping[str, AnyLoad]) -> int:
 
 
 def restarted_share(load: AnyLoad) -> float:
-    """Share of a load's pods that crash without end: not those that stay down, nor healthy ones, Jobs and servers."""
+    """Share of a load's pods that crash endlessly: without pods that stay down, healthy pods, Jobs and servers."""
     if isinstance(load, Crash):
         return (1 - load.succeeding) * _is_restarted(load, load.exit_code) + load.succeeding * _is_restarted(load, 0)
     return float(isinstance(load, Rollout))
@@ -72,23 +72,23 @@ def _is_restarted(load: Crash, exit_code: int) -> bool:
 
 
 def user_in_words(load: AnyLoad) -> str:
-    """What one user of a load is, with every field that decides it."""
+    """One user of a load, with all of its fields."""
     if isinstance(load, Crash):
         return _crash(load)
     if isinstance(load, Churn):
         return (
             f"healthy pods, {load.rate_per_s:g} a second, held for {load.hold_s:g} s once started; at most {load.in_flight} "
-            f"at once, given up after {load.start_within_s:g} s"
+            f"at once, abandoned after {load.start_within_s:g} s"
         )
     if isinstance(load, Jobs):
         return (
             f"Jobs, {load.rate_per_s:g} a second, whose pod runs {load.run_s:g} s and fails {_times(load.failures)} before it "
-            f"succeeds; at most {load.in_flight} at once, given up after {load.complete_within_s:g} s"
+            f"succeeds; at most {load.in_flight} at once, abandoned after {load.complete_within_s:g} s"
         )
     if isinstance(load, Rollout):
         return (
             f"a Deployment of {counted(load.replicas, 'replica')} that run {load.run_s:g} s and exit with {load.exit_code}, "
-            f"rolled out anew every {load.period_s:g} s"
+            f"with a rollout every {load.period_s:g} s"
         )
     return _demand(load)
 
@@ -133,7 +133,7 @@ def _times(number: int) -> str:
 
 
 def _users_in_words(load: str, stages: Sequence[Stage]) -> str:
-    """`1 in every stage`, or how many in which."""
+    """`1 in every stage`, or the numbers by stage."""
     found = {stage.label: int(stage.users[load]) for stage in stages if load in stage.users}
     if not found:
         return "in no stage"

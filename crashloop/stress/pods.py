@@ -1,4 +1,4 @@
-"""The pods of loads, as scenarios: what the load generator makes and what the recorder writes down is the same. Pure."""
+"""The pods of loads, as scenarios: one definition for the load generator and for the recorder. Pure."""
 
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, Life, Program, exits_with
@@ -25,7 +25,7 @@ def pod_of(load: AnyLoad, serial: int) -> Pod:
 
 
 def scenario_of(load: AnyLoad, pod: str, *, profile: str) -> PodScenario:
-    """The scenario that a pod of a load is, by the pod's name; the recorder writes it at the top of its history."""
+    """The scenario of a load's pod, by the pod's name; the recorder writes it at the top of its history."""
     return PodScenario(name=pod, profile=profile, pod=pod_of(load, serial_of(pod)), until=Until())
 
 
@@ -35,7 +35,7 @@ def name_of(load: str, worker: int, serial: int) -> str:
 
 
 def serial_of(pod: str) -> int:
-    """The serial number in a pod's name; 0 in the names that controllers give to their pods."""
+    """The serial number in a pod's name; 0 in names chosen by controllers."""
     number = pod.rpartition("-")[2]
     return int(number) if number.isdecimal() else 0
 

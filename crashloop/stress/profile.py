@@ -1,7 +1,7 @@
-"""Stress profiles: nodes, loads and stages, as people write them in manifests/stress. Pure data.
+"""Stress profiles: nodes, loads and stages, as written in manifests/stress. Pure data.
 
-A stage starts on nodes without load, lets its users come at a rate, measures for its duration once all are there and
-have settled, and takes them away again. So no stage begins with what another has left behind.
+A stage begins on nodes without load, starts its users at a rate, measures for its duration after all of them started and
+settled, and stops them again. So no stage begins with the remains of another.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ Count = int | Literal["full"]
 
 
 class StressNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A node and its kubelet profile, a name of manifests/kubelet."""
+    """A node and the name of its kubelet profile in manifests/kubelet."""
 
     name: str
     profile: str
@@ -41,12 +41,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     users: dict[str, Count] = {}
     """Users by load."""
     spawn_per_s: float = 5.0
-    """Users that come a second."""
+    """Users that start per second."""
     settle_s: float = 5.0
-    """Time between the last user's coming and the begin of the measurement."""
+    """Time from the last user's start to the begin of the measurement."""
     arm: Literal["", "baseline", "treatment"] = ""
     mix: str = ""
-    """What tells stages of one name apart, such as `25 % succeeding`; arms are compared within it."""
+    """Distinguishes stages of one name, such as `25 % succeeding`; arms are compared within it."""
 
     @property
     def label(self) -> str:
@@ -63,7 +63,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that is done to the cluster on purpose while the load is on."""
+    """A planned disturbance of the cluster during the load."""
 
     after_s: float
     """Seconds after the load began."""
@@ -74,14 +74,14 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Slos(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rows that are judged."""
+    """The judged rows."""
 
     files: tuple[str, ...] = ("official", "restarts", "node")
     """Names of manifests/slo, or paths."""
     without: tuple[str, ...] = ()
-    """Ids of rows that this load gives no samples for."""
+    """Ids of rows without samples from this load."""
     report: tuple[str, ...] = ()
-    """Ids of rows that are shown only, whatever their file says; `*` for all."""
+    """Ids of rows that are only reported, against their file; `*` for all."""
 
 
 class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,11 +96,11 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     loads: dict[str, AnyLoad]
     stages: tuple[Stage, ...]
     rounds: int = 1
-    """How often all stages are gone through: with stages of both arms, the blocks of a comparison interleave."""
+    """Repetitions of all stages: with stages of both arms, the blocks of a comparison interleave."""
     slos: Slos = Slos()
     scrape_every_s: float = 5.0
     workers: int = 0
-    """Workers of Locust besides its master; 0: one process does both."""
+    """Workers of Locust besides its master; 0: one process is both."""
     max_pods: int = 250
     """maxPods of the nodes' kubelets."""
     disturbances: tuple[Disturbance, ...] = ()
@@ -116,12 +116,12 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def official_pods(cores: int) -> int:
-    """The most pods on a node for which the official SLOs promise anything."""
+    """The most pods on a node for which the official SLOs hold."""
     return min(PODS_PER_NODE, PODS_PER_CORE * cores)
 
 
 def resolved(profile: StressProfile, *, cores: int) -> StressProfile:
-    """The profile with a number of users in the place of every `full`."""
+    """The profile with a number of users for every `full`."""
     stages = tuple(
         msgspec.structs.replace(stage, users=_numbers(profile, stage, official_pods(cores))) for stage in profile.stages
     )
@@ -129,7 +129,7 @@ def resolved(profile: StressProfile, *, cores: int) -> StressProfile:
 
 
 def pods_on(profile: StressProfile, stage: Stage, node: str) -> int:
-    """The most pods that a stage of a resolved profile puts on a node."""
+    """The most pods on a node in a stage of a resolved profile."""
     return sum(
         int(count) * profile.loads[name].pods_each
         for name, count in stage.users.items()

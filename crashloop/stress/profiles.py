@@ -16,13 +16,13 @@ MANIFESTS = Path(__file__).parents[2] / "manifests" / "stress"
 
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 MAX_NAME = 20
-"""Letters of a load's or a node's name: a pod's name has it, a number and at most 63 letters."""
+"""Longest name of a load or node: with a number it is part of a pod's name of at most 63 letters."""
 
 
 def load_stress_profile(profile: str | Path) -> StressProfile:
     """The profile of that name in manifests/stress, or in the file whose path is given (.yaml or with a slash).
 
-    Raises UsageError for a file that is missing, is no stress profile, or contradicts itself.
+    Raises UsageError for a file that is missing, is no stress profile, or is inconsistent.
     """
     named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
     path = MANIFESTS / f"{profile}.yaml" if named else Path(profile)
@@ -49,13 +49,13 @@ def stress_profile_names() -> tuple[str, ...]:
 
 
 def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:
-    """A kubelet profile for a node that takes so many pods, unless the profile says itself how many."""
+    """A kubelet profile with that maxPods, unless the profile sets it."""
     config: dict[str, Any] = {"maxPods": max_pods, **kubelet.config}
     return msgspec.structs.replace(kubelet, config=config)
 
 
 def _faults(profile: StressProfile) -> Iterator[str]:
-    """What contradicts itself, one sentence each."""
+    """Inconsistencies, one sentence per fault."""
     if profile.format != STRESS_FORMAT:
         yield f"format is {profile.format!r}; expected {STRESS_FORMAT}."
     nodes = [each.name for each in profile.nodes]
@@ -68,10 +68,10 @@ def _faults(profile: StressProfile) -> Iterator[str]:
             yield f"name {name!r}: expected 1 to {MAX_NAME} lower-case letters, digits and dashes."
     for name, load in profile.loads.items():
         if load.node not in nodes:
-            yield f"load {name!r}: there is no node {load.node!r}; there are: {', '.join(nodes)}."
+            yield f"load {name!r}: unknown node {load.node!r}; known are: {', '.join(nodes)}."
     for disturbance in profile.disturbances:
         if disturbance.node not in nodes:
-            yield f"disturbance {disturbance.action}: there is no node {disturbance.node!r}."
+            yield f"disturbance {disturbance.action}: unknown node {disturbance.node!r}."
     if not 1 <= profile.rounds <= 20:
         yield f"rounds is {profile.rounds}; expected 1 to 20."
     if not 0 <= profile.workers <= 8:
@@ -85,7 +85,7 @@ def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]
     for stage in profile.stages:
         unknown = sorted(stage.users.keys() - profile.loads.keys())
         if unknown:
-            yield f"stage {stage.name!r}: there is no load {unknown[0]!r}; there are: {', '.join(profile.loads)}."
+            yield f"stage {stage.name!r}: unknown load {unknown[0]!r}; known are: {', '.join(profile.loads)}."
             continue
         for name, count in stage.users.items():
             if count != FULL and not 0 < int(count) <= profile.max_pods:
@@ -111,6 +111,6 @@ def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
     if not named:
         return UsageError(f'stress profile "{path.stem}": {path} cannot be read: {error}.')
     return UsageError(
-        f'stress profile "{path.stem}": there is none of that name; expected one of {", ".join(stress_profile_names())}.\n'
+        f'stress profile "{path.stem}": unknown; expected one of {", ".join(stress_profile_names())}.\n'
         "Give the path of a file to use a profile of your own."
     )

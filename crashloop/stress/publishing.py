@@ -1,4 +1,4 @@
-"""Writes what a stress run came to, and its views, into the run directory; reads it back."""
+"""Writes the results of a stress run and their views into the run directory, and reads the results."""
 
 from crashloop.report.stress.html import to_stress_html
 from crashloop.report.stress.junit import to_stress_junit
@@ -12,7 +12,7 @@ from crashloop.stress.folder import StressDir
 def publish_stress(run: StressDir, results: StressResults) -> None:
     """Write slo.json first, then results.json, report.html, junit.xml and summary.md; views of an earlier judgement are replaced.
 
-    costs.json is there only if enough restarts were measured.
+    costs.json exists only if enough restarts were measured.
     """
     run.write(run.slo_json, results)
     run.write(run.results_json, requirement_results(results))
@@ -26,5 +26,5 @@ def publish_stress(run: StressDir, results: StressResults) -> None:
 
 
 def published_stress(run: StressDir) -> StressResults:
-    """What a run that was judged came to. Raises UsageError if there is nothing, or of another format."""
+    """The results of a judged run. Raises UsageError if they are missing or of another format."""
     return read_document(run.slo_json, StressResults, STRESS_RESULTS_FORMAT)

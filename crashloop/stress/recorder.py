@@ -1,9 +1,9 @@
-"""One stress run from its plan to its evidence. Judging it is crashloop.stress.judging's, from the run directory alone.
+"""Records one stress run, from plan to evidence. crashloop.stress.judging judges it, from the run directory alone.
 
-Theory of operation. The load generator puts the load on, stage by stage, and writes down how far it is; here its stages
-are followed, everything is recorded and scraped (at the edges of what is measured once more), disturbances are made when
-they are due, and whatever goes wrong becomes an incident. A run that is interrupted, or whose load generator dies, ends
-in order with what it has.
+Theory of operation. The load generator runs the load, stage by stage, and writes its progress. This module follows the
+stages, records and scrapes everything (also at the edges of every measurement), makes disturbances at their times, and
+turns every failure into an incident. An interrupted run, or one whose load generator dies, shuts down cleanly and keeps
+its evidence.
 """
 
 import time
@@ -30,12 +30,12 @@ from crashloop.stress.testbed import Site
 LOOK_S = 0.5
 TELL_EVERY_S = 10.0
 STOPS_WITHIN_S = 90.0
-"""How long an interrupted load may take to remove what it has made."""
+"""Longest time for an interrupted load to remove its objects."""
 CLEAR_WITHIN_S = 120.0
-"""How long what the load has left may take to be gone once the run has asked for its removal."""
+"""Longest time for the remains of a load to disappear after the run requested their removal."""
 
 
-class StressRun:
+class StressRecorder:
     """Records one run on a site."""
 
     def __init__(
@@ -66,7 +66,7 @@ class StressRun:
         self._due = list(plan.profile.disturbances)
 
     def record(self) -> None:
-        """Record the whole run; returns when it has ended, one way or the other."""
+        """Record the whole run; returns at its end, planned or not."""
         self._run.load_dir.mkdir()
         order = order_of(self._plan, self._site, self._run)
         self._run.write(self._run.order_json, order)
@@ -80,7 +80,7 @@ class StressRun:
             each.result()
 
     def _load(self, most_s: float) -> None:
-        """Put the load on and wait until it is over."""
+        """Run the load to its end."""
         self._generator.start()
         for pid in self._generator.pids:
             self._evidence.add_harness(pid)
@@ -104,11 +104,11 @@ class StressRun:
                 return
             now_s = time.monotonic()
             if now_s - began_s > most_s:
-                self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was ended.")
+                self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was stopped.")
                 return
             self._take_marks()
             if not self._is_whole() and not self._generator.has_begun():
-                self._note(Cause.LOAD, "The load had not begun when that happened, and was given up.")
+                self._note(Cause.LOAD, "The load had not begun then, and was abandoned.")
                 return
             self._disturb(now_s - began_s)
             self._evidence.session.sweep()
@@ -120,7 +120,7 @@ class StressRun:
         self._is_whole()
 
     def _take_marks(self) -> None:
-        """Scrape at the edges of what is measured."""
+        """Scrape at the edges of measurements."""
         for mark in self._marks.new():
             self._situation.mark = mark
             if mark.what in ("measure", "drain"):
@@ -131,7 +131,7 @@ class StressRun:
                 self._note(Cause.LINGERED, self._situation.lingering(mark))
 
     def _is_whole(self) -> bool:
-        """Whether every part of the generator is alive, or done. What a worker has left is removed."""
+        """Whether every part of the generator is alive, or done. Removes the remains of a dead worker."""
         deaths = list(self._generator.deaths())
         for death in deaths:
             self._note(Cause.LOAD, death.sentence)
@@ -144,7 +144,7 @@ class StressRun:
         try:
             remove_objects(self._site.api, self._site.namespace, selector)
         except KubeError as error:
-            self._note(Cause.LEFT_BEHIND, f"What worker {worker} has left is removed at the end: {error}")
+            self._note(Cause.LEFT_BEHIND, f"The remains of worker {worker} will be removed at the end: {error}")
 
     def _disturb(self, age_s: float) -> None:
         for each in [each for each in self._due if each.after_s <= age_s]:
@@ -164,20 +164,20 @@ class StressRun:
             self._note(Cause.CLUSTER, str(error))
 
     def _clean_up(self) -> None:
-        """Remove what the load has left, as a generator that was killed does, and wait until it is gone."""
+        """Remove the remains of the load, such as those of a killed generator, and wait until they are gone."""
         within_s = self._clear_within_s
         try:
             cleared = clear(self._site.api, self._site.namespace, self._site.selector, within_s=within_s)
         except KubeError as error:
-            self._note(Cause.NOT_REMOVED, f"What the load has left could not be removed: {error}")
+            self._note(Cause.NOT_REMOVED, f"The remains of the load could not be removed: {error}")
             return
         if cleared.found:
-            self._note(Cause.LEFT_BEHIND, f"The load has left {cleared.found}; the run asked for the removal.")
+            self._note(Cause.LEFT_BEHIND, f"The load left {cleared.found}; the run requested the removal.")
         if cleared.still:
-            self._note(Cause.NOT_REMOVED, f"{cleared.still}: still there {within_s:.0f} s after that was asked for.")
+            self._note(Cause.NOT_REMOVED, f"{cleared.still}: not removed within {within_s:.0f} s of the request.")
 
     def _do(self, task: Callable[[], None]) -> None:
-        """Do beside the loop what takes time; a task that crashes ends the run."""
+        """Run a long task beside the loop; a crashed task ends the run."""
         for each in [each for each in self._pending if each.done()]:
             self._pending.remove(each)
             each.result()
@@ -185,7 +185,7 @@ class StressRun:
 
 
 def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
-    """What the load generator is to do."""
+    """The assignment of the load generator."""
     return Order(
         kubeconfig=site.info.kubeconfig,
         context=site.info.context,

@@ -31,7 +31,7 @@ def requirement_verdicts(
 ) -> tuple[Verdict, ...]:
     """The verdicts on requirements, in the order of the catalogue.
 
-    `judge` judges a row on what was measured; `metrics` are the names of the files in RUN/metrics.
+    `judge` judges a row on the measurement; `metrics` are the names of the files in RUN/metrics.
     """
     found = [*_of_rows(plan, catalogue, rows, judge, metrics), *_of_checks(plan, catalogue, checks)]
     return tuple(sorted(found, key=lambda each: (tuple(catalogue).index(each.requirement), each.scenario)))

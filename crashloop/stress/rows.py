@@ -1,4 +1,4 @@
-"""The rows that a stress run is judged by: those of its profile, each under the condition that the host was left alone."""
+"""The rows for judging a stress run: those of its profile, with the precondition of a host without other load."""
 
 import msgspec
 
@@ -10,14 +10,14 @@ from crashloop.stress.loads import GROUPS
 from crashloop.stress.profile import Slos, StressProfile
 
 LEFT_ALONE = Precondition(fact="foreign_cpu_share", at_most=0.35)
-"""Times and rates of a host that works on something else say nothing about the load. The share holds what no process
-accounts for, too: the kernel's own work for containers that come and go takes up to a fifth of a calm host in a storm."""
+"""Times and rates on a host with other work are no evidence about the load. The share includes CPU of no process: in a storm
+the kernel's own work for starting and ending containers takes up to a fifth of a quiet host."""
 
 _OF_TIME = (HistogramSli, SampleSli, RateSli)
 
 
 def rows_of(slos: Slos) -> tuple[SloRow, ...]:
-    """The rows that a profile asks for. Raises UsageError for a file or an id that there is not."""
+    """The rows of a profile. Raises UsageError for an unknown file or id."""
     rows = load_rows(*slos.files)
     known = {row.id for row in rows}
     for name in (*slos.without, *slos.report):
@@ -28,10 +28,9 @@ def rows_of(slos: Slos) -> tuple[SloRow, ...]:
 
 
 def fitting_rows(profile: StressProfile) -> tuple[SloRow, ...]:
-    """The rows of a profile that is yet to be run.
+    """The rows of a profile before its run.
 
-    Raises UsageError also for a row that looks for a group of pods that no load has, or for a stage that the profile has
-    not: nothing could be said of it once the run is over.
+    Raises UsageError also for a row with a group of pods or a stage that the profile lacks: it could not be judged.
     """
     rows, phases = rows_of(profile.slos), dict.fromkeys(stage.name for stage in profile.stages)
     for row in rows:

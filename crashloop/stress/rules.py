@@ -1,4 +1,4 @@
-"""Loads with restart rules on a node whose kubelet may not heed rules. Pure."""
+"""Loads with restart rules on a node whose kubelet may ignore rules. Pure."""
 
 import msgspec
 
@@ -11,10 +11,10 @@ from crashloop.stress.loads import AnyLoad, Crash, exit_codes
 
 
 def heeded(name: str, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion) -> AnyLoad:
-    """The load as it can be put on a node: a rule that the kubelet does not heed goes, if no exit asks for it.
+    """The load for a node: without a rule that the kubelet ignores, if no exit of the load needs it.
 
-    An API server without the feature refuses pods with rules (1.33), or takes the rules out of them. Raises UsageError for
-    a load that such a kubelet does not restart as the load says.
+    An API server without the feature refuses pods with rules (1.33), or removes the rules. Raises UsageError for a load that
+    needs rules on such a kubelet.
     """
     if not isinstance(load, Crash) or load.rule is None:
         return load
@@ -27,6 +27,6 @@ def heeded(name: str, load: AnyLoad, kubelet: KubeletProfile, version: Kubernete
     if any(load.rule.matches(code) for code in exit_codes(load)):
         raise UsageError(
             f"load {name!r}: its restart rule needs the feature gate {missing[0]}, which kubelet profile {kubelet.name!r} "
-            f"does not have on in Kubernetes {version}.\nUse another profile or another version."
+            f"does not enable in Kubernetes {version}.\nUse another profile or another version."
         )
     return msgspec.structs.replace(load, rule=None)

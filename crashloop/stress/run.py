@@ -1,4 +1,4 @@
-"""A stress run from beginning to end: plan, cluster, load, evidence, verdicts, report."""
+"""Runs a stress profile: plan, cluster, load, evidence, verdicts, report."""
 
 import os
 from collections.abc import Callable
@@ -24,13 +24,13 @@ from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.publishing import publish_stress
-from crashloop.stress.recorder import StressRun
+from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.rows import fitting_rows, rows_of
 from crashloop.stress.testbed import site
 
 
 class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person chose; written to run.json."""
+    """The user's options; written to run.json."""
 
     profile: str
     """A name of manifests/stress, or a path."""
@@ -38,7 +38,7 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     kubernetes_version: str | None = None
     run_dir: str | None = None
     cluster: str | None = None
-    """Name of a kept cluster. Default: one is made for the run."""
+    """Name of a kept cluster. Default: a new one for the run."""
     keep: bool = False
     workers: int | None = None
     """Workers of Locust. Default: the profile's."""
@@ -47,7 +47,7 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_stress(options: StressOptions) -> StressPlan:
-    """The plan. Raises UsageError for a profile, a kubelet profile or an SLO that is wrong."""
+    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO."""
     profile = load_stress_profile(options.profile)
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
@@ -65,16 +65,16 @@ def plan_stress(options: StressOptions) -> StressPlan:
 def run_stress(
     options: StressOptions, progress: Progress, say: Callable[[str], None]
 ) -> tuple[StressDir, StressResults]:
-    """Make the run and its report. Raises what the provider raises where no load was put on at all."""
+    """Make the run and its report. Raises the provider's errors if no load was run at all."""
     plan = plan_stress(options)
     run = _new_run(plan, options)
     say(f"run directory: {run.root}")
-    # Only signals end a stress run: its standard input may be anything.
+    # Only signals end a stress run: its standard input is arbitrary.
     lifeline = Lifeline(os.pipe()[0])
     rows = rows_of(plan.profile.slos)
     with site(run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep) as where:
         evidence = StressEvidence(run, plan, rows, where)
-        StressRun(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
+        StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
     with progress.step("judging"):
         results = judge_run(run)
         publish_stress(run, results)

@@ -1,4 +1,4 @@
-"""Verdicts about the run itself: each gates, and tells its first few faults. Pure."""
+"""Verdicts about the run itself: all of them gate, and list their first few faults. Pure."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from crashloop.slo.types import SloVerdict
 from crashloop.verdict import Outcome
 
 MAX_TOLD = 5
-"""Sentences of one kind that a verdict tells; the rest is counted."""
+"""Sentences per verdict; further ones are counted."""
 
 
 def gate(name: str, outcome: Outcome, told: Sequence[str], *, faults: int = 0, samples: int = 0) -> SloVerdict:

@@ -1,8 +1,8 @@
-"""Every pod of a load has a history of its own, which begins when the pod is first heard of and is sealed when it is gone.
+"""Writes one history per pod of a load, from the first event about the pod until the pod is gone.
 
-Theory of operation. Pods of a load are not planned one by one, so there is no list of scenarios: a pod's name tells its
-load, and the load what the pod is (crashloop.stress.pods). So its scenario is found by that name, and nothing has to
-wait for the pod's uid. The channels are those of every run (crashloop.record.channels.cluster_channels).
+Theory of operation. Pods of a load are not planned individually, so there is no list of scenarios: a pod's name gives its
+load, and the load the pod's scenario (crashloop.stress.pods). So a scenario is found by the pod's name, without a wait for
+its uid. The channels are those of every run (crashloop.record.channels.cluster_channels).
 """
 
 import logging
@@ -23,13 +23,13 @@ from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, load_of
 from crashloop.stress.pods import scenario_of
 
 SETTLES_S = 5.0
-"""How long after a pod is gone the runtime may still tell of it."""
+"""Time after a pod's end in which the runtime may still report on it."""
 
 log = logging.getLogger(__name__)
 
 
 class LoadEventRouter(EventRouter):
-    """What is heard of the pods of loads, written into one history each."""
+    """Writes events about the pods of loads into one history per pod."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class LoadEventRouter(EventRouter):
         history: Callable[[str], Path],
         about: Callable[[str], tuple[Event, ...]],
     ) -> None:
-        """`nodes` are by their names in the profile; `about` says what is known of a node, by the Node object's name."""
+        """`nodes` are by their names in the profile; `about` gives the facts of a node, by the Node object's name."""
         super().__init__()
         self._loads = loads
         self._nodes = nodes
@@ -52,17 +52,17 @@ class LoadEventRouter(EventRouter):
         self._strangers: set[str] = set()
         self._gone_s: dict[str, float] = {}
         self.starts = 0
-        """Container starts that the runtime has told of so far."""
+        """Container starts so far, by the runtime."""
         self.pods = 0
-        """Pods that were heard of so far."""
+        """Pods reported so far."""
 
     @property
     def present(self) -> int:
-        """Pods that are there now, as far as is known."""
+        """Present pods, as far as is known."""
         return len(self._open) - len(self._gone_s)
 
     def met(self, pod: PodObject) -> PodRecording | None:
-        """Begin the history of a pod with when it was asked for, as its annotation says."""
+        """Begin the history of a pod with the time of its create request, which is an annotation of the pod."""
         about = pod.metadata
         watched = self.find(about.name)
         if watched is None or about.uid in watched.pods:

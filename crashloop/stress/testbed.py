@@ -1,4 +1,4 @@
-"""The cluster of a stress run: one of its own, or one that was up before; the nodes of the profile, and a namespace."""
+"""The cluster of a stress run: a new or a kept one; the nodes of the profile, and a namespace."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,7 +23,7 @@ NAMESPACE_GONE_S = 120.0
 
 
 class Site(msgspec.Struct, kw_only=True):
-    """Where a stress run takes place."""
+    """The place of a stress run."""
 
     cluster: Cluster
     api: KubeApi
@@ -39,7 +39,7 @@ class Site(msgspec.Struct, kw_only=True):
 
     @property
     def selector(self) -> str:
-        """Label selector of everything that the run has made."""
+        """Label selector of all objects of the run."""
         return f"{RUN_LABEL}={self.run}"
 
 
@@ -53,9 +53,9 @@ def site(
     cluster: str | None = None,
     keep: bool = False,
 ) -> Iterator[Site]:
-    """A site that is ready. A cluster that was made for it is gone afterwards, unless it is to be kept.
+    """A site that is ready. A cluster that was made for it is removed afterwards, unless it is kept.
 
-    Raises what the provider raises; Interrupted while the cluster is brought up.
+    Raises the provider's errors; Interrupted during bring-up.
     """
     with ExitStack() as stack:
         if cluster is None:
@@ -95,12 +95,12 @@ def _own(run: StressDir, plan: StressPlan, lifeline: Lifeline, progress: Progres
 
 @contextmanager
 def _kept(run: StressDir, plan: StressPlan, progress: Progress, *, name: str) -> Iterator[Cluster]:
-    """A cluster that was up before; the nodes that the run adds are gone afterwards."""
+    """A kept cluster; nodes that the run adds are removed afterwards."""
     cluster = owning_provider(plan.provider).attach(name)
     if cluster.info.kubernetes_version != plan.kubernetes_version:
         raise UsageError(
-            f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run asks for "
-            f"{plan.kubernetes_version}.\nSay --kubernetes-version {cluster.info.kubernetes_version}."
+            f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run needs "
+            f"{plan.kubernetes_version}.\nUse --kubernetes-version {cluster.info.kubernetes_version}."
         )
     lent = {node.name for node in cluster.info.nodes}
     added = tuple(request for request in plan.requests if request.name not in lent)
@@ -114,7 +114,7 @@ def _kept(run: StressDir, plan: StressPlan, progress: Progress, *, name: str) ->
 
 @contextmanager
 def _namespace(api: KubeApi, info: ClusterInfo, label: str, *, waits: bool) -> Iterator[str]:
-    """A namespace of the run's own, or the one that the cluster is lent with. `waits`: the cluster stays, so it is waited for."""
+    """A new namespace, or the lent cluster's. `waits`: the cluster stays, so wait for the namespace's removal."""
     if info.namespace is not None:
         yield info.namespace
         return

@@ -1,4 +1,4 @@
-"""The load along time: lines and dots of the report. Pure. Times are seconds since the load began."""
+"""The load over time: lines and dots of the report. Pure. Times are seconds since the load began."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -15,12 +15,12 @@ from crashloop.stress.metric_series import along, labelled, restart_times_ns
 
 BIN_S = 5.0
 MAX_POINTS = 400
-"""Points of a line, and dots of a kind. Beyond it bins are widened, and of neighbouring dots or scrapes the highest is shown:
-what is worst is never left out, so that more of what is drawn is bad than of all there is."""
+"""Points of a line, and dots of a kind. Beyond it bins are wider, and only the highest of neighbouring dots or scrapes is
+drawn: the worst points are always drawn, so bad points are over-represented."""
 
 
 class _Kind(NamedTuple):
-    """Single events that are shown as dots."""
+    """Single events, shown as dots."""
 
     name: str
     of: str
@@ -44,7 +44,7 @@ def timeline(
 
 
 def dots(lifecycles: Sequence[Lifecycle], rows: Iterable[SloRow], *, began_ns: int) -> tuple[Dots, ...]:
-    """Start-up of each healthy pod, and lateness of each restart, by node, with the target of the row about them."""
+    """Start-up of every healthy pod, and lateness of every restart, by node, with the target of their row."""
     targets = {row.id: row.target for row in rows}
     found = []
     for kind in DOTS:
@@ -57,7 +57,7 @@ def dots(lifecycles: Sequence[Lifecycle], rows: Iterable[SloRow], *, began_ns: i
 
 
 def _dots(kind: _Kind, node: str, pods: Iterable[Lifecycle], target: Target | None, began_ns: int) -> Dots:
-    """What is still open is shown, and missed, if it has taken longer than the target by now; otherwise it is neither."""
+    """An open event is drawn as missed if it is already longer than the target; otherwise it is left out."""
     points, missed = [], 0
     for pod in pods:
         for event in SAMPLES[kind.of].events(pod):
@@ -95,7 +95,7 @@ def _events(lifecycles: Sequence[Lifecycle], began_ns: int, ended_ns: int) -> It
 def _present(
     lifecycles: Sequence[Lifecycle], node: str, began_ns: int, at_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """How many pods there are at each moment."""
+    """Number of pods over time."""
     pods = [pod for pod in lifecycles if pod.node == node and pod.asked_ns is not None]
     came = np.sort(np.asarray([((pod.asked_ns or 0) - began_ns) / 1e9 for pod in pods]))
     went = np.sort(np.asarray([(pod.deleted_ns - began_ns) / 1e9 for pod in pods if pod.deleted_ns is not None]))
@@ -137,7 +137,7 @@ def _points(times_s: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[
 
 
 def _thinned(points: Sequence[Point]) -> tuple[Point, ...]:
-    """At most MAX_POINTS of them, the largest of each bunch: what is worst is never left out."""
+    """At most MAX_POINTS of them, the largest of every group of neighbours: the worst is never left out."""
     if len(points) <= MAX_POINTS:
         return tuple((round(t_s, 2), round(value, 4)) for t_s, value in points)
     bunches = np.array_split(np.arange(len(points)), MAX_POINTS)

@@ -1,1 +1,1 @@
-"""The Container Runtime Interface as far as it is lied about."""
+"""The messages of the Container Runtime Interface that lies change."""

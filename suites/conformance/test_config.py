@@ -1,4 +1,4 @@
-"""Which kubelet configurations are accepted, and what they come to.
+"""Accepted kubelet configurations, and their curves.
 
 KEP-5593, "Conflict resolution"; pkg/kubelet/apis/config/validation/validation.go.
 """

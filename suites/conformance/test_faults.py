@@ -1,4 +1,4 @@
-"""What becomes of a delay when the kubelet, the runtime or the pod itself goes and comes back in its midst."""
+"""Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Intervention, InterventionKind, Mode, Pod, PodScenario, Scenario, Trigger, Until

@@ -1,6 +1,6 @@
-"""What each value of maxContainerRestartPeriod comes to, one row of KEP-5593's table a test.
+"""The effect of every value of maxContainerRestartPeriod, one test per row of KEP-5593's table.
 
-A value that is accepted is shown by the node's own configuration and by the delays; one that is not, by the refusal.
+An accepted value shows in the node's own configuration and in the delays; a rejected one in the refusal.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the kubelet says about restarts, against what the runtime and the container itself recorded."""
+"""The kubelet's statements about restarts, against the records of the runtime and of the container."""
 
 from collections.abc import Iterator
 

@@ -147,9 +147,9 @@ def test_a_verb_that_is_forbidden_is_named_with_the_manifest_that_grants_it(
     with pytest.raises(UsageError) as caught:
         survey(chosen)
     assert str(caught.value) == (
-        f"kubeconfig {chosen.kubeconfig}: its user may not do what a run in namespace crashloop needs.\n"
+        f"kubeconfig {chosen.kubeconfig}: its user lacks permissions for a run in namespace crashloop.\n"
         f"Forbidden: {said}.\n"
-        "Apply manifests/rbac/existing-namespace.yaml as somebody who may."
+        "Apply manifests/rbac/existing-namespace.yaml with sufficient permissions."
     )
 
 
@@ -172,7 +172,7 @@ def test_an_api_server_that_does_not_answer_is_a_missing_prerequisite(options: O
 
 def test_a_namespace_that_is_not_there_is_named(grant: Callable[..., str], options: Options) -> None:
     chosen = options(grant("existing"), namespace="nowhere")
-    with pytest.raises(UsageError, match="namespace nowhere: the cluster has none of that name"):
+    with pytest.raises(UsageError, match="namespace nowhere: the cluster has no such namespace"):
         ExistingProvider().up(request("lost", chosen), SilentProgress())
 
 
@@ -214,12 +214,12 @@ def test_a_configuration_that_may_not_be_read_is_said_with_both_ways_and_the_ris
     with pytest.raises(UsageError) as caught:
         survey(options(grant("existing-namespace"), namespace=NAMESPACE, read_configz=True))
     said = str(caught.value).splitlines()
-    assert said[0] == f"--read-configz: node {NODE}: its kubelet does not tell its configuration."
-    assert said[1].startswith("directly (permission nodes/configz): ask https://")
+    assert said[0] == f"--read-configz: node {NODE}: its kubelet's configuration cannot be read."
+    assert said[1].startswith("directly (permission nodes/configz): query https://")
     assert "403 Forbidden" in said[1]
     assert said[2].startswith("through the API server (permission nodes/proxy): read the configuration of node")
     assert "403 Forbidden" in said[2]
-    assert "may run commands in every container" in said[4]
+    assert "permits running commands in every container" in said[4]
 
 
 def test_a_declaration_that_the_configuration_contradicts_is_refused(cluster: Cluster, options: Options) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from crashloop.cluster.local.node import PROFILE_LABEL
+from crashloop.cluster.names import PROFILE_LABEL
 from crashloop.cluster.provider import Capability, Cluster
 from crashloop.kube.client import KubeApi
 from crashloop.progress import SilentProgress

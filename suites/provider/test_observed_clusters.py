@@ -9,7 +9,7 @@ from crashloop.cluster.provider import Capability, Cluster
 from crashloop.errors import UsageError
 from crashloop.inference.judging import Agreement
 from crashloop.kube.client import KubeApi
-from crashloop.observe.run import Request, look
+from crashloop.observe.run import ObservationRequest, look
 from crashloop.pods.manifest import pod_manifest
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
@@ -63,7 +63,7 @@ def test_a_node_is_seen_to_follow_its_curve_and_no_other(
     try:
         kubeconfig = kubeconfig_of(api, cluster.info.kubeconfig, "crashloop-observe", tmp_path)
         expected = {NODE: load_profile(profile)}
-        seen = look(Request(kubeconfig=kubeconfig, for_s=30, expected=expected), SilentProgress())
+        seen = look(ObservationRequest(kubeconfig=kubeconfig, for_s=30, expected=expected), SilentProgress())
     finally:
         remove(api, (each for each in objects if each["kind"].startswith("ClusterRole")))
     finding = next(each for each in seen.nodes if each.node == NODE)
@@ -74,7 +74,7 @@ def test_a_node_is_seen_to_follow_its_curve_and_no_other(
 
 
 def test_the_configuration_is_compared_where_it_may_be_read(cluster: Cluster, looping: None) -> None:
-    request = Request(kubeconfig=cluster.info.kubeconfig, for_s=15, read_configz=True, namespace=NAMESPACE)
+    request = ObservationRequest(kubeconfig=cluster.info.kubeconfig, for_s=15, read_configz=True, namespace=NAMESPACE)
     seen = look(request, SilentProgress())
     finding = next(each for each in seen.nodes if each.node == NODE)
     assert finding.configured is not None
@@ -90,7 +90,7 @@ def test_a_verb_that_is_forbidden_is_named_with_the_manifest_that_grants_it(
     try:
         kubeconfig = kubeconfig_of(api, cluster.info.kubeconfig, "crashloop-observe", tmp_path)
         with pytest.raises(UsageError) as caught:
-            look(Request(kubeconfig=kubeconfig, for_s=1), SilentProgress())
+            look(ObservationRequest(kubeconfig=kubeconfig, for_s=1), SilentProgress())
     finally:
         remove(api, (each for each in objects if each["kind"].startswith("ClusterRole")))
     assert "Forbidden: watch pods." in str(caught.value)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.local.processes import marked_processes
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
+from crashloop.cluster.processes import marked_processes
 from crashloop.cluster.provider import Capability, Cluster
 from crashloop.cluster.providers import owning_provider
 from crashloop.cluster.removal import reap, remove, remove_all

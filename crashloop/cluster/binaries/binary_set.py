@@ -1,16 +1,16 @@
-"""The programs that a cluster is made of, and where each came from."""
+"""The programs of a cluster, and the source of each program."""
 
 from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries.components import Source
+from crashloop.cluster.binaries.components import BinarySource
 
 
 class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
     """Every program that a provider needs.
 
-    Start them under these very paths: the built ones are symbolic links to one binary, which goes by the name it is
+    Start them by exactly these paths: the built ones are symbolic links to one binary, which acts by the name that it is
     started under.
     """
 
@@ -33,8 +33,8 @@ class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
     """Statically linked."""
     versions: dict[str, str]
     """Program -> version without `v`, as the program reports it."""
-    source: dict[str, Source]
-    """Program -> where it came from."""
+    source: dict[str, BinarySource]
+    """Program -> its source."""
 
     @property
     def kubernetes_version(self) -> str:

@@ -1,11 +1,11 @@
-"""The cache of binaries: whole entries or none, made once even if several processes want them at the same time.
+"""The cache of binaries: complete entries only, each made once even if several processes need it at the same time.
 
     <cache_dir>/binaries/<component>-<version>-linux-<arch>-<recipe>/   the programs and entry.json
     <cache_dir>/binaries/.partial/<same name>-<random>/                an entry in the making
     <cache_dir>/binaries/.locks/<same name>.lock
 
-An entry is made in a folder beside it and renamed into place. Whoever holds an entry's lock is the only one who makes it, so
-a partial folder whose lock is free was left by a process that is gone.
+An entry is made in a partial folder and renamed into place. Only the holder of an entry's lock makes it, so a partial
+folder whose lock is free was left by a process that ended.
 """
 
 import errno
@@ -18,45 +18,45 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock, Timeout
 
-from crashloop.cluster.binaries.components import Source
+from crashloop.cluster.binaries.components import BinarySource
 from crashloop.cluster.provider import Progress
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
 
 ENTRY_FILE = "entry.json"
 WAIT_FOR_ANOTHER_S = 3600.0
-"""A cold build takes about 8 minutes on 2 cores; an hour is a machine that does something else."""
+"""A cold build takes about 8 minutes on 2 cores; an hour allows for a machine under other load."""
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True):
+class CachedProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program of an entry."""
 
     size: int
-    """Bytes (of the file that a symbolic link names); tells a damaged entry."""
+    """Bytes (of a symbolic link's target); reveals a damaged entry."""
     version: str
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """entry.json: what an entry holds."""
+    """entry.json: contents of an entry."""
 
     component: str
-    source: Source
-    programs: dict[str, Program]
+    source: BinarySource
+    programs: dict[str, CachedProgram]
 
 
 class CachedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry and where it lies."""
+    """An entry and its folder."""
 
     folder: Path
     entry: Entry
 
     def path(self, program: str) -> Path:
-        """Path of a program. Not resolved: the built programs are links to one binary, which goes by its name."""
+        """Path of a program. Not resolved: the built programs are links to one binary, which acts by its name."""
         return self.folder / program
 
 
 Make = Callable[[Path], Entry]
-"""Fills an empty folder with programs and says what they are."""
+"""Fills an empty folder with programs and describes them."""
 
 
 class Cache:
@@ -80,7 +80,7 @@ class Cache:
     def ensure(self, name: str, make: Make, progress: Progress) -> CachedEntry:
         """The entry, made with `make` if it is missing.
 
-        Raises PrerequisiteError if the cache cannot be written or has no space left; what `make` raises passes through.
+        Raises PrerequisiteError if the cache cannot be written or has no space left; exceptions of `make` pass through.
         """
         found = self.find(name)
         if found is not None:
@@ -90,7 +90,7 @@ class Cache:
 
     @contextmanager
     def workplace(self, name: str, progress: Progress) -> Iterator[Path]:
-        """An empty folder for the only one who makes that name; it is gone afterwards.
+        """An empty folder for the one maker of that name; removed afterwards.
 
         Raises PrerequisiteError if the cache cannot be written or has no space left.
         """
@@ -105,7 +105,7 @@ class Cache:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def remove_leftovers(self) -> list[str]:
-        """Remove what killed processes left half-finished; returns the names of those folders."""
+        """Remove partial folders of killed processes; returns their names."""
         removed = []
         for folder in sorted(self.partial.glob("*")):
             name, _, _ = folder.name.rpartition("-")
@@ -152,7 +152,7 @@ class Cache:
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn a full or unwritable disk into a PrerequisiteError that says what to do."""
+    """Turn a full or unwritable disk into a PrerequisiteError with its remedy."""
     advice = "Make space there, or set CRASHLOOP_CACHE_DIR to a folder on another disk."
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which programs a cluster needs, and where each can come from. Data only."""
+"""The programs that a cluster needs, and the sources of each program. Data only."""
 
 import platform
 import sys
@@ -23,8 +23,8 @@ CNI_PLUGINS = ("ptp", "loopback", "host-local")
 _ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
-class Source(StrEnum):
-    """Where a binary came from; shown in environment.json."""
+class BinarySource(StrEnum):
+    """The source of a binary; shown in environment.json."""
 
     USER = "user"
     BIN_DIR = "bin-dir"
@@ -53,7 +53,7 @@ class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
     """Program -> package path."""
     tags: str = ""
     version_variable: str = ""
-    """Go variable that holds the program's version (`-X`), and its value with `{version}`, where the source has it not."""
+    """Go variable for the program's version (`-X`), and its value with `{version}`, if the source does not set it."""
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +61,11 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     paths: tuple[str, ...]
-    """Where the program lies in it, over the distribution's releases."""
+    """Possible paths of the program in it, over the distribution's releases."""
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
-    """What is fetched, built and cached as one: one cache entry."""
+    """A unit of download, build and cache: one cache entry."""
 
     name: str
     version: str = ""
@@ -83,12 +83,12 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name} {self.version}".strip()
 
     @property
-    def sources(self) -> tuple[Source, ...]:
-        """Where it can come from if it is not in the cache, in the order in which that is tried."""
+    def sources(self) -> tuple[BinarySource, ...]:
+        """Its sources if it is not in the cache, in the order of trial."""
         known = {
-            Source.DOWNLOAD: self.releases,
-            Source.BUILD: self.go_install or self.go_programs,
-            Source.PACKAGE: self.package,
+            BinarySource.DOWNLOAD: self.releases,
+            BinarySource.BUILD: self.go_install or self.go_programs,
+            BinarySource.PACKAGE: self.package,
         }
         return tuple(source for source, how in known.items() if how)
 

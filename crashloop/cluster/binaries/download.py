@@ -32,7 +32,7 @@ class Releases:
         self._unreachable: dict[str, str] = {}
 
     def fetch(self, component: Component, folder: Path) -> None:
-        """Put all programs of a component into the folder, executable.
+        """Put all programs of a component into the folder, as executables.
 
         Raises NotAvailable if the site has no such release or does not answer, PrerequisiteError if a file does not have
         the published checksum.

@@ -1,4 +1,4 @@
-"""All programs of a cluster: the user's own first, what is missing from the cache, what is not there fetched or built."""
+"""All programs of a cluster: the user's own first, then the cache's, then downloaded or built ones."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from crashloop.cluster.binaries import components
 from crashloop.cluster.binaries.binary_set import BinarySet
 from crashloop.cluster.binaries.cache import CachedEntry
-from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, Component, Source
+from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, BinarySource, Component
 from crashloop.cluster.binaries.own_binaries import check_own_versions, own_api_server, own_folder, own_kubelet
 from crashloop.cluster.binaries.provision import Provision
 from crashloop.cluster.binaries.skew import check_skew, check_supported
@@ -28,12 +28,12 @@ class _Chosen:
     def __init__(self) -> None:
         self.paths: dict[str, Path] = {}
         self.versions: dict[str, str] = {}
-        self.source: dict[str, Source] = {}
+        self.source: dict[str, BinarySource] = {}
 
     def lacks(self, *programs: str) -> bool:
         return any(program not in self.paths for program in programs)
 
-    def add(self, program: str, path: Path, version: str, source: Source) -> None:
+    def add(self, program: str, path: Path, version: str, source: BinarySource) -> None:
         """Take a program, unless an earlier source had it."""
         if program not in self.paths:
             self.paths[program], self.versions[program], self.source[program] = path, version, source
@@ -104,13 +104,13 @@ def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progr
     if KubernetesVersion.parse(version).release < OLDEST_KIND:
         oldest = ".".join(map(str, OLDEST_KIND))
         raise UsageError(
-            f"--kind-binary {path}: is kind {version}; {oldest} or newer is needed.\nLeave the option away."
+            f"--kind-binary {path}: is kind {version}; {oldest} or newer is needed.\nLeave the option out."
         )
     return path
 
 
 def ensure_busybox(settings: Settings, progress: Progress) -> Path:
-    """busybox alone, for hosts whose nodes bring everything else along. Raises PrerequisiteError."""
+    """busybox alone, for nodes whose image has everything else. Raises PrerequisiteError."""
     chosen = _Chosen()
     _take_hosts_own(chosen)
     _fill(chosen, Provision(settings, progress), components.BUSYBOX)
@@ -134,10 +134,10 @@ def _take_users_own(
     if kubelet_binary is not None:
         own.pop("kubelet", None)
         kubelet = kubelet_binary.expanduser().absolute()
-        chosen.add("kubelet", kubelet, str(check_kubelet(kubelet, api_server=str(api_server))), Source.USER)
+        chosen.add("kubelet", kubelet, str(check_kubelet(kubelet, api_server=str(api_server))), BinarySource.USER)
     versions = {"kube-apiserver": str(api_server), **check_own_versions(own, api_server)}
     for program, path in own.items():
-        chosen.add(program, path, versions.get(program, "not asked"), Source.BIN_DIR)
+        chosen.add(program, path, versions.get(program, "not asked"), BinarySource.BIN_DIR)
     return api_server
 
 
@@ -148,7 +148,7 @@ def _take_hosts_own(chosen: _Chosen) -> None:
         if found is None or (program == "busybox" and not is_static(Path(found))):
             continue
         try:
-            chosen.add(program, Path(found), ask_version(program, Path(found)), Source.HOST)
+            chosen.add(program, Path(found), ask_version(program, Path(found)), BinarySource.HOST)
         except NoAnswer:
             continue
 

@@ -1,5 +1,5 @@
-"""How a source of binaries says no."""
+"""The error of a source that lacks a binary."""
 
 
 class NotAvailable(Exception):
-    """This source does not have it; the next one is tried. The message says why, for the case that none has it."""
+    """This source lacks the binary; the next one is tried. The message is shown if every source lacks it."""

@@ -17,7 +17,7 @@ from crashloop.spec.version import KubernetesVersion
 
 TEMPLATES = Path(__file__).parent.parent / "kube_build"
 COMMITTED = KubernetesVersion.parse(Versions().kubernetes)
-"""The version of the go.mod and go.sum in kube_build."""
+"""Version of the shipped go.mod and go.sum in kube_build."""
 
 SELF_UPDATING_GO = (1, 21)
 """From this release on `go` fetches the toolchain that go.mod asks for (go.dev/doc/toolchain)."""
@@ -35,12 +35,12 @@ MISSING = (
     "403 Forbidden",
 )
 UNREACHABLE = ("dial tcp", "i/o timeout", "TLS handshake", "connection reset", "module lookup disabled")
-"""How `go` words it; it has no exit codes for them."""
+"""Texts of `go`, which has no exit codes for these cases."""
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}
 
 
 class _Module(msgspec.Struct, rename="pascal"):
-    """What `go mod download -json` and `go list -m -json` print."""
+    """Output of `go mod download -json` and `go list -m -json`."""
 
     go_mod: str = ""
     versions: list[str] = []

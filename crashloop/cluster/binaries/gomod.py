@@ -1,7 +1,7 @@
 """The Go module that a build of Kubernetes needs, as text. Pure.
 
-k8s.io/kubernetes is published as a module, but its own go.mod replaces the staging modules (k8s.io/api, ...) by folders; whoever
-imports it has to replace them by the published modules of the same release (v1.37.1 -> v0.37.1).
+k8s.io/kubernetes is published as a module, but its own go.mod replaces the staging modules (k8s.io/api, ...) by folders; an
+importer has to replace them by the published modules of the same release (v1.37.1 -> v0.37.1).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The user's own binaries: --kubelet-binary and --bin-dir. They run where they lie and are never copied."""
+"""The user's own binaries: --kubelet-binary and --bin-dir. They run in place and are never copied."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def own_kubelet(path: Path, option: str = "--kubelet-binary") -> KubernetesVersi
 
 
 def own_folder(folder: Path, programs: tuple[str, ...]) -> dict[str, Path]:
-    """Those of the programs that lie in the user's folder.
+    """The programs that the user's folder holds.
 
     Raises UsageError if the folder is missing, holds none of the programs, or holds one that is not executable.
     """
@@ -47,7 +47,7 @@ def own_folder(folder: Path, programs: tuple[str, ...]) -> dict[str, Path]:
 
 
 def check_own_versions(found: dict[str, Path], api_server: KubernetesVersion) -> dict[str, str]:
-    """Versions of the user's Kubernetes programs, checked against the API server that they will meet.
+    """Versions of the user's Kubernetes programs, checked against the API server's version.
 
     Raises UsageError for a program that does not answer, or that upstream does not support with this API server.
     """

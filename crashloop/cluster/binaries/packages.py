@@ -1,7 +1,7 @@
 """Programs out of Debian and Ubuntu packages, unpacked into the cache.
 
-Never installed: runc's package would replace a user's Docker. The system's package lists are used where they are there; else
-lists are fetched into the cache, so the system stays as it is and no root is needed.
+Packages are never installed: runc's would replace a user's Docker. The system's package lists are used if it has any;
+otherwise lists are downloaded into the cache, so the system is not changed and root is not needed.
 """
 
 import shutil

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries.cache import Cache, CachedEntry, Entry, Program
-from crashloop.cluster.binaries.components import BUSYBOX, Component, Source, architecture
+from crashloop.cluster.binaries.cache import Cache, CachedEntry, CachedProgram, Entry
+from crashloop.cluster.binaries.components import BUSYBOX, BinarySource, Component, architecture
 from crashloop.cluster.binaries.download import Releases
 from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.cluster.binaries.go_build import TEMPLATES, build_component
@@ -19,14 +19,14 @@ from crashloop.errors import PrerequisiteError
 from crashloop.settings import Settings
 
 SOURCE_NAMES = {
-    Source.DOWNLOAD: "official release",
-    Source.BUILD: "build with Go",
-    Source.PACKAGE: "package of the distribution",
+    BinarySource.DOWNLOAD: "official release",
+    BinarySource.BUILD: "build with Go",
+    BinarySource.PACKAGE: "package of the distribution",
 }
 
 
 OWN_OPTIONS = {"kind": "a `kind` of your own: --kind-binary"}
-"""Component -> how users name their own, where that is not --bin-dir."""
+"""Component -> the option for the user's own, where that is not --bin-dir."""
 
 
 class Provision:
@@ -53,12 +53,12 @@ class Provision:
         )
 
     def _make(self, component: Component, folder: Path) -> Entry:
-        attempts: dict[Source, Callable[[], None]] = {
-            Source.DOWNLOAD: lambda: self._download(component, folder),
-            Source.BUILD: lambda: build_component(component, folder, self.progress),
-            Source.PACKAGE: lambda: _unpack(component, folder),
+        attempts: dict[BinarySource, Callable[[], None]] = {
+            BinarySource.DOWNLOAD: lambda: self._download(component, folder),
+            BinarySource.BUILD: lambda: build_component(component, folder, self.progress),
+            BinarySource.PACKAGE: lambda: _unpack(component, folder),
         }
-        reasons: dict[Source, str] = {}
+        reasons: dict[BinarySource, str] = {}
         for source in component.sources:
             try:
                 attempts[source]()
@@ -72,7 +72,7 @@ class Provision:
         with self.progress.step(f"downloading the official release of {component.label}"):
             self.releases.fetch(component, folder)
 
-    def _nowhere(self, component: Component, reasons: dict[Source, str]) -> str:
+    def _nowhere(self, component: Component, reasons: dict[BinarySource, str]) -> str:
         names = ", ".join(component.programs)
         lines = [
             f"{component.label}: not in the cache ({self.cache.root}), and no source has it.",
@@ -99,7 +99,7 @@ class Provision:
 
 
 def entry_name(component: Component, arch: str) -> str:
-    """Name of a component's cache entry; the same component made by another recipe is another entry."""
+    """Name of a component's cache entry; another recipe gives another entry."""
     recipe = hashlib.sha256(msgspec.json.encode(component))
     if component.go_programs:
         for template in sorted(TEMPLATES.iterdir()):
@@ -113,8 +113,8 @@ def _unpack(component: Component, folder: Path) -> None:
     unpack_package(program, component.package, folder)
 
 
-def _inspected(component: Component, source: Source, folder: Path) -> Entry:
-    built_too = component.go_programs if source is Source.BUILD else ()
+def _inspected(component: Component, source: BinarySource, folder: Path) -> Entry:
+    built_too = component.go_programs if source is BinarySource.BUILD else ()
     programs = {}
     for program in dict.fromkeys((*component.programs, *built_too)):
         path = folder / program
@@ -122,7 +122,7 @@ def _inspected(component: Component, source: Source, folder: Path) -> Entry:
             version = ask_version(program, path) if program in QUESTIONS else component.version
         except NoAnswer as error:
             raise NotAvailable(f"{program} does not run on this host: {error}") from error
-        programs[program] = Program(size=path.stat().st_size, version=version)
+        programs[program] = CachedProgram(size=path.stat().st_size, version=version)
     return Entry(component=component.name, source=source, programs=programs)
 
 

@@ -1,4 +1,4 @@
-"""Asking a program for its version: proof that it starts on this host, and what it is."""
+"""Queries a program's version, which also proves that it starts on this host."""
 
 import os
 import re
@@ -14,7 +14,7 @@ ANSWER_S = 20.0
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """How a program is asked, and where its version stands in the answer."""
+    """The arguments of a version query, and the position of the version in the answer."""
 
     arguments: tuple[str, ...] = ("--version",)
     pattern: str
@@ -43,7 +43,7 @@ QUESTIONS: dict[str, Question] = {
     "kind": Question(arguments=("version",), pattern=r"^kind v(\S+)", shape="kind vX.Y.Z"),
     "busybox": Question(arguments=("--help",), pattern=r"^BusyBox v(\S+)", shape="BusyBox vX.Y.Z"),
 }
-"""CNI plugins are not asked: they want a network configuration on standard input."""
+"""CNI plugins have no query: they expect a network configuration on standard input."""
 
 
 class NoAnswer(Exception):

@@ -1,1 +1,1 @@
-"""The provider `existing`: lends nodes of a cluster that is there, and changes none of them."""
+"""The provider `existing`: lends nodes of an existing cluster and changes none of them."""

@@ -1,4 +1,4 @@
-"""An existing cluster in use: nodes are taken into use and left alone again, never changed."""
+"""An existing cluster in use: its nodes are used for a while, never changed."""
 
 import logging
 from pathlib import Path
@@ -44,7 +44,7 @@ class ExistingCluster:
         )
 
     def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:  # noqa: ARG002
-        """Take nodes into use. Raises ClusterError for one that is not there, or cannot be used any more."""
+        """Start using nodes. Raises ClusterError for a node that does not exist or can no longer be used."""
         for request in nodes:
             try:
                 unusable = why_unusable(self._api.node(request.name), declared=True)
@@ -56,7 +56,7 @@ class ExistingCluster:
         self._nodes += tuple(Node(name=each.name, profile=each.profile.name, declared=declared) for each in nodes)
 
     def remove_nodes(self, names: tuple[str, ...]) -> None:
-        """Use them no longer."""
+        """Stop using nodes."""
         self._nodes = tuple(node for node in self._nodes if node.name not in names)
 
     def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:  # noqa: ARG002
@@ -69,7 +69,7 @@ class ExistingCluster:
         raise _beyond(node, Capability.KUBELET_CANDIDATE)
 
     def collect_logs(self, destination: Path) -> None:
-        """There are none that we may read."""
+        """Nothing: the provider has no access to logs."""
         log.info("provider existing has no access to nodes; nothing is copied to %s", destination)
 
     def down(self) -> None:

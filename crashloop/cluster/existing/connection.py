@@ -1,4 +1,4 @@
-"""A connection to an existing cluster, or why there is none, in words for whoever has the kubeconfig."""
+"""Connects to an existing cluster, or explains to the kubeconfig's owner why that failed."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from crashloop.kube.errors import ApiUnreachable
 def connect(kubeconfig: str, context: str | None) -> tuple[KubeApi, str]:
     """A connection, and the API server's version.
 
-    Raises UsageError for a kubeconfig or credentials that are no good, PrerequisiteError if nobody answers.
+    Raises UsageError for an unusable kubeconfig or credentials, PrerequisiteError if the API server does not answer.
     """
     api = KubeApi(kubeconfig, context=context)
     try:
@@ -21,20 +21,20 @@ def connect(kubeconfig: str, context: str | None) -> tuple[KubeApi, str]:
     except ApiUnreachable as error:
         raise PrerequisiteError(
             f"kubeconfig {api.kubeconfig}: the API server at {api.server} does not answer.\n{error}\n"
-            "See that the cluster is up and can be reached from here, and that its certificate is the kubeconfig's."
+            "Check that the cluster is up and reachable from here, and that its certificate matches the kubeconfig."
         ) from error
 
 
 def require_permissions(api: KubeApi, options: ExistingOptions) -> None:
     """Raise UsageError naming every verb and resource that a run needs and the credentials lack."""
     where = f"in namespace {options.namespace}" if options.namespace else "in a namespace of its own"
-    narrower = f"\nOr name a namespace with --namespace, for which {MANIFESTS[True]} does: that is far less."
+    narrower = f"\nOr name a namespace with --namespace, which needs the far fewer permissions of {MANIFESTS[True]}."
     require(
         api,
         needed(options.namespace),
         options.namespace,
-        subject=f"kubeconfig {options.kubeconfig}: its user may not do what a run {where} needs.",
-        remedy=f"Apply {MANIFESTS[options.namespace is not None]} as somebody who may."
+        subject=f"kubeconfig {options.kubeconfig}: its user lacks permissions for a run {where}.",
+        remedy=f"Apply {MANIFESTS[options.namespace is not None]} with sufficient permissions."
         + ("" if options.namespace else narrower),
     )
 
@@ -42,7 +42,7 @@ def require_permissions(api: KubeApi, options: ExistingOptions) -> None:
 def require(
     api: KubeApi, permissions: Iterable[Permission], namespace: str | None, *, subject: str, remedy: str
 ) -> None:
-    """Raise UsageError naming every permission that the credentials lack, and what can be done."""
+    """Raise UsageError that lists every missing permission, and the remedy."""
     missing = missing_permissions(api, permissions, namespace)
     if missing:
         forbidden = ", ".join(str(each) for each in missing)

@@ -1,10 +1,10 @@
-"""The namespace that a run works in: made or borrowed, kept alive, and left as it was.
+"""The namespace of a run: created or borrowed, kept by a lease, and left as it was.
 
-Theory of operation. A run holds the Lease of its namespace, labelled with its name like all that it makes, and renews it.
-A lease that has not been renewed for long is that of a run which was killed: the next start removes what it left, its
-whole namespace where it had made one. In a borrowed namespace only one run works at a time, for pods bear the names of
-their scenarios: the lease has a fixed name, so of two runs that ask for it at once one gets it. Times are the API
-server's, wherever runs have their clocks.
+Theory of operation. A run holds the Lease of its namespace and renews it; the lease is labelled with the run's name, as
+is every object of the run. A lease that was not renewed for long belongs to a killed run: the next start removes that
+run's objects, and its namespace if the run created it. Pods are named after their scenarios, so a borrowed namespace
+serves one run at a time: the lease has a fixed name, and of two simultaneous requests for it one succeeds. Times are the
+API server's, independent of the runs' own clocks.
 """
 
 import logging
@@ -23,10 +23,10 @@ from crashloop.pods.manifest import RUN_LABEL
 PREFIX = "crashloop-"
 RENEW_S = 20.0
 LASTS_S = 300
-"""A lease that was not renewed for so long is an orphan's. Longer than any outage that a run survives."""
+"""A lease that was not renewed for this long belongs to a killed run. Longer than any outage that a run survives."""
 
 _LEASED = "crashloop.dev/leased"
-"""Marks a namespace whose run holds a lease in it; others with our run label are none of our business."""
+"""Marks a namespace with a run's lease; other namespaces with the run label are left alone."""
 _RESTRICTED = {
     "pod-security.kubernetes.io/enforce": "restricted",
     "pod-security.kubernetes.io/warn": "restricted",
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class LeasedNamespace:
-    """A namespace with our lease in it."""
+    """A namespace that holds this run's lease."""
 
     def __init__(self, api: KubeApi, namespace: str, run: str, *, is_ours: bool) -> None:
         self.namespace = namespace
@@ -48,13 +48,13 @@ class LeasedNamespace:
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
 
     def hold(self) -> None:
-        """Take the lease, and renew it from now on. Raises ApiRefusal with code 409 if somebody has it."""
+        """Take the lease, and renew it from now on. Raises ApiRefusal with code 409 if another run holds it."""
         labels = {RUN_LABEL: self._run}
         self._lease = take_lease(self._api, self.namespace, self._run, labels=labels, lasts_s=LASTS_S)
         self._thread.start()
 
     def leave(self) -> None:
-        """Remove what the run has made: its namespace, or its pods and its lease. Safe to call twice."""
+        """Remove the run's namespace, or its pods and its lease. Safe to call twice."""
         self._left.set()
         try:
             if self._is_ours:
@@ -63,14 +63,14 @@ class LeasedNamespace:
                 self._give_back(self._lease)
         except KubeError:
             log.warning(
-                "namespace %s: what this run has made is left behind; the next run there removes it, %d s from now",
+                "namespace %s: the objects of this run stay behind; the next run there removes them, %d s from now",
                 self.namespace,
                 LASTS_S,
             )
             raise
 
     def _give_back(self, lease: Lease) -> None:
-        """Remove pods and lease, unless the lease is somebody else's by now, who has removed the pods."""
+        """Remove pods and lease, unless another run took the lease: then that run removed the pods."""
         held = lease_of(self._api, self.namespace, label=RUN_LABEL)
         if held is None or held.uid == lease.uid:
             remove_pods(self._api, self.namespace, self._run)
@@ -86,7 +86,7 @@ class LeasedNamespace:
 
 
 def make(api: KubeApi, run: str) -> LeasedNamespace:
-    """A namespace of our own, in which only pods of the Pod Security Standard "restricted" are let in."""
+    """A new namespace that admits only pods of the Pod Security Standard "restricted"."""
     remove_orphans(api, now=api.now())
     name = api.create_namespace(prefix=PREFIX, labels={RUN_LABEL: run, _LEASED: "true", **_RESTRICTED})
     place = LeasedNamespace(api, name, run, is_ours=True)
@@ -100,10 +100,10 @@ def make(api: KubeApi, run: str) -> LeasedNamespace:
 
 
 def borrow(api: KubeApi, namespace: str, run: str) -> LeasedNamespace:
-    """A namespace that exists. Raises UsageError if another run works in it, or if it is not there."""
+    """An existing namespace. Raises UsageError if another run uses it, or if it does not exist."""
     held = lease_of(api, namespace, label=RUN_LABEL)
     if held is not None and _is_orphaned(held.renewed, api.now()):
-        log.info("namespace %s: run %s was killed; what it left is removed", namespace, held.holder)
+        log.info("namespace %s: run %s was killed; removing its objects", namespace, held.holder)
         remove_pods(api, namespace, held.holder)
         delete_lease(api, namespace, held, even_renewed=False)
     place = LeasedNamespace(api, namespace, run, is_ours=False)
@@ -111,7 +111,7 @@ def borrow(api: KubeApi, namespace: str, run: str) -> LeasedNamespace:
         place.hold()
     except ApiRefusal as error:
         if error.code == 404:
-            raise UsageError(f"namespace {namespace}: the cluster has none of that name.") from error
+            raise UsageError(f"namespace {namespace}: the cluster has no such namespace.") from error
         if error.code == 409:
             raise _taken(namespace, lease_of(api, namespace, label=RUN_LABEL)) from error
         raise
@@ -119,25 +119,25 @@ def borrow(api: KubeApi, namespace: str, run: str) -> LeasedNamespace:
 
 
 def _taken(namespace: str, lease: Lease | None) -> UsageError:
-    who = "somebody" if lease is None else f"run {lease.holder}"
+    who = "another run" if lease is None else f"run {lease.holder}"
     renewed = "" if lease is None else f" (its lease was renewed at {lease.renewed:%H:%M:%S} UTC)"
     return UsageError(
         f"namespace {namespace}: {who} works in it{renewed}.\n"
-        f"Wait until it has ended (for one that was killed: {LASTS_S} s), or name another namespace."
+        f"Wait until it ends (if it was killed: {LASTS_S} s), or name another namespace."
     )
 
 
 def remove_orphans(api: KubeApi, *, now: datetime) -> tuple[str, ...]:
-    """Remove the namespaces that runs which were killed have left; their names."""
+    """Remove the namespaces of killed runs; their names."""
     orphans = tuple(_orphaned_namespaces(api, now))
     for name in orphans:
-        log.info("namespace %s is what a run that was killed has left; it is removed", name)
+        log.info("namespace %s: left by a killed run; removing it", name)
         remove_namespace(api, name)
     return orphans
 
 
 def remove_namespace(api: KubeApi, name: str) -> None:
-    """With all that is in it; one that is gone or going is no error."""
+    """With everything in it; a namespace that is gone or terminating is no error."""
     try:
         api.delete_namespace(name)
     except ApiRefusal as error:
@@ -169,14 +169,14 @@ def _pods_of(api: KubeApi, namespace: str, run: str) -> list[str]:
 
 
 def _orphaned_namespaces(api: KubeApi, now: datetime) -> Iterator[str]:
-    """Namespaces of runs that were killed; those that others make at this moment may still be without a lease."""
+    """Namespaces of killed runs; a namespace that another run creates right now may have no lease yet."""
     found = api.call("list namespaces", "GET", "/api/v1/namespaces", query={"labelSelector": _LEASED})
     for each in found["items"]:
         meta = each["metadata"]
         lease = lease_of(api, meta["name"], label=RUN_LABEL)
         sign = datetime.fromisoformat(meta["creationTimestamp"]) if lease is None else lease.renewed
         going = "deletionTimestamp" in meta
-        # The prefix as well: a label can be put on any namespace, and removal is for good.
+        # The prefix as well: any namespace can carry a label, and removal is final.
         if meta["name"].startswith(PREFIX) and not going and _is_orphaned(sign, now):
             yield meta["name"]
 

@@ -1,4 +1,4 @@
-"""What a run on an existing cluster, and a look at one, ask of the API server, as data. manifests/rbac grants exactly this."""
+"""Permissions that `crashloop run` and `crashloop observe` need on an existing cluster. manifests/rbac grants exactly these."""
 
 from crashloop.kube.access import Permission
 
@@ -24,25 +24,25 @@ IN_NAMESPACE: tuple[Permission, ...] = (
 ON_NODES: tuple[Permission, ...] = _in_cluster("nodes", "get", "list")
 
 NODE_EVENTS: tuple[Permission, ...] = (Permission(verb="list", resource="events", namespace="default"),)
-"""By the Kubernetes Event of a kubelet's start it is seen that one was restarted. They are where nodes' events go.
+"""The Kubernetes Event of a kubelet's start shows a restart of the kubelet; events of nodes go to this namespace.
 
-Without them a restart too quick for the Node object would be taken for a kubelet that is early.
+Without it a restart too quick for the Node object would look like a container that was restarted early.
 """
 
 OWN_NAMESPACE: tuple[Permission, ...] = (
     *_in_cluster("namespaces", "create", "delete", "list"),
     *_in_namespace("serviceaccounts", "get"),
 )
-"""Without --namespace. What is needed in a namespace is then needed in all of them: its name is not known before."""
+"""Without --namespace. The namespace's name is not known beforehand, so its permissions are needed cluster-wide."""
 
 OBSERVE: tuple[Permission, ...] = (*_in_namespace("pods", "list", "watch"), *_in_cluster("nodes", "list"))
-"""What `crashloop observe` asks for: to look."""
+"""Permissions of `crashloop observe`: read-only."""
 OBSERVE_MANIFEST = "manifests/rbac/observe.yaml"
 
 MANIFESTS = {True: "manifests/rbac/existing-namespace.yaml", False: "manifests/rbac/existing.yaml"}
-"""The manifest that grants what is needed, by whether a namespace was given."""
+"""The manifest with the permissions, by whether a namespace was given."""
 
 
 def needed(namespace: str | None) -> tuple[Permission, ...]:
-    """Everything that a run needs, in the given namespace or in one of its own."""
+    """The permissions of a run, in the given namespace or in a new one."""
     return (*IN_NAMESPACE, *ON_NODES, *NODE_EVENTS, *(OWN_NAMESPACE if namespace is None else ()))

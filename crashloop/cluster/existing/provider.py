@@ -1,4 +1,4 @@
-"""The provider `existing`: a cluster that is there, named by a kubeconfig; never changes a node, works in one namespace."""
+"""The provider `existing`: a running cluster, named by a kubeconfig; works in one namespace and never changes a node."""
 
 from crashloop.cluster.existing.cluster import ExistingCluster
 from crashloop.cluster.existing.connection import connect, require_permissions
@@ -47,7 +47,7 @@ class ExistingProvider:
 def _options(request: ClusterRequest) -> ExistingOptions:
     if request.existing is None:
         raise UsageError(
-            "provider existing: it makes no clusters, it lends one that is there.\n"
-            "Name that with --kubeconfig and --context in `crashloop run`, or choose another provider."
+            "provider existing: it makes no clusters; it uses an existing one.\n"
+            "Name it with --kubeconfig and --context in `crashloop run`, or choose another provider."
         )
     return request.existing

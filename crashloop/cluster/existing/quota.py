@@ -1,4 +1,4 @@
-"""How many pods a namespace's quota still admits."""
+"""The number of pods that a namespace's quota still admits."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _COUNTS = ("pods", "count/pods")
 
 
 def pods_within_quota(api: KubeApi, options: ExistingOptions) -> int:
-    """`max_pods`, or what the quotas of the given namespace leave of it. Raises UsageError if that is too little."""
+    """The lower of `max_pods` and the remaining quota of the given namespace. Raises UsageError if that is too low."""
     if options.max_pods < LEAST_PODS:
         raise UsageError(
             f"--max-pods {options.max_pods}: a run needs {LEAST_PODS} pods at least: a heartbeat and a scenario."

@@ -1,4 +1,4 @@
-"""What the nodes of an existing cluster are, and which of them can be used."""
+"""Survey of an existing cluster's nodes: their configuration, and which of them can be used."""
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
@@ -10,20 +10,20 @@ from crashloop.cluster.existing.quota import pods_within_quota
 from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.kubelet import ConfigzRefused, Kubelets
+from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.spec.version import KubernetesVersion
 
 ALWAYS = frozenset({Capability.NODES_CHANGE})
-"""Nodes are taken into use and left alone again as scenarios need them, each with its heartbeat."""
+"""The nodes in use change with the scenarios that need them; every node in use has its heartbeat pod."""
 DEFAULT_PROFILE = "stock"
 AT_ONCE = 8
-"""Kubelets that are asked for their configuration at the same time."""
+"""Kubelets whose configuration is read concurrently."""
 _REPELS = ("NoSchedule", "NoExecute")
 
 PROXY_RISK = (
     "nodes/configz is enough for kubelets since 1.33 that can be reached and whose certificates the cluster has signed "
     "(manifests/rbac/configz.yaml).\n"
-    "nodes/proxy works everywhere, but whoever has it may run commands in every container of the node "
+    "nodes/proxy works everywhere, but also permits running commands in every container of the node "
     "(manifests/rbac/configz-through-proxy.yaml).\n"
     "Or leave --read-configz out, and declare what the nodes have with --node-profile NODE=PROFILE."
 )
@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 def survey(options: ExistingOptions) -> Survey:
     """The cluster as it is now.
 
-    Raises UsageError and PrerequisiteError as `connect` does, for permissions and quota that a run needs, and for nodes
-    that are not there or cannot be used.
+    Raises UsageError and PrerequisiteError as `connect` does, and for missing permissions, too low a quota, and unknown or
+    unusable nodes.
     """
     api, version = connect(options.kubeconfig, options.context)
     try:
@@ -50,7 +50,7 @@ def survey(options: ExistingOptions) -> Survey:
         api.close()
     if all(node.unusable is not None for node in nodes):
         told = "\n".join(f"node {node.name}: {node.unusable}." for node in nodes)
-        raise PrerequisiteError(f"cluster at {api.server}: no node of it can be used.\n{told}".rstrip())
+        raise PrerequisiteError(f"cluster at {api.server}: none of its nodes can be used.\n{told}".rstrip())
     return Survey(
         kubernetes_version=str(KubernetesVersion.parse(version)),
         nodes=nodes,
@@ -60,16 +60,16 @@ def survey(options: ExistingOptions) -> Survey:
 
 
 def capabilities(options: ExistingOptions) -> frozenset[Capability]:
-    """What can be done without access to nodes."""
+    """Capabilities that need no access to nodes."""
     return ALWAYS | ({Capability.CONFIGZ} if options.read_configz else frozenset())
 
 
 def why_unusable(node: Json, *, declared: bool = False) -> str | None:
-    """Why no pod is to be put on a node, in a few words. A node that was declared by name is used despite its taints."""
+    """Why a node cannot be used, in a few words. A node that was declared by name is used despite its taints."""
     conditions = {each["type"]: each for each in node["status"].get("conditions", ())}
     ready = conditions.get("Ready", {})
     if ready.get("status") != "True":
-        return f"not Ready ({ready.get('reason', 'its kubelet has not said anything')})"
+        return f"not Ready ({ready.get('reason', 'its kubelet reported no reason')})"
     labels = node["metadata"].get("labels", {})
     if labels.get("kubernetes.io/os", "linux") != "linux":
         return f"runs {labels['kubernetes.io/os']}, not linux"
@@ -93,9 +93,9 @@ def _surveyed(node: Json, options: ExistingOptions) -> SurveyedNode:
 
 
 def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNode, ...]) -> tuple[SurveyedNode, ...]:
-    """The nodes with what their kubelets tell; one that tells nothing cannot be used. Raises UsageError if none tells."""
+    """The nodes with their kubelets' configuration; a node without one cannot be used. Raises UsageError if all lack it."""
     usable = [node.name for node in nodes if node.unusable is None]
-    kubelets = Kubelets(api)
+    kubelets = ConfigzReader(api)
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="configz") as pool:
         answers = dict(zip(usable, pool.map(lambda name: _asked(kubelets, found[name]), usable), strict=True))
     silent = {name: answer for name, answer in answers.items() if isinstance(answer, ConfigzRefused)}
@@ -107,7 +107,7 @@ def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNod
     return tuple(_told(node, answers.get(node.name)) for node in nodes)
 
 
-def _asked(kubelets: Kubelets, node: Json) -> Json | ConfigzRefused:
+def _asked(kubelets: ConfigzReader, node: Json) -> Json | ConfigzRefused:
     try:
         return kubelets.config(node)
     except ConfigzRefused as error:
@@ -116,7 +116,7 @@ def _asked(kubelets: Kubelets, node: Json) -> Json | ConfigzRefused:
 
 def _told(node: SurveyedNode, answer: Json | ConfigzRefused | None) -> SurveyedNode:
     if isinstance(answer, ConfigzRefused):
-        return msgspec.structs.replace(node, unusable="its kubelet does not tell its configuration")
+        return msgspec.structs.replace(node, unusable="its kubelet's configuration cannot be read")
     return node if answer is None else msgspec.structs.replace(node, configz=answer)
 
 

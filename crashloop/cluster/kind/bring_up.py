@@ -1,16 +1,16 @@
-"""From a blueprint to a cluster whose nodes are Ready: `kind` makes it, and is ended early if a kubelet refuses its profile."""
+"""Makes the cluster of a blueprint with `kind`, until its nodes are Ready; ends early if a kubelet refuses its profile."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.config import cluster_config, node_files
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.init_system import DIALECTS, KUBELET
-from crashloop.cluster.kind.manager import Kind
+from crashloop.cluster.kind.manager import KindProgram
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.local.files import write_file
-from crashloop.cluster.local.processes import STATE_MARK, kill_until_gone, marked_processes
+from crashloop.cluster.processes import STATE_MARK, kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.kube.client import KubeApi
@@ -18,7 +18,7 @@ from crashloop.kube.errors import KubeError
 from crashloop.waiting import WaitTimeout, wait_until
 
 LOOK_AFTER_S = 12.0
-"""Until then no kubelet has started; a look costs a process in every node."""
+"""No kubelet starts earlier, and a look costs one process per node."""
 LOOK_EVERY_S = 4.0
 READY_S = 120.0
 LAST_LINES = 12
@@ -34,7 +34,7 @@ class BringUp:
         self._state = blueprint.layout.root
 
     def write_files(self) -> None:
-        """Write what `kind` and the nodes read."""
+        """Write the files for `kind` and for the nodes."""
         blueprint, layout = self._blueprint, self._blueprint.layout
         write_file(layout.config, cluster_config(blueprint))
         for node in blueprint.nodes:
@@ -44,12 +44,12 @@ class BringUp:
                 write_file(path, text)
 
     def require_sight(self) -> None:
-        """Raise PrerequisiteError if Docker has other files than we do where nodes will mount ours."""
+        """Raise PrerequisiteError if Docker sees other files at the paths that nodes mount."""
         config = self._blueprint.layout.config
         if not self._docker.sees(config, self._blueprint.image.name):
             raise PrerequisiteError(
                 f"cluster {self._blueprint.cluster}: its Docker does not see {config}, and nodes mount files beside it.\n"
-                "Docker runs on another host than crashloop, or crashloop in a container with Docker's socket.\n"
+                "Docker runs on another host than crashloop, or crashloop runs in a container with Docker's socket.\n"
                 "Run crashloop where Docker runs, or set CRASHLOOP_STATE_DIR to a folder that has one path for both."
             )
 
@@ -134,14 +134,14 @@ class BringUp:
         kill_until_gone(lambda: marked_processes(self._state), describe="kind to end")
 
 
-def kind_of(blueprint: Blueprint) -> Kind:
-    """`kind` for a cluster; it and all that it starts bear the cluster's mark."""
+def kind_of(blueprint: Blueprint) -> KindProgram:
+    """`kind` for a cluster; its process and its children carry the cluster's mark."""
     layout = blueprint.layout
     environment = {
         **blueprint.docker,
         STATE_MARK: str(layout.root),
         "KIND_EXPERIMENTAL_PROVIDER": "docker",
-        # A network of its own goes with the cluster; kind's own network would stay.
+        # The cluster's own network is removed with it; kind's shared network would stay.
         "KIND_EXPERIMENTAL_DOCKER_NETWORK": blueprint.kind_name,
     }
-    return Kind(Path(blueprint.kind), environment, config=layout.config, kubeconfig=layout.kubeconfig)
+    return KindProgram(Path(blueprint.kind), environment, config=layout.config, kubeconfig=layout.kubeconfig)

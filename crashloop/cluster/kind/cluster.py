@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.bring_up import BringUp
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.host_paths import RUNTIME_SOCKET, roots
@@ -16,10 +17,9 @@ from crashloop.cluster.kind.logs import collect_logs
 from crashloop.cluster.kind.owned_objects import require_unused
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
 from crashloop.cluster.kind.teardown import remove_cluster
-from crashloop.cluster.local.files import write_file
-from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.processes import Starter
+from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.processes import Starter
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError
@@ -33,9 +33,9 @@ from crashloop.waiting import pause, wait_until
 STOPS_WITHIN_S = 60.0
 RUNS_WITHIN_S = 30.0
 IN_REACH = frozenset({Capability.RUNTIME_EVENTS, Capability.NODES_ON_HOST})
-"""What there is where Docker runs on this very host and this user is root."""
+"""Capabilities if Docker runs on this host and this user is root."""
 ALWAYS = frozenset(Capability) - {Capability.NODES_CHANGE, *IN_REACH}
-"""What every cluster can do."""
+"""Capabilities of every cluster."""
 
 
 class KindCluster:
@@ -148,7 +148,7 @@ class KindCluster:
         collect_logs(self._blueprint, destination)
 
     def abandon(self, error: BaseException, *, logs: Path | None) -> None:
-        """Remove what there is of a cluster that `error` has kept from coming up.
+        """Remove the parts of a cluster that `error` prevented from coming up.
 
         Raises ClusterError with the same message and the folder, if logs of its nodes could be kept there.
         """
@@ -184,7 +184,7 @@ class KindCluster:
         return self._blueprint.layout.kubelet_log(node.name)
 
     def _follow_logs(self) -> None:
-        """Bring the kubelets' logs out of nodes whose files are out of reach; the followers go with the cluster."""
+        """Follow the kubelets' logs in nodes whose files are out of reach; the followers end with the cluster."""
         starter = Starter(self._state.path)
         here = {node.name: Path(node.kubelet_log) for node in self.info.nodes if node.kubelet_log}
         for node in self._blueprint.workers:
@@ -209,5 +209,5 @@ def _profile(node: NodePlan) -> KubeletProfile:
 def _nodes_do_not_change(blueprint: Blueprint) -> ClusterError:
     return ClusterError(
         f"cluster {blueprint.cluster}: `kind` cannot add nodes to a cluster or take them away.\n"
-        "Ask for all nodes when the cluster is brought up."
+        "Request all nodes when the cluster is brought up."
     )

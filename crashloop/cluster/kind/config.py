@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
 
 from crashloop.cluster.kind.kubelet_config import kubelet_patch
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.local.node import PROFILE_LABEL
+from crashloop.cluster.names import PROFILE_LABEL
 from crashloop.spec.version import KubernetesVersion
 
 MANIFESTS = Path(__file__).parents[3] / "manifests" / "kind"
@@ -16,14 +17,14 @@ SHARED = "/crashloop"
 """Where a node sees its folder, read-only."""
 PATCHES = "patches"
 STORAGE = "storage.yaml"
-"""Only on the control plane, in the place of what `kind` installs there (pkg/cluster/internal/create/actions/installstorage)."""
+"""Only on the control plane, instead of kind's own storage (pkg/cluster/internal/create/actions/installstorage)."""
 CNI = "10-crashloop.conflist"
 ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
 """From here on `kind` writes kubeadm.k8s.io/v1beta4 (pkg/cluster/internal/kubeadm/config.go of sigs.k8s.io/kind@v0.33.0)."""
 
 
 def cluster_config(blueprint: Blueprint) -> str:
-    """What `kind create cluster --config` reads."""
+    """Input of `kind create cluster --config`."""
     config: dict[str, Any] = yaml.safe_load((MANIFESTS / "cluster.yaml").read_text())
     patches: list[dict[str, Any]] = yaml.safe_load((MANIFESTS / "kubeadm.yaml").read_text())
     config["name"] = blueprint.kind_name
@@ -42,6 +43,15 @@ def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
         CNI: cni_conflist(node.index),
         **storage,
     }
+
+
+def describe(blueprint: Blueprint) -> str:
+    """The plan of a cluster as a text for people: the configuration that `kind` reads, and the files of every node."""
+    parts = [f"# kind create cluster --name {blueprint.kind_name}\n\n{indent(cluster_config(blueprint), '    ')}"]
+    for node in blueprint.nodes:
+        for path, text in node_files(blueprint, node).items():
+            parts.append(f"## file {blueprint.layout.node(node.name) / path}\n\n{indent(text, '    ')}")
+    return "\n".join(parts)
 
 
 def cni_conflist(index: int) -> str:
@@ -103,7 +113,7 @@ def _arguments(arguments: dict[str, str], blueprint: Blueprint) -> dict[str, str
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a text of several lines as one, so that a person can read a document in a document."""
+    """Writes multi-line strings as YAML blocks, so that embedded documents stay readable."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -1,4 +1,4 @@
-"""The few questions to Docker and orders to it, through its own client, which is what `kind` uses as well."""
+"""The requests to Docker, through its own client, which `kind` uses as well."""
 
 import json
 import os
@@ -22,22 +22,22 @@ class Docker:
         self.environment = dict(environment or {})
 
     def run(self, *arguments: str, describe: str, timeout_s: float = ANSWER_S, input: str | None = None) -> str:
-        """What `docker ARGUMENTS` printed. Raises PrerequisiteError if there is no `docker`, CommandFailed if it fails."""
+        """Output of `docker ARGUMENTS`. Raises PrerequisiteError if there is no `docker`, CommandFailed if it fails."""
         return run(["docker", *arguments], describe=describe, timeout_s=timeout_s, env=self.environment, input=input)
 
     def command(self, *arguments: str) -> tuple[str, ...]:
-        """Argument vector of a docker client that is to live longer than a call."""
+        """Argument vector of a docker client that outlives a call."""
         return ("env", *(f"{name}={value}" for name, value in self.environment.items()), "docker", *arguments)
 
     def execute(
         self, container: str, *argv: str, describe: str, timeout_s: float = ANSWER_S, input: str | None = None
     ) -> str:
-        """What a command in a container printed. Raises CommandFailed."""
+        """Output of a command in a container. Raises CommandFailed."""
         interactive = () if input is None else ("--interactive",)
         return self.run("exec", *interactive, container, *argv, describe=describe, timeout_s=timeout_s, input=input)
 
     def image(self, name: str) -> dict[str, Any] | None:
-        """An image that Docker has, as `docker image inspect` tells it, or None."""
+        """An image by `docker image inspect`; None if Docker does not have it."""
         try:
             printed = self.run("image", "inspect", name, describe=f"image {name}")
         except CommandFailed as error:
@@ -48,7 +48,7 @@ class Docker:
         return found
 
     def sees(self, file: Path, image: str) -> bool:
-        """Whether a container of an image reads in a file what we do: to Docker a path is one of its own host."""
+        """Whether a container of an image reads the same content in a file: to Docker a path is one of its own host."""
         mount = f"type=bind,source={file},target=/seen,readonly"
         options = ("--rm", "--network=none", "--userns=host", "--security-opt=label=disable", "--mount", mount)
         try:
@@ -88,7 +88,7 @@ class Docker:
             raise
 
     def cgroup_version(self) -> int:
-        """1 or 2, as the daemon's host has it."""
+        """1 or 2, of the daemon's host."""
         return int(self.run("info", "--format", "{{.CgroupVersion}}", describe="docker info"))
 
     def import_image(self, archive: Path, name: str, *, changes: Sequence[str], timeout_s: float) -> None:
@@ -108,10 +108,10 @@ class Docker:
 def chosen_docker(environment: Mapping[str, str] = os.environ) -> Docker:
     """The Docker that this user's `docker` talks to now, by its address.
 
-    Contexts, environments and users change; whoever removes a cluster later has to find the Docker that it was made on.
+    Contexts, environments and users change, but a later removal has to find the Docker that the cluster was made on.
     Raises PrerequisiteError if there is no `docker`, CommandFailed if its context is not known.
     """
     words = ("context", "inspect", "--format", "{{.Endpoints.docker.Host}}")
     address = Docker().run(*words, describe="docker context").strip()
-    # An empty value is none to the client, and hides what a later process has.
+    # To the client an empty value is no value, and it hides the value of a later process.
     return Docker({"DOCKER_HOST": address, **{name: environment.get(name, "") for name in TLS_VARIABLES}})

@@ -1,4 +1,4 @@
-"""What of a node can be reached from this host by path: its file system is that of a process here, if Docker runs here."""
+"""Paths on this host into a node's file system: if Docker runs here, a node is a process of this host."""
 
 import os
 import socket
@@ -16,9 +16,9 @@ def may_reach() -> bool:
 
 
 def roots(docker: Docker, containers: tuple[str, ...]) -> dict[str, Path]:
-    """Path on this host of the root folder of each container, as far as it is in reach.
+    """Path on this host of every container's root folder, if it is in reach.
 
-    A process id of another machine's Docker, or of a virtual machine's, means some other process here: its host name tells.
+    A process id from another machine's Docker, or from a virtual machine, is another process here: the host name differs.
     """
     if not may_reach():
         return {}

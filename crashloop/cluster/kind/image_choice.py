@@ -1,8 +1,8 @@
-"""Which node image a cluster is made from: the one that was named, the official one, or one of our own."""
+"""Chooses a cluster's node image: the named one, the official one, or one that crashloop builds."""
 
 from pathlib import Path
 
-from crashloop.cluster.binaries import ensure_binaries
+from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.image_names import official_image, version_in_tag
 from crashloop.cluster.kind.node_image import LABEL, ensure_own_image
@@ -28,7 +28,7 @@ class Choice:
     def image(self, request: ClusterRequest) -> NodeImage:
         """The image for a request.
 
-        Raises UsageError if it holds another version of Kubernetes than the one asked for, PrerequisiteError if there is none.
+        Raises UsageError if it holds another version of Kubernetes than requested, PrerequisiteError if there is none.
         """
         if request.node_image is not None:
             image = self._named(request.node_image)
@@ -39,7 +39,7 @@ class Choice:
         asked = str(KubernetesVersion.parse(request.kubernetes_version))
         if image.kubernetes_version != asked:
             raise UsageError(
-                f"node image {image.name}: holds Kubernetes {image.kubernetes_version}, {asked} was asked for.\n"
+                f"node image {image.name}: holds Kubernetes {image.kubernetes_version}, {asked} was requested.\n"
                 f"Add --kubernetes-version {image.kubernetes_version}, or choose another --node-image."
             )
         return image
@@ -51,7 +51,7 @@ class Choice:
             except CommandFailed as error:
                 raise PrerequisiteError(
                     f"--node-image {name}: Docker does not have it and cannot pull it ({_last_line(error)}).\n"
-                    "Pull or load it yourself, or leave the option away."
+                    "Pull or load it yourself, or leave the option out."
                 ) from error
         return self._described(name)
 
@@ -63,7 +63,7 @@ class Choice:
             self._pull(official)
         except CommandFailed as error:
             reason = _last_line(error).rpartition(": ")[2]
-            with self._progress.step(f"{official} cannot be pulled ({reason}); a node image of our own instead"):
+            with self._progress.step(f"{official} cannot be pulled ({reason}); building a node image instead"):
                 return self._own(version, None)
         return official
 
@@ -106,4 +106,4 @@ class Choice:
 
 
 def _last_line(error: CommandFailed) -> str:
-    return (error.output.strip().splitlines() or ["it said nothing"])[-1].rstrip(".")
+    return (error.output.strip().splitlines() or ["it printed nothing"])[-1].rstrip(".")

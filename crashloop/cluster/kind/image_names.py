@@ -1,4 +1,4 @@
-"""What the name of a node image tells. Pure."""
+"""Names of node images. Pure."""
 
 import re
 
@@ -14,6 +14,6 @@ def official_image(version: str) -> str:
 
 
 def version_in_tag(image: str | None) -> str | None:
-    """The version of Kubernetes that an image's tag begins with, as those of kind's images do; None without one."""
+    """The Kubernetes version at the start of an image's tag, as in kind's own images; None without one."""
     match = _VERSION_IN_TAG.search(image or "")
     return match[1] if match else None

@@ -17,9 +17,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     kill: str
     """The same with SIGKILL."""
     exits: str
-    """Prints the exit code of every time that the service has ended by itself, one a line."""
+    """Prints the exit code of every time that the service ended by itself, one per line."""
     follow_log: str
-    """Prints the service's log, and goes on printing what is added to it."""
+    """Prints the service's log and follows it."""
     log: str
     """Prints the service's log."""
     log_file: str | None
@@ -43,7 +43,7 @@ DIALECTS = {
     Init.SYSTEMD: Dialect(
         start="systemctl start {service}",
         stop="systemctl stop {service}",
-        # The unit restarts a second later by itself; stopping it takes that back.
+        # The unit would restart itself a second later; stopping it prevents that.
         kill="kill -KILL $(systemctl show --property=MainPID --value {service}); systemctl stop {service}",
         exits="journalctl --unit={service} --output=cat"
         " | sed -n 's/.*Main process exited, code=exited, status=\\([0-9]*\\).*/\\1/p'",

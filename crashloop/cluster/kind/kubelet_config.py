@@ -1,4 +1,4 @@
-"""KubeletConfiguration of a node: what kubeadm and `kind` make of it, with this patch merged over it (RFC 7386). Pure.
+"""Patch of a node's KubeletConfiguration, merged over the one from kubeadm and `kind` (RFC 7386). Pure.
 
 The profile's fragment is merged last and word for word, nulls included.
 """
@@ -6,11 +6,11 @@ The profile's fragment is merged last and word for word, nulls included.
 from typing import Any
 
 from crashloop.cluster.kind.plan import Blueprint, Init, NodePlan
-from crashloop.cluster.local.kubelet_config import merged, shared_host_config
+from crashloop.cluster.kubelet_config import merged, shared_host_config
 
 
 def kubelet_patch(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
-    """What is merged over the configuration that kubeadm writes for a node."""
+    """The patch over the configuration that kubeadm writes for a node."""
     base = {
         **shared_host_config(kubernetes_version=node.kubelet_version, cgroup_version=blueprint.cgroup_version),
         **_init(blueprint.image.init),

@@ -1,7 +1,4 @@
-"""Trying a kubelet configuration: a second kubelet inside a node's container, watched until it exits or is healthy, then ended.
-
-It has a runtime, a cgroup and a folder of its own, for the reason that crashloop.cluster.local.kubelet_trial gives.
-"""
+"""Tries a kubelet configuration inside a node's container; see crashloop.cluster.kubelet_trials."""
 
 import json
 import os
@@ -16,13 +13,13 @@ from crashloop.cluster.images import SANDBOX_IMAGE
 from crashloop.cluster.kind.config import SHARED
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.plan import Blueprint, NodePlan, mounted
+from crashloop.cluster.kubelet_config import KubeletSetting, as_yaml, kubelet_config
 from crashloop.cluster.kubelet_trials import candidate_event, watch_candidate
-from crashloop.cluster.local.kubelet_config import KubeletSetting, as_yaml, kubelet_config
-from crashloop.cluster.local.layout import NodeLayout
-from crashloop.cluster.local.node import KubeletProgram
-from crashloop.cluster.local.processes import Starter, is_alive, wait_gone
-from crashloop.cluster.local.runtime_config import containerd_toml
+from crashloop.cluster.kubelets import KubeletProgram
+from crashloop.cluster.node_layout import NodeLayout
+from crashloop.cluster.processes import Starter, is_alive, wait_gone
 from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.runtime_config import containerd_toml
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event, Kind
 from crashloop.spec.profile import KubeletProfile
@@ -30,12 +27,12 @@ from crashloop.waiting import wait_until
 
 SCRIPT = Path(__file__).parent / "candidate.sh"
 _KUBECONFIG = "/etc/kubernetes/kubelet.conf"
-"""The node's own: enough to ask who may speak to the kubelet."""
+"""The node's own: sufficient to check who may access the kubelet."""
 _CLIENT_CA = "/etc/kubernetes/pki/ca.crt"
 _STARTS_S = 30.0
 _GONE_S = 10.0
 _ASK_EVERY_S = 0.3
-"""Each question starts two processes."""
+"""Every request starts two processes."""
 
 
 class CandidatePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,16 +41,16 @@ class CandidatePlan(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     container: str
     folder: str
-    """Where its node sees its configuration."""
+    """Folder of its configuration, as the node sees it."""
     root: str
-    """Where in the node it and its runtime keep everything."""
+    """Folder in the node for everything of it and its runtime."""
     cgroup: str
     port: int
     files: dict[str, str]
     """Name in the folder -> text."""
     runtime_socket: str
     program: str | None
-    """Path on this host of a kubelet that the node does not have; it is put into the folder."""
+    """Path on this host of a kubelet that the node lacks; it is copied into the folder."""
     argv: tuple[str, ...]
 
 
@@ -109,7 +106,7 @@ def candidate_plan(
 def try_candidate(
     plan: CandidatePlan, *, blueprint: Blueprint, node: NodePlan, docker: Docker, at_most_s: float
 ) -> tuple[Event, ...]:
-    """What a kubelet with the candidate's configuration did, as PROCESS_* events; afterwards it is gone."""
+    """Start the candidate, watch it and end it; its PROCESS_* events."""
     folder = blueprint.layout.node(node.name) / "candidates" / str(plan.index)
     folder.mkdir(parents=True)
     for name, text in plan.files.items():
@@ -165,7 +162,7 @@ def _copy(program: Path, to: Path) -> None:
 
 
 def _kubeconfig(admins: Path, port: int) -> str:
-    """The administrator's kubeconfig, for a kubelet that is asked from inside its node."""
+    """The administrator's kubeconfig, with the address of a kubelet inside its node."""
     config: dict[str, Any] = yaml.safe_load(admins.read_text())
     for entry in config["clusters"]:
         entry["cluster"] = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}

@@ -1,4 +1,4 @@
-"""Logs and configurations of a cluster's nodes, copied into a folder a node."""
+"""Logs and configurations of a cluster's nodes, copied into one folder per node."""
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def collect_logs(blueprint: Blueprint, destination: Path) -> None:
-    """Copy what there is, for everybody to read; what cannot be read is told in the log and left out."""
+    """Copy all logs, readable for every user; unreadable ones are logged and left out."""
     docker = Docker(blueprint.docker)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda node: _collect(blueprint, docker, node, destination), blueprint.nodes))
@@ -40,7 +40,7 @@ def collect_logs(blueprint: Blueprint, destination: Path) -> None:
 
 
 def make_readable(folder: Path) -> None:
-    """Let everybody read a folder with all it holds, as `chmod -R a+rX`: Docker copies modes, and logs of pods have 0640."""
+    """Make a folder and its contents readable for every user (`chmod -R a+rX`): Docker copies modes, and pod logs have 0640."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

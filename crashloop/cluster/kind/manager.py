@@ -1,4 +1,4 @@
-"""pytest-kubernetes' KindManager, made fit for clusters of several nodes; every peculiarity of it is dealt with here.
+"""pytest-kubernetes' KindManager, adapted to clusters of several nodes; the only module that knows its peculiarities.
 
 Of 0.9.0: it passes no `--image` together with a configuration (so every node of ours names its own), forces the prefix `pytest-`
 on names that come from elsewhere than the configuration (so ours always has a `name:`), runs a shell, changes this process's
@@ -18,7 +18,7 @@ CREATE_S = 600
 """kubeadm itself gives up after four minutes without a kubelet or an API server."""
 
 
-class Kind(KindManagerBase):  # type: ignore[misc]
+class KindProgram(KindManagerBase):  # type: ignore[misc]
     """`kind` for one cluster. Every method raises CommandFailed with what `kind` printed."""
 
     def __init__(self, program: Path, environment: Mapping[str, str], *, config: Path, kubeconfig: Path) -> None:
@@ -28,7 +28,7 @@ class Kind(KindManagerBase):  # type: ignore[misc]
         self._cluster_options.cluster_timeout = CREATE_S
 
     def create_cluster(self) -> None:
-        """Make the cluster that the configuration describes; what there is of it stays if that fails."""
+        """Make the cluster of the configuration; its parts stay if that fails."""
         self.create(ClusterOptions(cluster_timeout=CREATE_S), options=["--retain"])
 
     def load_archive(self, archive: Path) -> None:
@@ -36,7 +36,7 @@ class Kind(KindManagerBase):  # type: ignore[misc]
         self._exec(["load", "image-archive", str(archive), "--name", self.cluster_name])
 
     def export_logs(self, destination: Path) -> None:
-        """Write what `kind` knows how to collect into a folder; needs crictl and journalctl in the nodes."""
+        """Write `kind`'s collection of logs into a folder; needs crictl and journalctl in the nodes."""
         self._exec(["export", "logs", str(destination), "--name", self.cluster_name])
 
     @property
@@ -58,5 +58,5 @@ class Kind(KindManagerBase):  # type: ignore[misc]
         return subprocess.CompletedProcess(arguments, 0, printed, "")
 
     def ready(self, timeout: int = 20) -> bool:  # noqa: ARG002
-        """Whether there is an API server to ask; `kind` writes the kubeconfig when there is. Nodes are waited for elsewhere."""
+        """Whether the API server exists: `kind` writes the kubeconfig then. Another module waits for the nodes."""
         return self.kubeconfig is not None and self.kubeconfig.exists()

@@ -29,13 +29,13 @@ from crashloop.settings import Settings
 
 REPOSITORY = "localhost/crashloop/node"
 LABEL = "dev.crashloop.node-image"
-"""Label of every image that is built here: the version of Kubernetes in it."""
+"""Label of every image that crashloop builds: its version of Kubernetes."""
 _ASK_S = 60.0
 _IMPORT_S = 300.0
 
 
 def own_image_name(binaries: BinarySet, archive: ImageArchive) -> str:
-    """Name of the image that these binaries make; other binaries, or another recipe, make another name."""
+    """Name of the image of these binaries; other binaries or another recipe give another name."""
     digest = hashlib.sha256()
     for name, path in sorted(programs_of(binaries).items()):
         facts = path.stat()
@@ -53,7 +53,7 @@ def ensure_own_image(docker: Docker, binaries: BinarySet, settings: Settings, pr
     if docker.image(name) is None:
         place = f"node-image-{name.rpartition('-')[2]}"
         with Cache(settings.paths.cache_dir).workplace(place, progress) as work:
-            if docker.image(name) is None:  # nobody else has made it meanwhile
+            if docker.image(name) is None:  # no other process has made it in the meantime
                 with progress.step(f"node image {name}"):
                     _build(docker, binaries, archive, name, work)
     return name
@@ -107,7 +107,7 @@ def _control_plane_images(binaries: BinarySet, files: dict[str, Path], work: Pat
 
 
 def libraries_of(programs: Iterable[Path]) -> tuple[Path, ...]:
-    """Shared libraries that programs need, each once; none for statically linked ones."""
+    """Shared libraries that programs need, without repetition; none for statically linked ones."""
     found: dict[Path, None] = {}
     for program in programs:
         if not is_static(program):

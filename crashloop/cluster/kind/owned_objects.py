@@ -1,4 +1,4 @@
-"""What of Docker belongs to a cluster of ours. Names do not tell: another state folder, or `kind` itself, may use the same."""
+"""Docker objects that belong to a cluster. Names do not prove it: another state folder, or `kind` itself, may use them too."""
 
 from pathlib import Path
 
@@ -7,18 +7,18 @@ from crashloop.cluster.kind.plan import Blueprint
 from crashloop.errors import UsageError
 
 _DESKTOP = "/host_mnt"
-"""Where the virtual machine of Docker Desktop has the files of its host."""
+"""Path of the host's files in the virtual machine of Docker Desktop."""
 
 
 def require_unused(docker: Docker, blueprint: Blueprint) -> None:
-    """Raise UsageError if Docker has containers or a network of the cluster's name, which is not begun yet."""
+    """Raise UsageError if Docker has containers or a network with the name of a new cluster."""
     name = blueprint.kind_name
     found = [f"container {container}" for container in docker.containers_of(name)]
     found += [f"network {name}"] if docker.has_network(name) else []
     if found:
         raise UsageError(
-            f"cluster {blueprint.cluster!r}: Docker has {', '.join(found)}, made by somebody else.\n"
-            f"Choose another name, or remove what is there: `kind delete cluster --name {name}`, "
+            f"cluster {blueprint.cluster!r}: Docker has {', '.join(found)}, not made by crashloop.\n"
+            f"Choose another name, or remove those: `kind delete cluster --name {name}`, "
             f"`docker network rm {name}`."
         )
 
@@ -34,6 +34,6 @@ def strangers(docker: Docker, blueprint: Blueprint) -> list[str]:
 
 
 def _is_own(docker: Docker, container: str, blueprint: Blueprint) -> bool:
-    """Whether it mounts something of the state folder, as every node does."""
+    """Whether it mounts a file of the state folder, as every node does."""
     sources = (Path(source.removeprefix(_DESKTOP)) for source in docker.mounts(container))
     return any(source.is_relative_to(blueprint.layout.root) for source in sources)

@@ -1,23 +1,23 @@
-"""What a kind cluster was made from. Pure data, written to its state folder, so that another process can go on with it."""
+"""The plan of a kind cluster. Pure data, written to its state folder, so that another process can attach to it."""
 
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.spec.profile import KubeletProfile
 
 CONTROL_PLANE = "control-plane"
 
 
 class Init(StrEnum):
-    """What starts the services in a node."""
+    """The init system of a node."""
 
     SYSTEMD = "systemd"
     """kind's own images."""
     SERVICE = "service"
-    """The script `node/service` of our own image."""
+    """The script `node/service` of crashloop's own image."""
 
 
 class NodeImage(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class NodePlan(msgspec.Struct, frozen=True, kw_only=True):
     profile: KubeletProfile | None
     """None for the control plane's node, which carries no scenario."""
     kubelet: str | None = None
-    """Path on this host of a kubelet that takes the place of the image's."""
+    """Path on this host of a kubelet that replaces the image's."""
     kubelet_version: str
 
     @property
@@ -58,7 +58,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """Path of the program `kind`."""
     docker: dict[str, str]
-    """Environment variables that say which Docker."""
+    """Environment variables that select the Docker daemon."""
     image: NodeImage
     program_image: str
     program_archive: str
@@ -66,11 +66,11 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     feature_gates: dict[str, bool] = {}
     """Gates of the control plane."""
     nodes: tuple[NodePlan, ...] = ()
-    """The control plane's first."""
+    """The control plane's node comes first."""
 
     @property
     def kind_name(self) -> str:
-        """The cluster's name as `kind` knows it, and of the network of its own."""
+        """The cluster's name as `kind` knows it, and the name of its network."""
         return kind_name(self.cluster)
 
     @property
@@ -87,11 +87,11 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 IMAGES_OWN = "kubelet"
-"""Path of the kubelet that a node image brings along."""
+"""Path that stands for the kubelet of the node image."""
 
 
 def mounted(kubelet: KubeletProgram) -> str | None:
-    """Path on this host of the kubelet that takes the place of a node image's, or None."""
+    """Path on this host of the kubelet that replaces the node image's, or None."""
     return None if kubelet.path == IMAGES_OWN else kubelet.path
 
 
@@ -125,11 +125,11 @@ class Layout:
         return self.nodes / name
 
     def kubelet_log(self, name: str) -> Path:
-        """Where a follower writes the kubelet's log of a node whose files cannot be read from here."""
+        """The kubelet's log, written by a follower if the node's files cannot be read from here."""
         return self.root / f"{name}.kubelet.log"
 
 
 def read_blueprint(state: Path) -> Blueprint | None:
-    """The blueprint in a state folder; None if its cluster never came that far."""
+    """The blueprint in a state folder; None if its cluster ended before it was written."""
     path = state / "blueprint.json"
     return msgspec.json.decode(path.read_bytes(), type=Blueprint) if path.exists() else None

@@ -1,4 +1,4 @@
-"""What a host and a request must be like for the provider `kind`: everything that stands in the way, said at once."""
+"""Prerequisites of the provider `kind`, of host and request; everything missing is reported at once."""
 
 import os
 import re
@@ -12,8 +12,8 @@ import psutil
 from crashloop.cluster.binaries.version_query import is_executable_file
 from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
-from crashloop.cluster.local.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, Problem
 from crashloop.cluster.names import check_names
+from crashloop.cluster.prerequisites import Problem, memory_problems, require_none
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
@@ -27,20 +27,20 @@ _SERVER = "{{.Server.Version}} {{range .Server.Components}}{{.Name}};{{end}}"
 
 
 class DockerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be known of Docker and its host without touching anything."""
+    """Facts about Docker and its host, gathered without changing anything."""
 
     system: str
     """sys.platform."""
     client: str
     """What `docker --version` printed; empty if there is no `docker`."""
     address: str
-    """Where the client looks for its daemon."""
+    """The daemon's address, by the client."""
     server: str = ""
     """Version of the daemon; empty if it did not answer."""
     components: str = ""
-    """What the daemon says that it is made of."""
+    """The daemon's components, by its own report."""
     complaint: str = ""
-    """What the client said instead."""
+    """The client's error message."""
     memory_available: int
     """Bytes."""
     experimental_provider: str = ""
@@ -75,18 +75,16 @@ def docker_facts(environment: Mapping[str, str] = os.environ) -> DockerFacts:
 
 
 def check_docker(facts: DockerFacts, *, nodes: int) -> None:
-    """Raise one PrerequisiteError that lists everything there is to do."""
-    found = list(problems(facts, nodes=nodes))
-    if found:
-        rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
-        raise PrerequisiteError(
-            f"provider kind: this host cannot run nodes in Docker.\n{rows}\n"
-            "On Linux, as root, --provider local does without Docker."
-        )
+    """Raise one PrerequisiteError that lists every problem with its remedy."""
+    require_none(
+        problems(facts, nodes=nodes),
+        failure="provider kind: this host cannot run nodes in Docker.",
+        alternative="On Linux, as root, --provider local needs no Docker.",
+    )
 
 
 def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
-    """Everything that stands in the way. Pure."""
+    """Every problem of the host. Pure."""
     if facts.system != "linux":
         yield Problem("system", f"{facts.system}; only Linux is supported: use a virtual machine.")
     if facts.experimental_provider not in ("", "docker"):
@@ -97,14 +95,11 @@ def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
     problem = docker_problem(facts)
     if problem is not None:
         yield problem
-    memory = CONTROL_PLANE_MEMORY + (nodes + 1) * NODE_MEMORY
-    if facts.memory_available < memory:
-        available = facts.memory_available // MIB
-        yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
+    yield from memory_problems(facts.memory_available, nodes=nodes + 1)
 
 
 def docker_problem(facts: DockerFacts) -> Problem | None:
-    """What stands in the way of Docker alone. Pure."""
+    """The problem with Docker itself, if any. Pure."""
     text = _docker(facts)
     return None if text is None else Problem("docker", text)
 
@@ -136,18 +131,18 @@ def _docker(facts: DockerFacts) -> str | None:
 
 
 def is_docker(client: str) -> bool:
-    """Whether that is how Docker's own client names itself; packages give its name to Podman's as well."""
+    """Whether the version line is that of Docker's own client; packages also install Podman under the name `docker`."""
     return client.startswith("Docker version")
 
 
 def docker_release(version: str) -> tuple[int, int]:
-    """Major and minor number of a version as Docker writes it (`26.1.5+dfsg1`); (0, 0) if it is none."""
+    """Major and minor number of a version as Docker writes it (`26.1.5+dfsg1`); (0, 0) for anything else."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def check_request(request: ClusterRequest) -> None:
-    """Raise UsageError if the names asked for make no cluster, or an option names what is not there."""
+    """Raise UsageError for invalid names, or for an option that names a missing file."""
     check_names(request, most_nodes=MOST_NODES)
     hostname = f"{kind_name(request.name)}-{CONTROL_PLANE}"
     if len(hostname) > LONGEST_HOSTNAME:
@@ -157,11 +152,13 @@ def check_request(request: ClusterRequest) -> None:
             f"at most {LONGEST_HOSTNAME} fit.\nChoose a name of at most {spare}."
         )
     if any(node.name == hostname for node in request.nodes):
-        raise UsageError(f"cluster {request.name!r}: node {hostname!r} would bear the name of the control plane's.")
+        raise UsageError(
+            f"cluster {request.name!r}: node {hostname!r} would have the name of the control plane's node."
+        )
     if request.node_image is not None and request.bin_dir is not None:
         raise UsageError(
-            "--node-image and --bin-dir: a node image has binaries of its own; with --bin-dir one is built of yours.\n"
-            "Leave one of the two away."
+            "--node-image and --bin-dir: a node image has its own binaries; --bin-dir builds an image of yours.\n"
+            "Leave one of them out."
         )
     if request.kind_binary is not None and not is_executable_file(Path(request.kind_binary)):
         raise UsageError(

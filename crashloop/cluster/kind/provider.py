@@ -1,24 +1,24 @@
-"""The provider `kind`: nodes as Docker containers, one a kubelet profile, and one more for the control plane."""
+"""The provider `kind`: nodes as Docker containers, one per kubelet profile and one for the control plane."""
 
 import os
 from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.binaries import check_kubelet, ensure_busybox, ensure_kind
+from crashloop.cluster.binaries.ensure import check_kubelet, ensure_busybox, ensure_kind
 from crashloop.cluster.images import archive_of
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
+from crashloop.cluster.kind.config import describe
 from crashloop.cluster.kind.docker import chosen_docker
 from crashloop.cluster.kind.host_paths import may_reach
 from crashloop.cluster.kind.image_choice import Choice
 from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted, read_blueprint
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
-from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.node import KubeletProgram
-from crashloop.cluster.local.provider import sigterm_as_exit
+from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
+from crashloop.cluster.signals import sigterm_as_exit
 from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
@@ -43,6 +43,10 @@ class KindProvider:
         with sigterm_as_exit():
             blueprint, kubelets = self._blueprint(request, progress)
             return self._up(request, blueprint, kubelets, progress)
+
+    def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
+        self.check(request)
+        return describe(self._blueprint(request, progress)[0])
 
     def attach(self, name: str) -> KindCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
@@ -76,7 +80,7 @@ class KindProvider:
         return cluster
 
     def _blueprint(self, request: ClusterRequest, progress: Progress) -> tuple[Blueprint, Kubelets]:
-        """What is to be made; images and programs are there afterwards."""
+        """The plan; afterwards its images and programs are available."""
         docker = chosen_docker()
         kind = ensure_kind(self._settings, kind_binary=_path(request.kind_binary), progress=progress)
         image = Choice(docker, self._settings, progress).image(request)

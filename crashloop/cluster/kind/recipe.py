@@ -1,8 +1,8 @@
-"""What the node image is made of: the binaries that nodes of the provider `local` run, and busybox as init and shell.
+"""Contents of the node image: the binaries that nodes of the provider `local` run, and busybox as init and shell.
 
-`kind` itself needs of an image: a version in /kind/version, a line in its console that says it has booted, and cat, mkdir, cp,
-kubeadm, kubectl, ctr and containerd on PATH (sigs.k8s.io/kind pkg/cluster/internal@v0.33.0). Neither systemd nor a CNI
-daemon, kube-proxy or CoreDNS: crashing containers ask for none of them.
+`kind` requires of an image: a version in /kind/version, a line on its console after booting, and cat, mkdir, cp, kubeadm,
+kubectl, ctr and containerd on PATH (sigs.k8s.io/kind pkg/cluster/internal@v0.33.0). The image has no systemd, CNI daemon,
+kube-proxy or CoreDNS: crashing containers need none of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ _MERGED = {"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything of this host that goes into an image."""
+    """Files of this host that go into an image."""
 
     kubernetes_version: str
     programs: dict[str, Path]
@@ -113,7 +113,7 @@ def control_plane_members(files: dict[str, Path], libraries: Sequence[Path]) -> 
 
 
 def programs(names: Sequence[str], files: dict[str, Path], *, folder: str) -> Iterator[Member]:
-    """Programs in a folder; one binary under several names as hard links, each of which can be mounted over by itself."""
+    """Programs in a folder; one binary under several names as hard links, so that every name can be mounted over separately."""
     first: dict[Path, str] = {}
     for name in names:
         path, content = f"{folder}/{name}", files[name].resolve()
@@ -125,7 +125,7 @@ def programs(names: Sequence[str], files: dict[str, Path], *, folder: str) -> It
 
 
 def library_members(libraries: Sequence[Path]) -> Iterator[Member]:
-    """Shared libraries at the very paths at which their programs look for them."""
+    """Shared libraries at the paths where their programs look for them."""
     for library in libraries:
         merged = Path("usr", *library.parts[1:]) if library.parts[1] in ("lib", "lib64") else library.relative_to("/")
         yield File(name=str(merged), content=library.resolve(), mode=0o755)

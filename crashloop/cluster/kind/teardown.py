@@ -1,7 +1,7 @@
-"""Removing everything that a kind cluster has put on the host. Goes by its blueprint, so its owner may be long gone.
+"""Removes a kind cluster from the host. It reads the cluster's blueprint, so it works after the owner has ended.
 
-Straight through Docker, as `kind delete cluster` does it too: that would look into the user's own kubeconfig besides, and take
-every container of the cluster's name.
+It talks to Docker directly: `kind delete cluster` does so too, but also reads the user's own kubeconfig, and removes every
+container with the cluster's name.
 """
 
 import logging
@@ -10,15 +10,15 @@ from pathlib import Path
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.owned_objects import own_containers, strangers
 from crashloop.cluster.kind.plan import Blueprint, read_blueprint
-from crashloop.cluster.local.processes import kill_until_gone, marked_processes
-from crashloop.cluster.local.teardown import unmount_below
+from crashloop.cluster.mounts import unmount_below
 from crashloop.cluster.ownership import OutOfReach
+from crashloop.cluster.processes import kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
 from crashloop.waiting import wait_until
 
 LOOK_AGAIN_S = 1.0
-"""The daemon may still be making a container, or a network, for a client that has just been killed."""
+"""The daemon may still be creating a container or a network for a client that was just killed."""
 AT_ONCE_S = 0.05
 REMOVE_S = 120.0
 
@@ -35,7 +35,7 @@ def remove_what_is_left(state: Path) -> None:
 def remove_cluster(blueprint: Blueprint) -> None:
     """Remove the processes, containers and network of a cluster.
 
-    Raises OutOfReach if its Docker does not answer, ClusterError naming what resists.
+    Raises OutOfReach if its Docker does not answer, ClusterError naming what remains.
     """
     state = blueprint.layout.root
     interrupted = bool(marked_processes(state)) or not blueprint.layout.kubeconfig.exists()
@@ -82,7 +82,7 @@ def _network_is_gone(docker: Docker, blueprint: Blueprint) -> bool:
         return True
     others = strangers(docker, blueprint)
     if others:
-        log.warning("network %s: left alone, since others are on it (%s)", network, ", ".join(others))
+        log.warning("network %s: left in place, since other containers use it (%s)", network, ", ".join(others))
         return True
     try:
         docker.remove_network(network)

@@ -1,8 +1,8 @@
 """Addresses of a local cluster: pure functions of its network number and the number of a node.
 
 Theory of operation. Each cluster has a hub: a network namespace with a bridge, in which the control plane runs.
-Every node is a namespace with one cable to that bridge. One more cable leads to the host, for kubectl and for
-whoever watches; it is all the host sees, so neither its firewall nor its sysctls take part in what the nodes do.
+Every node is a namespace with one cable to that bridge. One more cable leads to the host, for kubectl and the
+recorder. The host sees only that cable, so its firewall and its sysctls do not affect the nodes.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ API_PORT = 6443
 MOST_NODES = 200
 
 LINK_PREFIX = "crash-"
-"""What the names of our links on the host begin with."""
+"""Prefix of the names of crashloop's links on the host."""
 
 _PREFIXES = (
     *(f"10.{number}" for number in range(101, 128)),

@@ -1,4 +1,4 @@
-"""The few questions that bring-up asks the API server and the kubelets, as JSON over HTTPS with the admin's certificate."""
+"""The requests of bring-up to API server and kubelets: JSON over HTTPS with the administrator's certificate."""
 
 import json
 import ssl
@@ -64,7 +64,7 @@ class Admin:
         return True
 
     def forget_node(self, api_server: str, name: str) -> None:
-        """Delete the pods of a node that is going, and its Node object. Raises OSError if there is no answer."""
+        """Delete the pods of a node that is being removed, and its Node object. Raises OSError if there is no answer."""
         pods = self.ask_json(f"{api_server}/api/v1/pods?fieldSelector=spec.nodeName={name}")
         for pod in pods["items"]:
             meta = pod["metadata"]
@@ -72,7 +72,7 @@ class Admin:
         self.delete(f"{api_server}/api/v1/nodes/{name}")
 
     def delete(self, url: str) -> None:
-        """Delete an object at once; one that is gone already is no error."""
+        """Delete an object without a grace period; a missing object is no error."""
         try:
             self.ask(url, method="DELETE", body={"gracePeriodSeconds": 0})
         except Refused as refused:

@@ -1,4 +1,4 @@
-"""Carries out the plans of the control plane and of nodes, side by side where nothing forbids it."""
+"""Carries out the plans of the control plane and of the nodes, in parallel where their order allows it."""
 
 import socket
 import threading
@@ -7,19 +7,19 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from crashloop.cluster import runner
+from crashloop.cluster.files import write_file
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.addresses import Network
 from crashloop.cluster.local.api import Admin, Refused
 from crashloop.cluster.local.certificates import Authority, create_signing_key
 from crashloop.cluster.local.control_plane import ADMIN, HUB
 from crashloop.cluster.local.executor import Machinery, log_excerpt
-from crashloop.cluster.local.files import write_file
 from crashloop.cluster.local.kubeconfigs import self_contained_kubeconfig
 from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.ledger import Cgroup, HostLink
 from crashloop.cluster.local.namespaces import wire_hub, wire_node
 from crashloop.cluster.local.plan import ControlPlanePlan, NodePlan, ProcessPlan
-from crashloop.cluster.local.processes import Daemon
+from crashloop.cluster.processes import Daemon
 from crashloop.errors import ClusterError
 from crashloop.waiting import WaitTimeout, wait_until
 
@@ -47,7 +47,7 @@ class BringUp:
         wire_hub(machinery.hold(HUB, layout.log("namespaces")), plan.network, alias=str(layout.root))
 
     def certificates(self, plan: ControlPlanePlan, *, cluster: str) -> None:
-        """Make the authority, what it signs, and the administrator's kubeconfig."""
+        """Make the certificate authority, its certificates, and the administrator's kubeconfig."""
         layout = self._machinery.layout
         authority = Authority.create(layout.ca_certificate, layout.ca_key)
         create_signing_key(layout.service_account_key)
@@ -56,7 +56,7 @@ class BringUp:
         write_file(layout.kubeconfig, _admin_kubeconfig(layout, plan.network, cluster), mode=0o600)
 
     def all(self, control_plane: ControlPlanePlan | None, nodes: tuple[NodePlan, ...], admin: Admin) -> None:
-        """Start everything and return when the API server answers and all nodes are Ready. The first failure ends it."""
+        """Start everything and return when the API server answers and all nodes are Ready. The first failure aborts the rest."""
         if control_plane is None:
             self._api_ready.set()
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
@@ -163,11 +163,11 @@ class BringUp:
 
     def _stop_if_given_up(self, subject: str) -> None:
         if self._given_up.is_set():
-            raise ClusterError(f"{subject}: given up, because another part of the cluster did not start.")
+            raise ClusterError(f"{subject}: abandoned, because another part of the cluster did not start.")
 
 
 def accepts(address: str | tuple[str, int]) -> bool:
-    """Whether somebody accepts connections at a socket's path, or at a host and port."""
+    """Whether a process accepts connections at a socket's path, or at a host and port."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)

@@ -1,4 +1,4 @@
-"""The cluster's own certificate authority, and what it signs. Keys never leave the state folder (mode 0600)."""
+"""The cluster's certificate authority and its certificates. Keys never leave the state folder (mode 0600)."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -11,15 +11,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from crashloop.cluster.local.files import write_file
+from crashloop.cluster.files import write_file
 
 _VALID_FOR = timedelta(days=30)
 _CLOCK_MAY_STEP_BACK = timedelta(days=1)
-"""A certificate is valid from before its making, so that a clock step in a soak run does not end TLS."""
+"""A certificate is valid from before its creation, so that a clock step in a soak run does not break TLS."""
 
 
 class CertificatePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A certificate that is wanted. Users and groups are RBAC's: common name and organizations."""
+    """A requested certificate. Its common name and organizations are RBAC's user and groups."""
 
     certificate: str
     key: str

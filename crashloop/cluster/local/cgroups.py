@@ -1,7 +1,7 @@
 """The cgroups below which a cluster's containers live, on cgroup v1 and v2.
 
 A kubelet's `cgroupRoot` must exist before it starts: in every v1 hierarchy, with cpuset filled in on each level
-(an empty cpuset admits no process), or in the one v2 hierarchy, with the controllers handed down to each level.
+(an empty cpuset admits no process), or in the one v2 hierarchy, with the controllers delegated to every level.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ def cgroup_host() -> CgroupHost:
 def make(host: CgroupHost, path: str) -> None:
     """Make a cgroup, given relative to the mount points, in every hierarchy, ready for a kubelet to use.
 
-    Again, if another cluster that goes at this moment has removed the level that both have in common.
+    Retries if another cluster, being removed at this moment, removes the shared parent.
     """
     for mount in host.mounts:
         folder = Path(mount)
@@ -75,7 +75,7 @@ def processes(host: CgroupHost, path: str) -> set[int]:
 
 
 def remove(host: CgroupHost, path: str, *, timeout_s: float = 10.0) -> None:
-    """Remove a cgroup and all below it, once its processes are gone. Raises ClusterError if it stays busy."""
+    """Remove a cgroup and everything below it, after its processes ended. Raises ClusterError if it stays busy."""
     busy: list[str] = []
 
     def removed() -> bool:
@@ -107,7 +107,7 @@ def _hand_down(folder: Path) -> None:
     missing = [name for name in _NEEDED_V2 if name not in available]
     if missing:
         raise ClusterError(
-            f"cgroup {folder}: controllers {', '.join(missing)} are not available to it, and a kubelet needs them.\n"
+            f"cgroup {folder}: controllers {', '.join(missing)} are not available to it, but a kubelet needs them.\n"
             "Enable them in cgroup.subtree_control of the cgroup above it."
         )
     handed = (folder / "cgroup.subtree_control").read_text().split()
@@ -118,7 +118,7 @@ def _hand_down(folder: Path) -> None:
         except OSError as error:
             if controller[1:] in _NEEDED_V2:
                 raise ClusterError(
-                    f"cgroup {folder}: controller {controller[1:]} cannot be handed down ({error.strerror}).\n"
+                    f"cgroup {folder}: controller {controller[1:]} cannot be delegated ({error.strerror}).\n"
                     "In a container, run with the host's cgroup namespace (docker run --cgroupns=host --privileged)."
                 ) from error
 

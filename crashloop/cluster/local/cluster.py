@@ -8,20 +8,20 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.files import write_file
+from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.api import Admin
 from crashloop.cluster.local.bring_up import BringUp, accepts
 from crashloop.cluster.local.control_plane import HUB
 from crashloop.cluster.local.executor import Machinery
-from crashloop.cluster.local.files import write_file
 from crashloop.cluster.local.kubelet_trial import try_candidate
-from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.namespaces import unwire_node
 from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
-from crashloop.cluster.local.processes import signal_daemon, wait_gone
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.processes import signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event
@@ -68,7 +68,7 @@ class LocalCluster:
         )
 
     def make_hub(self, plan: ControlPlanePlan) -> None:
-        """Take the cluster's network; its number is free only as long as the store is locked."""
+        """Take the cluster's network; the number stays free only while the store is locked."""
         BringUp(self._machinery, self._cgroup_host).hub(plan)
 
     def start(self, plan: ControlPlanePlan, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:
@@ -144,7 +144,7 @@ class LocalCluster:
         taken = [node.name for node in self._blueprint.nodes]
         for request in nodes:
             if request.name in taken:
-                raise UsageError(f"cluster {self._blueprint.cluster}: node {request.name!r} is there already.")
+                raise UsageError(f"cluster {self._blueprint.cluster}: node {request.name!r} exists already.")
             taken.append(request.name)
         indices = [self._take_index() for _ in nodes]
         return tuple(
@@ -190,7 +190,7 @@ class LocalCluster:
         wait_until(f"{process.role} of {process.node} to answer", runs, timeout_s=RUNS_WITHIN_S, every_s=0.05)
 
     def _remove(self, plan: NodePlan) -> None:
-        """Take a node away: its pods and its Node object, its processes, its cable, its bulk."""
+        """Remove a node: its pods and its Node object, its processes, its cable, its bulk data."""
         with suppress(OSError):
             self._admin().forget_node(plan.network.api_server, plan.name)
         self._forget(plan)

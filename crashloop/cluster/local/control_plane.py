@@ -1,6 +1,6 @@
 """Plan of the control plane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler. Pure.
 
-It runs in a network namespace of its own, so its ports clash with nothing on the host.
+It runs in its own network namespace, so its ports cannot clash with the host's.
 """
 
 from crashloop.cluster.local.addresses import API_PORT, SERVICE_API_ADDRESS, SERVICE_RANGE, Network
@@ -107,7 +107,7 @@ def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gat
         f"--service-cluster-ip-range={SERVICE_RANGE}",
         "--authorization-mode=Node,RBAC",
         "--enable-admission-plugins=NodeRestriction",
-        # A pod that only states `privileged: false` is refused without it.
+        # Without it a pod that only sets `privileged: false` is refused.
         "--allow-privileged=true",
         *gates,
     )

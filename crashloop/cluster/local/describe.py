@@ -1,4 +1,4 @@
-"""The plan of a cluster as a text for people: what `crashloop up --plan` prints. Pure."""
+"""The plan of a cluster as a text for people, printed by `crashloop up --plan`. Pure."""
 
 from collections.abc import Iterator
 from textwrap import indent

@@ -1,13 +1,13 @@
-"""What carries plans out: one object per cluster that starts its processes and knows where they are."""
+"""Executes plans: one object per cluster that starts its processes and knows their ids."""
 
 from pathlib import Path
 
-from crashloop.cluster.local.files import last_lines, write_file
+from crashloop.cluster.files import last_lines, write_file
 from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.ledger import Ledger, Process
 from crashloop.cluster.local.namespaces import HOLDER, enter
 from crashloop.cluster.local.plan import FilePlan, ProcessPlan
-from crashloop.cluster.local.processes import Daemon, Starter, exit_code, is_alive
+from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
 from crashloop.errors import ClusterError
 
 HOLDER_ROLE = "holder"

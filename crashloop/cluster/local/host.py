@@ -1,4 +1,4 @@
-"""What this host is and has, as far as running nodes on it goes. Gathered once, judged elsewhere."""
+"""Facts about this host that matter for running nodes. Gathered once, judged elsewhere."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ TOOLS = {
     "sleep": "coreutils",
     "sh": "dash",
 }
-"""Plain tools that nodes need -> the Debian package that has them."""
+"""Plain tool that nodes need -> its Debian package."""
 
 
 class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Effective capabilities of this process, a bit each (capabilities(7))."""
     missing_tools: tuple[str, ...]
     can_install: bool
-    """Whether apt-get is there to install plain tools."""
+    """Whether apt-get can install plain tools."""
     cgroups: CgroupHost
     controllers: frozenset[str]
     filesystems: frozenset[str]
@@ -44,11 +44,11 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     inotify_used: int
     inotify_writable: bool
     kernel_messages: bool
-    """Whether /dev/kmsg is there; the kubelet's watcher of out-of-memory kills does not start without it."""
+    """Whether /dev/kmsg exists; the kubelet's watcher of out-of-memory kills does not start without it."""
 
 
 def host_facts(state_dir: Path) -> HostFacts:
-    """Facts about this host. Works, with less to say, on any system and for any user."""
+    """Facts about this host. Works on any system and for any user, with fewer facts."""
     linux = sys.platform == "linux"
     cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
     existing = next(folder for folder in (state_dir, *state_dir.parents) if folder.exists())

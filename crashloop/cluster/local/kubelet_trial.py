@@ -1,8 +1,4 @@
-"""Trying a kubelet configuration: a second kubelet inside a node, watched until it exits or is healthy, then ended.
-
-It has a runtime, a cgroup and a folder of its own: a kubelet that shared the node's would take the node's pods for
-orphans and kill them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go@v1.37.1).
-"""
+"""Tries a kubelet configuration in the namespaces of a node; see crashloop.cluster.kubelet_trials."""
 
 import signal
 from pathlib import Path
@@ -13,7 +9,7 @@ from crashloop.cluster.local.bring_up import BringUp
 from crashloop.cluster.local.certificates import Authority
 from crashloop.cluster.local.executor import Machinery
 from crashloop.cluster.local.plan import NodePlan
-from crashloop.cluster.local.processes import signal_daemon, wait_gone
+from crashloop.cluster.processes import signal_daemon, wait_gone
 from crashloop.history.event import Event, Kind
 
 _GONE_S = 10.0
@@ -22,7 +18,7 @@ _GONE_S = 10.0
 def try_candidate(
     plan: NodePlan, *, machinery: Machinery, bring_up: BringUp, admin: Admin, at_most_s: float
 ) -> tuple[Event, ...]:
-    """What a kubelet with the candidate's configuration did, as PROCESS_* events; afterwards it is gone."""
+    """Start the candidate, watch it and end it; its PROCESS_* events."""
     layout, node = machinery.layout, plan.kubelet.namespace
     kubelet_url = f"https://{plan.address}:{plan.kubelet_port}"
     machinery.write(plan.folders, plan.files)

@@ -1,14 +1,14 @@
-"""What a cluster has put on the host, written down before it is made: all that a later clean-up has to go by."""
+"""The ledger of a cluster's objects on the host, written before each object is made; a later clean-up reads nothing else."""
 
 from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.local.processes import Daemon
+from crashloop.cluster.processes import Daemon
 
 
 class HostLink(msgspec.Struct, frozen=True, kw_only=True, tag="link"):
-    """The host's end of the cable to the hub; `alias` tells it from another link of the same name."""
+    """The host's end of the cable to the hub; `alias` distinguishes it from another link of the same name."""
 
     name: str
     alias: str
@@ -21,7 +21,7 @@ class Cgroup(msgspec.Struct, frozen=True, kw_only=True, tag="cgroup"):
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True, tag="process"):
-    """A process of ours. Those that it starts carry the mark of the state folder (processes.MARK) as it does."""
+    """A process of the cluster. Its children inherit the mark of the state folder (processes.STATE_MARK)."""
 
     role: str
     node: str
@@ -38,12 +38,12 @@ class Ledger:
         self._path = state / "ledger.jsonl"
 
     def add(self, thing: Thing) -> None:
-        """Write a line before the thing is made. A process has its mark before it runs, and its line right after."""
+        """Write a line before the object is made. A process carries its mark from the start, and gets its line right after."""
         with self._path.open("ab") as file:
             file.write(msgspec.json.encode(thing) + b"\n")
 
     def things(self) -> list[Thing]:
-        """Everything ever written. A last line cut short by a kill belongs to a thing that was never made."""
+        """All entries. A last line cut short by a kill belongs to an object that was never made."""
         try:
             raw = self._path.read_bytes()
         except FileNotFoundError:

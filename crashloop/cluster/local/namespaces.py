@@ -1,9 +1,9 @@
-"""Network and mount namespaces of the hub and the nodes, and the cables between them.
+"""Network and mount namespaces of the hub and the nodes, and the virtual links ("cables") between them.
 
 Theory of operation. A *holder* is a sleeping process that owns a network and a mount namespace; everything of the
 hub or a node enters both with nsenter. The kernel frees namespaces, mounts, cables and routes with the last process
-in them, so after any end, SIGKILL of everything included, there is nothing to unmount or to unplug.
-The mount namespace has its own /run: neither systemd nor D-Bus of the host is in reach.
+in them, so after any end, even SIGKILL of everything, nothing remains to be unmounted or unplugged.
+The mount namespace has its own /run: systemd and D-Bus of the host are out of reach.
 """
 
 import ctypes
@@ -24,12 +24,12 @@ _BRIDGE = "bridge"
 _NODE_LINK = "eth0"
 _UPLINK = "host"
 _BRIDGE_MAC = "02:63:6c:00:00:01"
-"""Fixed: left to itself a bridge takes the lowest address of its ports, and loses its neighbours when that port goes."""
+"""Fixed: by default a bridge takes the lowest address of its ports, and loses its neighbours when that port is removed."""
 _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 OWN_FOLDERS = ("/run", "/var/log", *HOST_FOLDERS)
-"""What a holder's mount namespace has of its own, because a path in it is fixed.
+"""Folders with a fixed path, so every holder's mount namespace has its own.
 
 Sockets of shims, links to pod logs, the kubelet's socket for device plugins, the CNI library's cache.
 """
@@ -100,12 +100,12 @@ def wire_node(hub: int, node: int, network: Network, index: int) -> None:
 
 
 def unwire_node(hub: int, index: int) -> None:
-    """Take a node's cable out of the bridge; the kernel may not have done so yet when the node's last process is gone."""
+    """Remove a node's cable from the bridge; the kernel may do so only some time after the node's last process ended."""
     _inside(hub, lambda inner: _delete(inner, f"node{index}"))
 
 
 def remove_host_link(name: str, *, alias: str) -> None:
-    """Remove the host's end of a cable if it is there and ours."""
+    """Remove the host's end of a cable if it exists and carries our alias."""
     with IPRoute() as host:
         for link in host.get_links(ifname=name):
             if link.get_attr("IFLA_IFALIAS") == alias:

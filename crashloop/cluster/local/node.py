@@ -2,15 +2,16 @@
 
 import msgspec
 
+from crashloop.cluster.kubelet_config import HEALTHZ_PORT, KUBELET_PORT, KubeletSetting, as_yaml, kubelet_config
+from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.kubeconfigs import kubeconfig
-from crashloop.cluster.local.kubelet_config import HEALTHZ_PORT, KUBELET_PORT, KubeletSetting, as_yaml, kubelet_config
-from crashloop.cluster.local.layout import NodeLayout
 from crashloop.cluster.local.plan import Blueprint, FilePlan, NodePlan, ProcessPlan
-from crashloop.cluster.local.runtime_config import cni_conflist, containerd_toml
+from crashloop.cluster.names import PROFILE_LABEL
+from crashloop.cluster.node_layout import NodeLayout
+from crashloop.cluster.runtime_config import cni_conflist, containerd_toml
 from crashloop.spec.profile import KubeletProfile
 
-PROFILE_LABEL = "crashloop.dev/profile"
 CGROUP_PARENT = "crashloop"
 KUBELET = "kubelet"
 RUNTIME = "containerd"
@@ -26,13 +27,6 @@ class KubeletPlace(msgspec.Struct, frozen=True, kw_only=True):
     register: bool = True
     port: int = KUBELET_PORT
     healthz_port: int = HEALTHZ_PORT
-
-
-class KubeletProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """The kubelet that a profile asks for."""
-
-    path: str
-    version: str
 
 
 def own_place(blueprint: Blueprint, name: str, index: int) -> KubeletPlace:

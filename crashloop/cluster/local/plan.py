@@ -1,4 +1,4 @@
-"""What bringing a local cluster up means: argument vectors, files, addresses. Pure data, printed by `--plan`."""
+"""The plan of a local cluster: argument vectors, files, addresses. Pure data; `crashloop up --plan` prints it."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ class ProcessPlan(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     log: str
     search_path: tuple[str, ...] = ()
-    """Folders put in front of PATH."""
+    """Folders in front of PATH."""
 
 
 class ControlPlanePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class NodePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a cluster was made from; written to its state folder, so that another process can go on with it."""
+    """Everything that a cluster was made from; written to its state folder, so that another process can attach to it."""
 
     cluster: str
     state_folder: str

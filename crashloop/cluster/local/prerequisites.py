@@ -1,8 +1,7 @@
-"""What a host and a request must be like for the provider `local`: everything that stands in the way, said at once."""
+"""Prerequisites of the provider `local`, of host and request; everything missing is reported at once."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from crashloop.cluster import runner
 from crashloop.cluster.host_settings import RAISED
@@ -10,13 +9,10 @@ from crashloop.cluster.local.addresses import MOST_NODES
 from crashloop.cluster.local.host import TOOLS, HostFacts
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, ClusterLayout
 from crashloop.cluster.names import check_names
+from crashloop.cluster.prerequisites import MIB, Problem, memory_problems, require_none
 from crashloop.cluster.provider import ClusterRequest, Progress
-from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.errors import UsageError
 
-MIB = 1 << 20
-CONTROL_PLANE_MEMORY = 600 * MIB
-NODE_MEMORY = 190 * MIB
-"""Measured: kubelet 130 MB, containerd 56 MB; etcd, API server, controller manager and scheduler 570 MB."""
 FREE_DISK = 1024 * MIB
 CONTROL_PLANE_INOTIFY = 4
 NODE_INOTIFY = 8
@@ -25,26 +21,17 @@ _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19,
 _INSTALL_S = 300.0
 
 
-class Problem(NamedTuple):
-    """Something that stands in the way, and its remedy."""
-
-    subject: str
-    text: str
-
-
 def check_host(facts: HostFacts, *, nodes: int) -> None:
-    """Raise one PrerequisiteError that lists everything there is to do."""
-    found = list(problems(facts, nodes=nodes))
-    if found:
-        rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in found)
-        raise PrerequisiteError(
-            f"provider local: this host cannot run {nodes} nodes.\n{rows}\n"
-            "There are also --provider kind, which needs Docker, and --provider existing, which needs a kubeconfig."
-        )
+    """Raise one PrerequisiteError that lists every problem with its remedy."""
+    require_none(
+        problems(facts, nodes=nodes),
+        failure=f"provider local: this host cannot run {nodes} nodes.",
+        alternative="Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
+    )
 
 
 def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
-    """Everything that stands in the way. Pure."""
+    """Every problem of the host. Pure."""
     if facts.system != "linux":
         yield Problem("system", f"{facts.system}; nodes need Linux: use a virtual machine.")
         return
@@ -63,7 +50,7 @@ def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
 
 
 def inotify_limit(facts: HostFacts) -> int:
-    """Inotify instances that there are while clusters are up, when their limit is raised where that is possible."""
+    """The limit of inotify instances while clusters are up, raised where the host allows it."""
     raised = max(RAISED.values()) if facts.inotify_writable and facts.root else 0
     return max(facts.inotify_instances, raised)
 
@@ -83,7 +70,7 @@ def _file_systems(facts: HostFacts) -> Iterator[Problem]:
     if facts.state_filesystem == "overlay":
         yield Problem(
             "state folder",
-            "lies on an overlay file system, on which those of containers cannot be stacked: "
+            "lies on an overlay file system, on which containers' overlay file systems cannot be stacked: "
             "set CRASHLOOP_STATE_DIR to a folder on a disk or a volume.",
         )
 
@@ -100,10 +87,7 @@ def _cgroups(facts: HostFacts) -> Iterator[Problem]:
 
 
 def _sizes(facts: HostFacts, nodes: int) -> Iterator[Problem]:
-    memory = CONTROL_PLANE_MEMORY + nodes * NODE_MEMORY
-    if facts.memory_available < memory:
-        available = facts.memory_available // MIB
-        yield Problem("memory", f"{available} MiB are available, {memory // MIB} MiB are needed: end other programs.")
+    yield from memory_problems(facts.memory_available, nodes=nodes)
     if facts.state_free < FREE_DISK:
         free = facts.state_free // MIB
         yield Problem("disk", f"{free} MiB are free, {FREE_DISK // MIB} MiB are needed: see CRASHLOOP_STATE_DIR.")
@@ -116,7 +100,7 @@ def _sizes(facts: HostFacts, nodes: int) -> Iterator[Problem]:
 
 
 def install_missing_tools(facts: HostFacts, progress: Progress) -> None:
-    """Install plain tools with apt-get where that is the way; never anything that starts a service."""
+    """Install plain tools with apt-get on Debian and Ubuntu; never a package that starts a service."""
     if facts.missing_tools and facts.can_install:
         packages = list(dict.fromkeys(TOOLS[tool] for tool in facts.missing_tools))
         with progress.step(f"apt-get install {' '.join(packages)}"):
@@ -125,7 +109,7 @@ def install_missing_tools(facts: HostFacts, progress: Progress) -> None:
 
 
 def check_request(request: ClusterRequest, *, state_folder: Path) -> None:
-    """Raise UsageError if the names or the number of nodes asked for make no cluster."""
+    """Raise UsageError for invalid names or too many nodes."""
     check_names(request, most_nodes=MOST_NODES)
     socket = str(ClusterLayout(state_folder).node("any", MOST_NODES).longest_socket())
     if len(socket) > LONGEST_SOCKET_PATH:

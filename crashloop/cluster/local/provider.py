@@ -1,31 +1,28 @@
-"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd a node."""
+"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd per node."""
 
 import os
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 
-from crashloop.cluster.binaries import BinarySet, ensure_binaries
+from crashloop.cluster.binaries.binary_set import BinarySet
+from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.images import ImageArchive, ensure_image_archive
+from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.addresses import Network, free_network
 from crashloop.cluster.local.cluster import LocalCluster
 from crashloop.cluster.local.control_plane import control_plane_plan
 from crashloop.cluster.local.describe import describe_control_plane, describe_node
 from crashloop.cluster.local.host import HostFacts, host_facts
-from crashloop.cluster.local.kubelets import Kubelets
 from crashloop.cluster.local.namespaces import networks_in_use
-from crashloop.cluster.local.node import KubeletProgram, node_plan, own_place
+from crashloop.cluster.local.node import node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, Programs
 from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
+from crashloop.cluster.signals import sigterm_as_exit
 from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
@@ -56,7 +53,6 @@ class LocalProvider:
             return self._up(request, blueprint, kubelets, progress)
 
     def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:
-        """What `up` would do, with the paths and addresses that it would use now."""
         check_request(request, state_folder=self._store.root / request.name)
         blueprint = self._with_free_network(self._blueprint(request, progress))
         kubelets = self._kubelets(blueprint)
@@ -140,7 +136,7 @@ class LocalProvider:
 
 
 def programs_of(binaries: BinarySet) -> Programs:
-    """The programs that this provider starts."""
+    """Paths of the programs that this provider starts."""
     return Programs(
         etcd=str(binaries.etcd),
         kube_apiserver=str(binaries.kube_apiserver),
@@ -157,27 +153,6 @@ def programs_of(binaries: BinarySet) -> Programs:
 
 def images_of(archive: ImageArchive) -> Images:
     return Images(archive=str(archive.path), program=archive.program_image, sandbox=archive.sandbox_image)
-
-
-@contextmanager
-def sigterm_as_exit() -> Iterator[None]:
-    """Let SIGTERM unwind the stack as Ctrl-C does, so that what was begun is cleaned up.
-
-    In the main thread only, as signals are handled there; and not where the caller has a handler of its own.
-    """
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _path(text: str | None) -> Path | None:

@@ -1,11 +1,9 @@
-"""Removing everything that a local cluster has put on the host. Goes by the ledger, so its owner may be long gone.
+"""Removes a local cluster from the host. It reads the cluster's ledger, so it works after the owner has ended.
 
-The order matters: processes first, for they hold everything else. Namespaces with their mounts, cables and routes go
-with the last process in them.
+The order matters: processes first, since they hold everything else. Namespaces with their mounts, virtual links and
+routes disappear with the last process in them.
 """
 
-import ctypes
-import os
 from pathlib import Path
 
 from crashloop.cluster.local import cgroups
@@ -13,14 +11,12 @@ from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger, Process
 from crashloop.cluster.local.namespaces import remove_host_link
 from crashloop.cluster.local.node import CGROUP_PARENT
 from crashloop.cluster.local.plan import NodePlan
-from crashloop.cluster.local.processes import is_alive, kill_until_gone, marked_processes
-from crashloop.errors import ClusterError
-
-_MNT_DETACH = 2
+from crashloop.cluster.mounts import unmount_below
+from crashloop.cluster.processes import is_alive, kill_until_gone, marked_processes
 
 
 def remove_cluster(state: Path) -> None:
-    """Remove all processes, cables, cgroups and mounts of a cluster. Raises ClusterError naming what resists."""
+    """Remove all processes, virtual links, cgroups and mounts of a cluster. Raises ClusterError naming what remains."""
     things = Ledger(state).things()
     daemons = [thing.daemon for thing in things if isinstance(thing, Process)]
     paths = [thing.path for thing in things if isinstance(thing, Cgroup)]
@@ -50,21 +46,3 @@ def remove_node(state: Path, plan: NodePlan) -> None:
 
     kill_until_gone(of_node, describe=f"processes of node {plan.name} to end")
     cgroups.remove(host, plan.cgroup)
-
-
-def unmount_below(folder: Path) -> None:
-    """Unmount what is mounted below a folder, deepest first, before the folder is removed with all it holds.
-
-    Mounts of ours are made in namespaces of ours. One that is seen here would let the removal reach outside the folder.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    points = mount_points_below(folder, Path("/proc/self/mountinfo").read_text())
-    for point in sorted(points, key=len, reverse=True):
-        if libc.umount2(os.fsencode(point), _MNT_DETACH):
-            raise ClusterError(f"mount {point}: cannot be unmounted ({os.strerror(ctypes.get_errno())}).")
-
-
-def mount_points_below(folder: Path, mountinfo: str) -> list[str]:
-    """Mount points at or below a folder, from the text of /proc/self/mountinfo (proc(5)). Pure."""
-    points = (line.split()[4].encode().decode("unicode_escape") for line in mountinfo.splitlines())
-    return [point for point in points if Path(point).is_relative_to(folder)]

@@ -1,4 +1,4 @@
-"""In what two stress runs differ before anything was judged: what ran, what was put on it, and the host."""
+"""Circumstances in which two stress runs differ: versions, load, host."""
 
 from collections.abc import Iterator
 
@@ -13,20 +13,20 @@ from crashloop.comparison.circumstances import (
     of_versions,
     profile_in_words,
 )
-from crashloop.comparison.stress.side import StressRun, kubelet_profiles, verdicts_of
+from crashloop.comparison.stress.side import JudgedStressRun, kubelet_profiles, verdicts_of
 from crashloop.comparison.stress.stages import StagePair, stages_in_words
 from crashloop.report.stress.results import StageResult
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.profile import StressProfile
 
 NOTABLE_SHARE = 0.05
-"""Shares of the host's CPU that differ by less are not worth telling."""
+"""Smaller differences of shares of the host's CPU are not reported."""
 
 
 def stress_circumstances(
-    before: StressRun, after: StressRun, stages: tuple[StagePair, ...]
+    before: JudgedStressRun, after: JudgedStressRun, stages: tuple[StagePair, ...]
 ) -> tuple[Circumstance, ...]:
-    """What may explain a change, the most telling first."""
+    """Possible explanations of a change, the likeliest first."""
     old, new = before.results, after.results
     return differing(
         (
@@ -43,7 +43,7 @@ def stress_circumstances(
 
 
 def _loads(before: StressProfile, after: StressProfile) -> Iterator[Pair]:
-    """The fields in which a load is not the same; of a load of one run only, what kind it is."""
+    """The differing fields of a load; the kind of a load of one run only."""
     for name in dict.fromkeys((*before.loads, *after.loads)):
         old, new = (_fields(profile.loads.get(name)) for profile in (before, after))
         changed = [field for field in dict.fromkeys((*old, *new)) if old.get(field) != new.get(field)]
@@ -60,17 +60,17 @@ def _worded(fields: dict[str, str], shown: list[str]) -> str:
 
 
 def _each(what: str, before: dict[str, str], after: dict[str, str]) -> Iterator[Pair]:
-    """What both runs have is compared, and what only one has is absent in the other."""
+    """Entries of both runs are compared; an entry of one run is absent in the other."""
     for name in dict.fromkeys((*before, *after)):
         yield f"{what} {name}", before.get(name, ABSENT), after.get(name, ABSENT)
 
 
-def _kubelets(run: StressRun) -> dict[str, str]:
+def _kubelets(run: JudgedStressRun) -> dict[str, str]:
     return {node: f"{profile.name}: {profile_in_words(profile)}" for node, profile in kubelet_profiles(run).items()}
 
 
-def _promises(before: StressRun, after: StressRun) -> Iterator[Pair]:
-    """What both runs promise; a promise of one run only stands among the verdicts."""
+def _promises(before: JudgedStressRun, after: JudgedStressRun) -> Iterator[Pair]:
+    """Promises of both runs; a promise of one run only is listed among the verdicts."""
     old, new = verdicts_of(before), verdicts_of(after)
     for row in before.results.rows:
         other = after.results.row(row.id)

@@ -1,14 +1,14 @@
-"""Two stress runs compared: promise by promise, and in what each stage took."""
+"""Compares two stress runs: promise by promise, and the figures of every stage."""
 
 from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.comparison.change import Change, Judged, change, exit_code, gravest
+from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
 from crashloop.comparison.circumstances import Circumstance
 from crashloop.comparison.stress.circumstances import stress_circumstances
 from crashloop.comparison.stress.figures import StageChange, stage_change
-from crashloop.comparison.stress.side import StressRun, StressSide, judged_slo, stress_side, verdicts_of
+from crashloop.comparison.stress.side import JudgedStressRun, StressSide, judged_slo, stress_side, verdicts_of
 from crashloop.comparison.stress.stages import StagePair, stage_pairs, threshold_of
 from crashloop.comparison.stress.values import Measure, Value, ValueChange, value_change
 from crashloop.report.standing import Standing
@@ -16,7 +16,7 @@ from crashloop.slo.types import SloVerdict
 
 STRESS_COMPARISON_FORMAT = "crashloop.stress-comparison/1"
 
-NOT_ASKED_FOR = "the load profile is another one, and does not ask for it."
+NOT_ASKED_FOR = "the load profile differs and does not include it."
 
 
 class SloChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,14 +26,14 @@ class SloChange(msgspec.Struct, frozen=True, kw_only=True):
     promise: str
     """Empty for a verdict about the run itself."""
     mode: str
-    """gate if it is one in either run."""
+    """gate if it gates in either run."""
     change: Change
-    """The gravest of what became of the outcome and of the value."""
+    """The graver of the changes of outcome and value."""
     outcome: Change
-    before: Judged | None
-    after: Judged | None
+    before: ScenarioOutcome | None
+    after: ScenarioOutcome | None
     value: ValueChange | None = None
-    """None for a verdict about the run itself, whose outcome says everything, and for one of one run only."""
+    """None for a verdict about the run itself, and for a verdict of one run only."""
 
     @property
     def gates(self) -> bool:
@@ -41,24 +41,24 @@ class SloChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StressComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What `crashloop diff --json` prints of stress runs."""
+    """The output of `crashloop diff --json` for stress runs."""
 
     format: str = STRESS_COMPARISON_FORMAT
     before: StressSide
     after: StressSide
     exit_code: int
     counts: dict[Change, int]
-    """Verdicts by what became of them; every change is there."""
+    """Number of verdicts by change, with every kind of change."""
     circumstances: tuple[Circumstance, ...] = ()
     verdicts: tuple[SloChange, ...] = ()
     """All of them, gravest change first."""
     stages: tuple[StageChange, ...] = ()
     values_count: bool = False
-    """Whether values that got worse make the exit code 1 where nothing gates on them."""
+    """Whether worse values without a gate make the exit code 1."""
 
     @property
     def differences(self) -> int:
-        """Verdicts and figures of stages that changed; what is allowed is none."""
+        """Verdicts and figures of stages that changed, without allowed differences."""
         verdicts = sum(number for each, number in self.counts.items() if each not in (Change.SAME, Change.ALLOWED))
         return verdicts + sum(each.is_change for each in self.figures)
 
@@ -83,11 +83,11 @@ class StressComparison(msgspec.Struct, frozen=True, kw_only=True):
         return gravest(_counting(self.verdicts, self.stages, values_count=self.values_count))
 
 
-def compare_stress(before: StressRun, after: StressRun, *, values_count: bool = False) -> StressComparison:
+def compare_stress(before: JudgedStressRun, after: JudgedStressRun, *, values_count: bool = False) -> StressComparison:
     """Compare two judged stress runs.
 
-    What gates counts for the exit code: its outcome, and its value if that got worse by more than noise. `values_count`:
-    values of what is only reported, and figures of stages, count as well.
+    A gating row counts for the exit code: its outcome, and its value if that got worse by more than noise. `values_count`:
+    values of reported rows and figures of stages count as well.
     """
     pairs = stage_pairs(before, after)
     verdicts = tuple(sorted(_verdicts(before, after, pairs), key=lambda each: (each.change.rank, not each.gates)))
@@ -116,13 +116,13 @@ def _counting(
             yield value.change
 
 
-def _verdicts(before: StressRun, after: StressRun, pairs: tuple[StagePair, ...]) -> Iterator[SloChange]:
+def _verdicts(before: JudgedStressRun, after: JudgedStressRun, pairs: tuple[StagePair, ...]) -> Iterator[SloChange]:
     old, new = verdicts_of(before), verdicts_of(after)
     asks_for_other_rows = before.profile.slos != after.profile.slos or before.profile.loads != after.profile.loads
     for slo in dict.fromkeys((*old, *new)):
         was, now = (None if each is None else judged_slo(each) for each in (old.get(slo), new.get(slo)))
         if now is None and asks_for_other_rows:
-            now = Judged(standing=Standing.SKIPPED, findings=(NOT_ASKED_FOR,))
+            now = ScenarioOutcome(standing=Standing.SKIPPED, findings=(NOT_ASKED_FOR,))
         outcome = change(was, now)
         value = _value_change(slo, (before, after), (old.get(slo), new.get(slo)), pairs)
         text = after.results.row(slo) or before.results.row(slo)
@@ -140,7 +140,7 @@ def _verdicts(before: StressRun, after: StressRun, pairs: tuple[StagePair, ...])
 
 def _value_change(
     slo: str,
-    runs: tuple[StressRun, StressRun],
+    runs: tuple[JudgedStressRun, JudgedStressRun],
     verdicts: tuple[SloVerdict | None, SloVerdict | None],
     pairs: tuple[StagePair, ...],
 ) -> ValueChange | None:

@@ -11,7 +11,7 @@ from crashloop.slo.rows import Better
 
 
 class KeyFigure(NamedTuple):
-    """A figure that is compared, with which of two values is the better where the same was put on."""
+    """A compared figure, and which of two values is better under the same load."""
 
     measure: Measure
     samples: str = ""
@@ -44,7 +44,7 @@ class StageChange(msgspec.Struct, frozen=True, kw_only=True):
     not_compared: str = ""
     """Why none of its figures can be compared; empty if they can."""
     figures: tuple[ValueChange, ...] = ()
-    """Those of which at least one run has a value."""
+    """The figures with a value in at least one run."""
 
 
 def stage_change(pair: StagePair, *, threshold: float) -> StageChange:

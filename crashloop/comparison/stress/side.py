@@ -1,4 +1,4 @@
-"""A judged stress run as a comparison sees it: what it ran, what was put on which node, and how each promise came out."""
+"""A judged stress run, for comparisons: its circumstances, the load on every node, and the outcome of every promise."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.comparison.change import Judged
+from crashloop.comparison.change import ScenarioOutcome
 from crashloop.comparison.side import RunKey, run_key
 from crashloop.report.results import ProfileSummary
 from crashloop.report.standing import Standing
@@ -16,8 +16,8 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.profile import StressProfile
 
 
-class StressRun(NamedTuple):
-    """A stress run with its results and, from its plan, what was put on."""
+class JudgedStressRun(NamedTuple):
+    """A stress run with its results and, from its plan, its load."""
 
     results: StressResults
     profile: StressProfile
@@ -29,14 +29,14 @@ class StressRun(NamedTuple):
 
     @property
     def key(self) -> RunKey:
-        """What was stressed. A node whose profile asks for another release does not count, as in conformance runs."""
+        """The system under stress. A node whose profile sets another release does not count, as in conformance runs."""
         binaries = sorted({each.kubelet_binary for each in self.kubelets if each.kubelet_binary})
         versions = [each.kubernetes_version for each in self.kubelets]
         return run_key(self.results, versions, kubelet_binary=" ".join(binaries) or None)
 
 
 class StressSide(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the runs that are compared."""
+    """One of the compared runs."""
 
     run: str
     key: RunKey
@@ -48,23 +48,23 @@ class StressSide(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.run or 'unnamed run'} ({self.key}, load {self.profile})"
 
 
-def stress_side(run: StressRun) -> StressSide:
-    """What the run was."""
+def stress_side(run: JudgedStressRun) -> StressSide:
+    """Identity and circumstances of the run."""
     results = run.results
     return StressSide(run=results.run, key=run.key, profile=results.profile, started=results.started)
 
 
-def verdicts_of(run: StressRun) -> dict[str, SloVerdict]:
+def verdicts_of(run: JudgedStressRun) -> dict[str, SloVerdict]:
     """The verdicts by the id of their row."""
     return {each.slo: each for each in run.results.verdicts}
 
 
-def judged_slo(verdict: SloVerdict) -> Judged:
-    """A verdict as comparisons of any kind see it; its sentence is its finding."""
-    return Judged(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
+def judged_slo(verdict: SloVerdict) -> ScenarioOutcome:
+    """A verdict in the common form of comparisons; its sentence is its finding."""
+    return ScenarioOutcome(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
 
 
-def kubelet_profiles(run: StressRun) -> dict[str, ProfileSummary]:
+def kubelet_profiles(run: JudgedStressRun) -> dict[str, ProfileSummary]:
     """The kubelet profile of each node, by the node's name in the load profile."""
     curves = {node.profile: node.curve for node in run.results.nodes}
     return {
@@ -79,8 +79,8 @@ def kubelet_profiles(run: StressRun) -> dict[str, ProfileSummary]:
     }
 
 
-def is_same_load(before: StressRun, after: StressRun) -> bool:
-    """Whether both profiles put the same load on, for the same time and in the same order; the kubelets may differ."""
+def is_same_load(before: JudgedStressRun, after: JudgedStressRun) -> bool:
+    """Whether both profiles have the same load, for the same time and in the same order; the kubelets may differ."""
     old, new = (_load(each.profile) for each in (before, after))
     return old == new
 

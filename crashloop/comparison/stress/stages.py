@@ -1,28 +1,28 @@
-"""Stages of two stress runs beside each other, and what may make their values differ by more than usual noise.
+"""Pairs of stages of two stress runs, and reasons for more noise than usual in their values.
 
-A stage is matched by its name, its mix, its arm, and which of those it is in the order of the run. Values are compared
-only where the same was put on: as many users of each load, and each load the same.
+A stage is matched by its name, its mix, its arm, and its number among the stages with the same. Values are compared only
+under the same load: the same loads, with the same number of users.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from crashloop.comparison.stress.side import StressRun, is_same_load
+from crashloop.comparison.stress.side import JudgedStressRun, is_same_load
 from crashloop.comparison.stress.values import NOISE_RATIO
 from crashloop.report.stress.results import StageResult
 from crashloop.report.text import counted
 from crashloop.stress.profile import StressProfile
 
 AT_ITS_LIMIT = 0.9
-"""Share of the host's CPU that is busy from which on the host has no reserve: the rows on restarts promise nothing beyond it."""
+"""Busy share of the host's CPU from which on the host has no reserve: the rows on restarts promise nothing beyond it."""
 
 LEAST_LEFT = 0.01
-"""Share of the host's CPU that is always taken to be left, since a share cannot be told more exactly."""
+"""Smallest assumed idle share of the host's CPU, since a share cannot be measured more exactly."""
 
 
 class StageKey(NamedTuple):
-    """By what stages of two runs are matched."""
+    """The key for matching stages of two runs."""
 
     name: str
     mix: str
@@ -36,7 +36,7 @@ class StageKey(NamedTuple):
 
 
 class StagePair(NamedTuple):
-    """One stage; None for the run that has not measured it."""
+    """One stage; None for a run that has not measured it."""
 
     key: StageKey
     before: StageResult | None
@@ -44,12 +44,12 @@ class StagePair(NamedTuple):
     obstacle: str
     """Why its values cannot be compared; empty if they can."""
     at_its_limit: bool
-    """Whether the host was, in either run: where work queues up, a little more of it means much longer waits."""
+    """Whether the host was busy in either run: where work queues, a little more work means much longer waits."""
     widened: float
-    """How many times more CPU was left to the load in one run than in the other."""
+    """Ratio of the CPU that was available to the load in the two runs."""
 
 
-def stage_pairs(before: StressRun, after: StressRun) -> tuple[StagePair, ...]:
+def stage_pairs(before: JudgedStressRun, after: JudgedStressRun) -> tuple[StagePair, ...]:
     """Every stage that at least one run has measured, in order."""
     old, new = _by_key(before.results.stages), _by_key(after.results.stages)
     return tuple(
@@ -65,13 +65,13 @@ def stage_pairs(before: StressRun, after: StressRun) -> tuple[StagePair, ...]:
     )
 
 
-def threshold_of(pairs: Iterable[StagePair], before: StressRun, after: StressRun) -> float:
-    """The ratio that values of these stages may differ by.
+def threshold_of(pairs: Iterable[StagePair], before: JudgedStressRun, after: JudgedStressRun) -> float:
+    """The ratio by which values of these stages may differ.
 
-    NOISE_RATIO once more where the host was at its limit: of 76 figures of two rounds of `full` on two cores, with nothing
-    changed, 12 had intervals that did not overlap, and were up to 1.81 times apart. Once more where the runs put the same
-    on in another order or for another time. All of it times how much more CPU one of the runs had, by its cores or by
-    what others took.
+    NOISE_RATIO once more if the host was at its limit: of 76 figures of two rounds of `full` on two cores, with nothing
+    changed, 12 had intervals that did not overlap, and differed by a factor of up to 1.81. Once more if the runs had the same
+    load in another order or for another time. All of it times the ratio of the available CPU, by cores and by other
+    processes.
     """
     looked_at = tuple(pairs)
     reasons = (any(each.at_its_limit for each in looked_at), not is_same_load(before, after))
@@ -107,7 +107,9 @@ def _users(stage: StageResult) -> str:
     return " and ".join(f"{count} {name}" for name, count in stage.users.items()) or "no users"
 
 
-def _widened(before: StressRun, after: StressRun, old: StageResult | None, new: StageResult | None) -> float:
+def _widened(
+    before: JudgedStressRun, after: JudgedStressRun, old: StageResult | None, new: StageResult | None
+) -> float:
     shares = [each.figures.get("foreign_cpu_share") if each is not None else None for each in (old, new)]
     known = [0.0 if None in shares else share or 0.0 for share in shares]
     left = [run.cores * max(LEAST_LEFT, 1 - share) for run, share in zip((before, after), known, strict=True)]

@@ -1,4 +1,4 @@
-"""A comparison of stress runs on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
+"""Prints a comparison of stress runs on a terminal or in a CI log. Worst last: a terminal is read from its end."""
 
 from rich.console import Console
 from rich.text import Text
@@ -24,7 +24,7 @@ from crashloop.report.terminal import print_line
 
 
 def render_stress_comparison(comparison: StressComparison, console: Console) -> None:
-    """Print what differs, both sentences of each verdict that does, the values, and what to do next."""
+    """Print the differences, both sentences of every changed verdict, the values, and what to do next."""
     print_sides(comparison, console)
     if comparison.changed:
         print_line(console, "")
@@ -48,7 +48,7 @@ def _row(each: SloChange) -> tuple[Text, ...]:
 
 
 def _print_values(comparison: StressComparison, console: Console) -> None:
-    """Those of promises; of stages, of which there are many, only those that changed."""
+    """Values of promises; of the many stages only the changed ones."""
     of_stages = [each for each in stage_values(comparison) if each[1].is_change]
     rows = [
         tuple(cell(text, _value_style(change)) for text in value_cells(name, change))

@@ -1,22 +1,22 @@
-"""What a comparison of stress runs says in words. The same words in every view."""
+"""Sentences of a comparison of stress runs, the same in every view."""
 
 from collections.abc import Iterable
 
 from crashloop.comparison.change import Change
 from crashloop.comparison.stress.comparison import SloChange, StressComparison
 from crashloop.comparison.stress.values import NOISE_RATIO, Value, ValueChange
-from crashloop.comparison.text import Headline
+from crashloop.comparison.text import ComparisonHeadline
 from crashloop.report.stress.figures import FIGURES
 from crashloop.report.text import counted
 from crashloop.slo.text import number
 
 MAX_NAMES = 6
-"""Values that cannot be compared for one reason and are named; the rest is counted."""
+"""Values that are named per reason why they cannot be compared; the rest is counted."""
 
 NAMED = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
 
 
-def stress_headline(comparison: StressComparison) -> Headline:
+def stress_headline(comparison: StressComparison) -> ComparisonHeadline:
     """The headline. Its change is the gravest that counts for the exit code."""
     counts = comparison.counts
     figures = sum(each.is_change for each in comparison.figures)
@@ -29,32 +29,32 @@ def stress_headline(comparison: StressComparison) -> Headline:
     change = Change.SAME if decisive is Change.ALLOWED else decisive
     sentence = ": ".join(filter(None, (counted(comparison.differences, "difference"), "; ".join(parts))))
     meaning, to_do = _MEANINGS[change]
-    return Headline(change, f"{sentence}.", f"{meaning} {_uncounted(comparison)}".strip(), to_do)
+    return ComparisonHeadline(change, f"{sentence}.", f"{meaning} {_uncounted(comparison)}".strip(), to_do)
 
 
 _MEANINGS = {
     Change.WORSE: (
         "The second run breaks a promise that the first run kept, or a value got worse by more than noise.",
-        "Read the sentences of both runs. What else differs between them is listed, and may be the reason. "
-        "To be sure, make both runs again, one after the other on a calm host.",
+        "Read the sentences of both runs. Other differences between them are listed, and may be the reason. "
+        "To be sure, repeat both runs, one after the other on a quiet host.",
     ),
     Change.UNDECIDED: (
-        "Nothing that gates is seen to have got worse, but for some promises one of the runs lacks the evidence to tell.",
-        "The sentences name what is missing. Record that run again, on a quieter host or with the same load.",
+        "No gating promise got worse as far as is known, but for some promises one of the runs lacks evidence.",
+        "The sentences name the missing evidence. Repeat that run on a quieter host or with the same load.",
     ),
     Change.BETTER: (
-        "Nothing that gates got worse, and something that was not as it should be is so now, or took less.",
-        "Nothing. The second run can be the one to compare with from now on.",
+        "No gating promise got worse, and at least one improved.",
+        "Nothing. The second run can be the reference from now on.",
     ),
     Change.SAME: (
-        "Every promise that gates came out the same, and of its values that could be compared none changed by more than noise.",
+        "Every gating promise has the same outcome, and none of its comparable values changed by more than noise.",
         "Nothing.",
     ),
 }
 
 
 def _uncounted(comparison: StressComparison) -> str:
-    """That something got worse on which nothing gates."""
+    """Worse outcomes and values without a gate."""
     outcomes = sum(each.outcome is Change.WORSE for each in comparison.verdicts if not each.gates)
     values = 0
     if not comparison.values_count:
@@ -64,7 +64,7 @@ def _uncounted(comparison: StressComparison) -> str:
     if outcomes:
         said.append(f"{counted(outcomes, 'outcome')} got worse where a target is only reported.")
     if values:
-        said.append(f"{counted(values, 'value')} got worse on which nothing gates; with --values-count they count.")
+        said.append(f"{counted(values, 'value')} without a gate got worse; with --values-count they count.")
     return " ".join(said)
 
 
@@ -78,7 +78,7 @@ def _tally(what: str, counts: dict[Change, int]) -> str:
 
 
 def allowed_by_reason(comparison: StressComparison) -> dict[str, tuple[str, ...]]:
-    """Why only one run judged it, and what."""
+    """The reason why only one run judged it, and the verdict."""
     by_reason: dict[str, list[str]] = {}
     for each in comparison.allowed:
         reason = "Not in the first run." if each.before is None else f"Not in the second run: {_said(each)}"
@@ -91,7 +91,7 @@ def _said(each: SloChange) -> str:
 
 
 def name_of(change: SloChange) -> str:
-    """`restart-lateness (report)`; what gates needs no word."""
+    """`restart-lateness (report)`; a gate is not marked."""
     return change.slo if change.gates else f"{change.slo} ({change.mode})"
 
 
@@ -118,7 +118,7 @@ def stage_values(comparison: StressComparison) -> list[tuple[str, ValueChange]]:
 
 
 def figure_name(figure: ValueChange) -> str:
-    """What the figure is called in reports."""
+    """The figure's name in reports."""
     return FIGURES[figure.measure.name]
 
 
@@ -146,7 +146,7 @@ def ratio_text(change: ValueChange) -> str:
 
 
 def values_summary(comparison: StressComparison) -> str:
-    """How many values were compared, and by what measure one has changed."""
+    """The number of compared values, and the criterion of a change."""
     values = [change for _, change in (*promised_values(comparison), *stage_values(comparison))]
     if not values:
         return "No value of the two runs could be compared."
@@ -155,13 +155,13 @@ def values_summary(comparison: StressComparison) -> str:
     said = f"{worse} worse, {better} better" if worse or better else "none changed"
     return (
         f"{counted(len(values), 'value')} compared: {said}. One has changed if its two 95 % intervals do not overlap and "
-        f"the larger is more than {NOISE_RATIO:g} times the smaller; the threshold is wider where the host was at its limit, "
-        "where the load was not quite the same, and where others left less of the host."
+        f"the larger is more than {NOISE_RATIO:g} times the smaller; the threshold is wider if the host was at its limit, "
+        "if the load was not exactly the same, or if other processes used more of the host."
     )
 
 
 def not_compared(comparison: StressComparison) -> dict[str, tuple[str, ...]]:
-    """Why values were not compared, and which; a stage that cannot be compared stands for all of its figures."""
+    """The reasons for values without comparison, and their names; an incomparable stage is named for all of its figures."""
     by_reason: dict[str, list[str]] = {}
     for each in comparison.verdicts:
         if each.value is not None and each.value.not_compared:

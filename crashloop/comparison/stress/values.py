@@ -1,8 +1,8 @@
-"""A value that was measured in two stress runs: whether it has changed by more than noise.
+"""Decides whether a value of two stress runs changed by more than noise.
 
 A value has changed if its two 95 % intervals do not overlap *and* the larger is more than a threshold times the smaller.
-The interval holds what differs within one run. That is not all: hosts drift, and run after run of the same differs by more
-than the intervals of each. So the intervals alone would call equal runs different.
+The interval covers the variation within one run. But hosts drift, and repeated runs differ by more than their intervals, so
+the intervals alone would report a change between equal runs.
 """
 
 import math
@@ -15,8 +15,8 @@ from crashloop.slo.rows import Better
 from crashloop.slo.types import Interval
 
 NOISE_RATIO = 1.5
-"""How many times the smaller the larger of two values of the same may be. Two calm runs of `quick` on two cores, with nothing
-changed, differed by up to 1.31 where intervals did not overlap (CPU of the runtimes in the half minute after the storm)."""
+"""The largest ratio of two equal values. Two quiet runs of `quick` on two cores, with nothing changed, differed by a factor of
+up to 1.31 where intervals did not overlap (CPU of the runtimes in the half minute after the storm)."""
 
 MIN_SAMPLES = 8
 """A percentile of fewer samples than this is not compared, whatever its rank: their bootstrap interval is too narrow."""
@@ -28,17 +28,17 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None
     interval: Interval | None = None
     samples: int | None = None
-    """None where it is not about single samples."""
+    """None without single samples."""
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
-    """What a value is."""
+    """The kind of a value."""
 
     name: str
     """Id of a row, or name of a figure."""
     unit: str
     better: Better | None
-    """None: one of the runs was judged before results told it."""
+    """None: one of the runs was judged before results had it."""
     percentile: float | None = None
 
 
@@ -79,18 +79,18 @@ def value_change(measure: Measure, before: Value, after: Value, *, threshold: fl
 
 
 def _lacking(measure: Measure, before: Value, after: Value) -> str:
-    """What the two lack to be compared; empty if nothing."""
+    """What prevents their comparison; empty if nothing does."""
     missing = [name for name, each in (("first", before), ("second", after)) if each.value is None]
     if missing:
         return f"no value in the {' and the '.join(missing)} run."
     if measure.better is None:
-        return "a run was judged before results told whether lower or higher is better; judge it again."
+        return "the results of one run do not say whether lower or higher is better; judge it again."
     if measure.percentile is not None:
         needed = max(MIN_SAMPLES, least_samples(measure.percentile))
         if min(before.samples or 0, after.samples or 0) < needed:
             return f"p{measure.percentile:g} of fewer than {needed} samples."
     if _bounds(before) is None or _bounds(after) is None:
-        return "no interval: too little was seen in one of the runs, or it was judged before results had intervals."
+        return "no interval: one of the runs has too few samples, or was judged before results had intervals."
     return ""
 
 
@@ -112,7 +112,7 @@ def _bounds(value: Value) -> tuple[float, float] | None:
 
 
 def _times(one: float, other: float) -> float:
-    """How many times the larger is the smaller; what is not above zero is as little as nothing."""
+    """The larger divided by the smaller; values at or below zero count as tiny."""
     low, high = sorted((max(0.0, one), max(0.0, other)))
     if low > 0:
         return high / low

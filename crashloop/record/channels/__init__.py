@@ -1,1 +1,1 @@
-"""Evidence channels: each turns one source of facts into events of a history."""
+"""Evidence channels: every channel turns one source of facts into events of a history."""

@@ -1,4 +1,4 @@
-"""The recorder's own events, and where the channels put theirs. Positions (seq) are given by the history, so they are 0 here."""
+"""The recorder's own events, and the sink of the channels' events. The history assigns positions (seq), so they are 0 here."""
 
 import time
 from typing import Any, Protocol

@@ -1,9 +1,9 @@
-"""What the heartbeat of a node that is not this host says, brought to this host's clock. Pure.
+"""Converts the heartbeats of a node that is not this host to this host's clock. Pure.
 
-Theory of operation. A heartbeat pod on the node writes when it beats in time since boot, the clock of the journals too,
-and its log reaches us a little later. The least difference between our UTC at receipt and its boot time, over the last
-minute, is what turns the one into the other: off by the shortest way from there to here, some milliseconds, and late
-rather than early. The node's own UTC never enters, so it may be wrong.
+Theory of operation. A heartbeat pod on the node writes its beats in time since boot, which is also the journals' clock, and
+its log arrives a little later. The least difference between our UTC at receipt and its boot time, over the last minute,
+converts one into the other: its error is the shortest transfer time, some milliseconds, and makes times late rather than
+early. The node's own UTC is not used, so it may be wrong.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""The host channel: what the machine did to us, since it may have done the same to the kubelet.
+"""The host channel: stalls and clock steps of the machine, which affect the recorder and the kubelet alike.
 
-A heartbeat in a thread of its own: a late beat is a stall. Once a second the kernel's counts of CPU, I/O and memory
+A heartbeat in its own thread: a late beat is a stall. Once a second the kernel's counts of CPU, I/O and memory
 pressure (https://docs.kernel.org/accounting/psi.html), every 10 s and when UTC was stepped a reading of both clocks.
 """
 
@@ -24,7 +24,7 @@ STEP_NS = 50_000_000
 """A change of UTC against boot time by more is a step; NTP slews by at most 0.5 ms a second."""
 
 _PRESSURE = {"some_us": "cpu", "io_us": "io", "memory_us": "memory"}
-"""What is told of each file of /proc/pressure."""
+"""Fields of an event, and their files in /proc/pressure."""
 
 
 class Heartbeat:
@@ -117,7 +117,7 @@ class HostChannel:
 
 
 def grown(before: int | None, after: int | None) -> int | None:
-    """By how much a count has grown; None where it is not counted."""
+    """The growth of a count; None without a count."""
     return None if before is None or after is None else after - before
 
 

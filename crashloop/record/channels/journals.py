@@ -1,4 +1,4 @@
-"""The journal channel: what the containers of a pod wrote about themselves, read back through the pod's logs."""
+"""The journal channel: the containers' own records, read back through the pod's logs."""
 
 from crashloop.history.event import Channel, Event
 from crashloop.history.journal import Journal, journal_events, read_journal

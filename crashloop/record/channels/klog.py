@@ -1,6 +1,6 @@
-"""The kubelet's log, line by line: which process wrote it, when, and which back-off it tells of. Pure.
+"""Parses lines of the kubelet's log: process, time, and reported backoff. Pure.
 
-Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a back-off
+Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a backoff
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff. The text is shown, never judged.
 """
 
@@ -10,14 +10,13 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from crashloop.spec.duration import duration_seconds
+
 _HEADER = re.compile(r"[IWEF](?P<stamp>\d{4} \d\d:\d\d:\d\d\.\d{6})\s+(?P<pid>\d+) ")
-_BACK_OFF = re.compile(
+_BACKOFF = re.compile(
     r"back-off (?P<delay>\S+) restarting failed container=(?P<container>\S+) "
     r"pod=(?P<pod>[^_\s]+)_(?P<namespace>[^(\s]+)\((?P<uid>[^)\s]+)\)"
 )
-_TERM = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>h|ms|m|s|us|µs|ns)")
-_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -28,8 +27,8 @@ class Header(msgspec.Struct, frozen=True):
     t_ns: int
 
 
-class BackOff(msgspec.Struct, frozen=True, kw_only=True):
-    """One back-off that a line tells of."""
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """One backoff that a line tells of."""
 
     delay_s: float | None
     container: str
@@ -71,24 +70,16 @@ def _in_year(stamp: str, year: int) -> datetime | None:
         return None  # 29 February of another year
 
 
-def back_offs(line: str) -> Iterator[BackOff]:
-    """The back-offs that a line tells of, each once."""
+def backoffs(line: str) -> Iterator[Backoff]:
+    """The backoffs that a line tells of, each once."""
     found = (
-        BackOff(
-            delay_s=seconds(match["delay"]),
+        Backoff(
+            delay_s=duration_seconds(match["delay"]),
             container=match["container"],
             pod=match["pod"],
             namespace=match["namespace"],
             pod_uid=match["uid"],
         )
-        for match in _BACK_OFF.finditer(line)
+        for match in _BACKOFF.finditer(line)
     )
     yield from dict.fromkeys(found)
-
-
-def seconds(duration: str) -> float | None:
-    """Seconds of a duration as Go prints it (`1m20s`, `2.5s`); None if it is none."""
-    terms = list(_TERM.finditer(duration))
-    if not terms or "".join(term[0] for term in terms) != duration:
-        return None
-    return sum(float(term["number"]) * _UNITS_S[term["unit"]] for term in terms)

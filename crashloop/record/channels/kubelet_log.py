@@ -1,4 +1,4 @@
-"""The kubelet's log channel: back-offs as the kubelet tells of them, and its restarts. One thread for all nodes."""
+"""The kubelet's log channel: the backoffs that the kubelet logs, and its restarts. One thread for all nodes."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import Sink, now_ns
-from crashloop.record.channels.klog import back_offs, read_header, zone_of
+from crashloop.record.channels.klog import backoffs, read_header, zone_of
 
 POLL_S = 0.2
 LOOK_BACK_BYTES = 1 << 20
@@ -118,7 +118,7 @@ class KubeletLogChannel:
         for line in lines:
             self._notice_process(node, line, now, zone)
             if "back-off " in line:
-                self._notice_back_offs(node, line, now, zone)
+                self._notice_backoffs(node, line, now, zone)
 
     def _notice_process(self, node: str, line: str, now: datetime, zone: timedelta) -> None:
         known = self._processes.get(node)
@@ -134,11 +134,11 @@ class KubeletLogChannel:
             log.info("node %s: the kubelet was restarted (process %d after %d)", node, process.pid, known.pid)
             self._on_restart(node, process)
 
-    def _notice_back_offs(self, node: str, line: str, now: datetime, zone: timedelta) -> None:
+    def _notice_backoffs(self, node: str, line: str, now: datetime, zone: timedelta) -> None:
         header = read_header(line, now, zone)
         if header is None:
             return
-        for each in back_offs(line):
+        for each in backoffs(line):
             if each.namespace == self._namespace:
                 event = Event(
                     seq=0,

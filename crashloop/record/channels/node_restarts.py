@@ -1,4 +1,4 @@
-"""By what a restart of a node or its kubelet shows from afar: the Node object, and what the kubelet says when it starts."""
+"""Detects a restart of a node or kubelet through the API: the Node object, and the Kubernetes Events of a kubelet's start."""
 
 from datetime import datetime
 from typing import Any

@@ -1,8 +1,8 @@
 """The runtime channel: containerd's event stream of one node, as events of the pods' histories.
 
 Theory of operation. Subscribe, then list what exists, then follow. When the stream is lost (a restarted runtime),
-connect again at once: what happened meanwhile is lost, which every scenario on the node is told (`gap`); containers
-that came into being in that time are found by listing. Nothing is guessed about their starts and exits.
+connect again at once: events in between are lost, which is recorded in every scenario on the node (`gap`); containers
+created in between are found by listing. Their starts and exits are not guessed.
 """
 
 import logging

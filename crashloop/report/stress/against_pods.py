@@ -1,7 +1,7 @@
-"""Figures of storms against the number of pods that crashed: where restarts stop growing with pods. Geometry only.
+"""Figures of storms against the number of crashing pods: shows where restarts stop growing with pods. Geometry only.
 
-One dot a stage with the interval in which it would lie if it were repeated, a line through the medians of each number (one an
-arm), and for rates the line on which they would be in proportion to the smallest number: where the two part is the knee.
+One dot per stage with its interval if the stage were repeated, a line per arm through the medians of every number, and for
+rates the line of proportionality to the smallest number: they part at the knee.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from crashloop.slo.text import number
 STORM = "storm"
 """Stages of that name count."""
 LEAST_NUMBERS = 3
-"""Different numbers of pods from which on something can be seen."""
+"""Fewest different numbers of pods for a plot."""
 TITLE = "Against the number of crashing pods"
 
 
@@ -24,14 +24,14 @@ class _Figure(NamedTuple):
     title: str
     unit: str
     lines: Mapping[str, str]
-    """Figure of a stage by what it is called in the legend."""
+    """Figure of a stage by its name in the legend."""
     in_proportion: bool = False
-    """Whether it would grow with the pods if nothing held it down."""
+    """Whether it would grow with the pods without a limit."""
     factor: float = 1.0
 
 
 _FIGURES = (
-    _Figure("restarts a second", "restarts/s", {"restarts/s": "restarts_per_s"}, in_proportion=True),
+    _Figure("restarts per second", "restarts/s", {"restarts/s": "restarts_per_s"}, in_proportion=True),
     _Figure("restart lateness (s)", "s", {"p50": "lateness_p50_s", "p99": "lateness_p99_s"}),
     _Figure("host CPU busy (%)", "%", {"host CPU busy": "host_busy_share"}, factor=100.0),
 )
@@ -93,13 +93,13 @@ def _values(storms: Sequence[StageResult], figure: str, factor: float) -> list[t
 
 
 def _middles(found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """The median of the stages of each number of pods."""
+    """The median of the stages by number of pods."""
     numbers = sorted({pods for pods, _ in found})
     return [(number, median(value for pods, value in found if pods == number)) for number in numbers]
 
 
 def _proportional(found: Sequence[tuple[int, float]], across: Scale, up: Scale) -> Line:
-    """Up to where it leaves the picture."""
+    """Its end at the edge of the picture."""
     pods, value = _middles(found)[0]
     slope = value / pods
     end = min(across.high, up.high / slope) if slope > 0 else across.high

@@ -1,4 +1,4 @@
-"""What the figures of a stage are called, and how they are written."""
+"""Names and number formats of a stage's figures."""
 
 from crashloop.slo.preconditions import percentage
 
@@ -7,14 +7,14 @@ FIGURES = {
     "requests_per_restart": "API requests of the kubelets per restart",
     "lateness_p50_s": "restart lateness p50 (s)",
     "lateness_p99_s": "restart lateness p99 (s)",
-    "lateness_samples": "restarts with a known delay, come or overdue",
-    "lateness_open": "restarts that had not come yet",
+    "lateness_samples": "restarts with a known delay, done or overdue",
+    "lateness_open": "restarts still open",
     "startup_p50_s": "start-up of healthy pods p50 (s)",
     "startup_p99_s": "start-up of healthy pods p99 (s)",
     "startup_samples": "healthy pods, started or overdue",
-    "startup_open": "healthy pods that had not started yet",
+    "startup_open": "healthy pods not started yet",
     "kubelet_requests_per_s": "API requests/s of the kubelets",
-    "apiserver_requests_per_s": "API requests/s of everybody",
+    "apiserver_requests_per_s": "API requests/s of all clients",
     "kubelet_cpu_cores": "CPU of the kubelets (cores)",
     "runtime_cpu_cores": "CPU of the runtimes (cores)",
     "apiserver_cpu_cores": "CPU of the API server (cores)",
@@ -26,11 +26,11 @@ FIGURES = {
     "kubelet_memory_mib": "memory of the kubelets, highest (MiB)",
     "runtime_memory_mib": "memory of the runtimes, highest (MiB)",
 }
-"""In the order in which they are shown."""
+"""In the order of display."""
 
 
 def figure_text(name: str, value: float | None) -> str:
-    """A figure with the digits that matter, a share as a percentage; a dash where nothing tells."""
+    """A figure with the digits that matter, a share as a percentage; a dash without a value."""
     if value is None:
         return "–"
     if name.endswith("_share"):

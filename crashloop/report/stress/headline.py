@@ -1,7 +1,7 @@
-"""What a stress run says in one sentence, what that means and what to do next. The same words in every view.
+"""The headline of a stress run, its meaning, and what to do next; the same in every view.
 
-Checks of the run itself (was the load put on, was everything seen) and SLOs are counted apart: a run whose checks hold has
-measured something, which need not be good. What was missed or not judged is always named, whether it gates or not.
+Checks of the run itself (load as planned, evidence complete) and SLOs are counted separately: a run whose checks hold is a
+valid measurement, of good or bad values. Missed and unjudged SLOs are always named, whether they gate or not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ def stress_headline(results: StressResults) -> Headline:
 
 
 class _Slos:
-    """The verdicts of rows, by what became of them."""
+    """The verdicts of rows, by outcome."""
 
     def __init__(self, results: StressResults) -> None:
         found = [(each, row) for each in results.verdicts if (row := results.row(each.slo)) is not None]
@@ -38,14 +38,14 @@ class _Slos:
 
     @property
     def are_kept(self) -> bool:
-        """Whether nothing was missed, and nothing is left open."""
+        """Whether no SLO was missed or left open."""
         return all(each.outcome is Outcome.PASS for each in self._all)
 
     @property
     def sentence(self) -> str:
         """`of 14 SLOs 6 are kept, 2 are missed (reported only): a, b; 6 are not judged`."""
         if not self._all:
-            return "no SLO was asked for"
+            return "no SLO was requested"
         if self.are_kept:
             return f"all {len(self._all)} SLOs are kept" if len(self._all) > 1 else "the only SLO is kept"
         kept = _are(sum(1 for each in self._all if each.outcome is Outcome.PASS), "kept")
@@ -61,26 +61,26 @@ class _Slos:
 
     @property
     def nothing_gates(self) -> str:
-        """That a run whose checks hold is no more than that; empty if any SLO gates, or a check does not hold."""
+        """A note that only the checks decide; empty if any SLO gates, or a check does not hold."""
         if any(each.mode == "gate" for each in self._all) or not self._checks_hold:
             return ""
         return "No SLO gates in this load: it measures, and only the checks of the run decide the exit code."
 
     @property
     def undecided(self) -> Iterator[str]:
-        """Which were not judged, and what of that weighs most."""
+        """The unjudged SLOs, official ones first."""
         open_ones = self._with(Outcome.INCONCLUSIVE)
         if open_ones:
             yield f"Not judged: {_names(open_ones)}."
         if self._no_official_one:
             yield (
                 f"So none of the {counted(len(self._official), 'official SLO')} of Kubernetes was judged: "
-                "this run says nothing about them."
+                "this run proves nothing about them."
             )
 
     @property
     def what_to_read(self) -> str:
-        """What to do where nothing that gates was broken, but not everything was kept."""
+        """What to do if no gate was broken, but not every SLO was kept."""
         return f"{_READ_ON} {_OFFICIAL}" if self._no_official_one else _READ_ON
 
     @property
@@ -122,27 +122,28 @@ def _names(verdicts: Sequence[SloVerdict]) -> str:
 
 
 _MEANS = {
-    Standing.PASS: "Every target that gates was met where its preconditions held, with at least the samples that it asks for.",
-    Standing.FAIL: "Where a target was missed its preconditions held; a check of the run that fails is a broken guarantee.",
+    Standing.PASS: "Every gating target was met where its preconditions held, with at least the samples that it requires.",
+    Standing.FAIL: "The preconditions of every missed target held; a failed check of the run is a broken guarantee.",
     Standing.INCONCLUSIVE: (
-        "Nothing that gates accuses Kubernetes, but not everything that gates could be judged: the load was not what was "
-        "planned, a precondition was broken, or samples were few."
+        "No gate accuses Kubernetes, but not every gate could be judged: the load differed from the plan, a precondition was "
+        "broken, or samples were few."
     ),
-    Standing.ERROR: "The fault lies with this suite, its rows or the host, not with Kubernetes; what was recorded is kept.",
+    Standing.ERROR: "The fault lies with this suite, its rows or the host, not with Kubernetes; the recording is kept.",
 }
 _READ_ON = (
-    "Read the sentences of what was missed or not judged before relying on this run: they name what is missing, and the "
+    "Read the sentences of missed and unjudged SLOs before relying on this run: they name the missing evidence, and the "
     "stages' figures say what was scarce."
 )
 _OFFICIAL = (
-    "Official SLOs need a load within their preconditions (at most 110 pods a node and 10 a core), and enough samples."
+    "Official SLOs need a load within their preconditions (at most 110 pods per node and 10 per core), "
+    "and enough samples."
 )
 _TO_DO = {
-    Standing.PASS: "Nothing. The figures below say what the load took.",
+    Standing.PASS: "Nothing. The figures below show the cost of the load.",
     Standing.FAIL: (
         "Read the sentence of each broken promise; the stages' figures say what was scarce. "
-        "On a host that is busy with other things, run again when it is calm."
+        "If the host was busy with other work, repeat the run on a quiet host."
     ),
-    Standing.INCONCLUSIVE: "Each sentence names what is missing.",
+    Standing.INCONCLUSIVE: "The sentences name the missing evidence.",
     Standing.ERROR: "Read the sentences; a row that names an unknown metric is wrong itself.",
 }

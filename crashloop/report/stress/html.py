@@ -32,7 +32,7 @@ class PromiseRow(NamedTuple):
     said: str
     """Its sentence without its name."""
     groups: tuple[tuple[str, str, str, str], ...]
-    """Of each window and group: phase, labels, value and samples."""
+    """Per window and group: phase, labels, value and samples."""
 
 
 class Figure(NamedTuple):
@@ -45,11 +45,11 @@ class Figure(NamedTuple):
 
 
 class NodeView(NamedTuple):
-    """A node as the load meets it."""
+    """A node of the run."""
 
     node: NodeResult
     yaml: str
-    """What its kubelet is configured with besides the provider's own settings."""
+    """Its kubelet's configuration, besides the provider's own settings."""
 
 
 class FigureRow(NamedTuple):
@@ -58,25 +58,25 @@ class FigureRow(NamedTuple):
 
 
 class StressView(NamedTuple):
-    """Everything that the page shows."""
+    """The contents of the page."""
 
     results: StressResults
     headline: Headline
     took: str
     promises: tuple[PromiseRow, ...]
     checks: tuple[PromiseRow, ...]
-    """Of the run itself: whether what was measured is what was planned."""
+    """Checks of the run itself: whether the measurement is as planned."""
     requirements: tuple[Row, ...]
     """Verdicts on requirements of the catalogue."""
     timeline: tuple[FigureRow, ...]
     against_pods: FigureRow
-    """Without figures where storms had too few different numbers of pods."""
+    """Without plots if storms had too few different numbers of pods."""
     curves: tuple[Figure, ...]
     nodes: tuple[NodeView, ...]
     stage_names: tuple[str, ...]
     stage_figures: tuple[tuple[str, tuple[str, ...]], ...]
     costs: str | None
-    """What one restart cost, in a sentence."""
+    """The cost of one restart, in a sentence."""
     counting: str
     """Why numbers of restarts differ."""
     totals: tuple[tuple[str, str], ...]
@@ -149,7 +149,7 @@ def _promise(verdict: SloVerdict, results: StressResults) -> PromiseRow:
 
 
 def _timeline(results: StressResults) -> tuple[FigureRow, ...]:
-    """One row of plots for a quantity that several nodes have; those of one node stand side by side."""
+    """One row of plots per quantity of several nodes; quantities of one node share a row."""
     shown: list[FigureRow] = []
     for number, row in enumerate(rows(results)):
         figures = tuple(_figure(plot, f"plot-{number}-{index}") for index, plot in enumerate(row.plots))

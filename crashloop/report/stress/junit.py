@@ -1,4 +1,4 @@
-"""junit.xml of a stress run: one test case a verdict, on SLOs and on requirements; what is only reported never fails."""
+"""junit.xml of a stress run: one test case per verdict on an SLO or a requirement; reported rows never fail."""
 
 from xml.etree import ElementTree as ET
 

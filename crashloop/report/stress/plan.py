@@ -1,4 +1,4 @@
-"""What a stress run was to put on its nodes, as its report shows it."""
+"""The planned load of a stress run, for its report."""
 
 import msgspec
 
@@ -10,9 +10,9 @@ class PlannedLoad(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     node: str
     user: str
-    """What one user of it is, in words."""
+    """One user of it, in words."""
     users: str
-    """How many in which stages, in words."""
+    """Numbers by stage, in words."""
 
 
 class PlannedStage(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class PlannedStage(msgspec.Struct, frozen=True, kw_only=True):
     arm: str = ""
     duration_s: float
     measured_s: float | None = None
-    """How long it was measured; None: not at all."""
+    """Duration of its measurement; None: not measured."""
     users: dict[str, int]
     """By load."""
     spawn_per_s: float

@@ -1,6 +1,6 @@
-"""Plots of a stress run: what is drawn where. Geometry only; svg.py writes it down.
+"""Plots of a stress run. Geometry only; svg.py renders them.
 
-Plots that belong together share their axes (small multiples): one row a quantity, one plot a node.
+Related plots share their axes (small multiples): one row per quantity, one plot per node.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
 
 class Band(NamedTuple):
-    """A stage, as a stretch of the time axis."""
+    """A stage, as an interval of the time axis."""
 
     x: float
     width: float
@@ -44,13 +44,13 @@ class Plot(NamedTuple):
     dots: tuple[tuple[float, float, bool], ...]
     """x, y and whether the target is missed."""
     ranges: tuple[tuple[float, float, float], ...]
-    """x, and between which y the value would lie if it were measured again."""
+    """x, and the interval in y of a repeated measurement."""
     target: tuple[float, str] | None
     """y of the SLO's target, and its label."""
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     told: str
-    """What it shows, for people who do not see it."""
+    """Its text alternative."""
 
 
 class Row(NamedTuple):
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 def rows(results: StressResults) -> tuple[Row, ...]:
-    """All plots of a run along time."""
+    """All plots of a run over time."""
     long_s = max(
         [each.to_s for each in results.stages] + [points[-1][0] for points in _all_points(results)], default=1.0
     )
@@ -69,7 +69,9 @@ def rows(results: StressResults) -> tuple[Row, ...]:
     return tuple(
         row
         for row in (
-            axes.row("restarts a second", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]),
+            axes.row(
+                "restarts per second", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]
+            ),
             axes.dots_row("start-up of healthy pods", results.dots),
             axes.dots_row("restart lateness", results.dots),
             *axes.latency_rows(_named(results, _LATENCY)),
@@ -77,7 +79,9 @@ def rows(results: StressResults) -> tuple[Row, ...]:
                 "CPU (cores)", "cores", [(each.name.removeprefix("CPU: "), each) for each in _named(results, "CPU: ")]
             ),
             axes.row(
-                "API requests a second", "requests/s", [(_of_whom(each), each) for each in _named(results, "requests")]
+                "API requests per second",
+                "requests/s",
+                [(_of_whom(each), each) for each in _named(results, "requests")],
             ),
             axes.row(
                 "requests to servers",
@@ -110,7 +114,7 @@ class _Axes:
         return Row(f"{title} (s)", tuple(self._dots(each, scale) for each in found))
 
     def latency_rows(self, series: Sequence[Series]) -> Iterator[Row]:
-        """Percentiles from scrape to scrape, with their targets: one row a quantity."""
+        """Percentiles from scrape to scrape, with their targets: one row per quantity."""
         for name in dict.fromkeys(each.name for each in series):
             found = [each for each in series if each.name == name]
             title = f"{name.removeprefix(_LATENCY)} ({found[0].unit})"
@@ -214,7 +218,7 @@ class Column(NamedTuple):
 
 
 class CurvePlot(NamedTuple):
-    """Delays by restart on one node: what was due, the half and the nine tenths of them, the extremes."""
+    """Delays by restart on one node: due, median, nine tenths, extremes."""
 
     curve: LoadCurve
     columns: tuple[Column, ...]
@@ -224,7 +228,7 @@ class CurvePlot(NamedTuple):
 
 
 def curve_title(curve: LoadCurve) -> str:
-    """The load that was on, node, and kubelet profile."""
+    """Load, node, and kubelet profile."""
     return " · ".join(filter(None, (curve.stage, f"{curve.node} ({curve.profile})")))
 
 

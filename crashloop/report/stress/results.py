@@ -1,4 +1,4 @@
-"""slo.json: what a stress run came to, with all that its report is drawn from. Views are drawn from this alone."""
+"""slo.json: the results of a stress run, with all data of its report. Views are made from this alone."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,14 +18,14 @@ from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
 STRESS_RESULTS_FORMAT = "crashloop.slo/1"
 
 OFFICIAL_SOURCE = "kubernetes/community"
-"""How the source of a promise begins that Kubernetes itself makes."""
+"""Prefix of the source of Kubernetes' own promises."""
 
 Point = tuple[float, float]
 """Seconds since the load began, and a value."""
 
 
 class RowText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reader of a verdict wants to know about its SLO."""
+    """The SLO of a verdict, for its readers."""
 
     id: str
     definition: str
@@ -33,9 +33,9 @@ class RowText(msgspec.Struct, frozen=True, kw_only=True):
     promise: str
     """Such as `p99 at most 5 s`."""
     better: Better | None = None
-    """None: the file was written before this was told."""
+    """None: written by a version without this field."""
     phase: str | None = None
-    """Name of the stages that it looks at; None: all of them."""
+    """Name of its stages; None: all of them."""
 
     @property
     def is_official(self) -> bool:
@@ -47,14 +47,14 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the load's timeline."""
 
     name: str
-    """What it shows, such as restarts; series of one name share a plot."""
+    """Its quantity, such as restarts; series of one name share a plot."""
     node: str = ""
     unit: str
     target: float | None = None
-    """Of the SLO that it belongs to, where one is drawn."""
+    """Target of its SLO, where one is drawn."""
     slo: str = ""
     at_most: float | None = None
-    """The largest value that can be told, where there is one: what is drawn there is that or more."""
+    """The largest measurable value, if bounded: a point there is that or more."""
     points: tuple[Point, ...]
 
 
@@ -68,9 +68,9 @@ class Dots(msgspec.Struct, frozen=True, kw_only=True):
     slo: str = ""
     """Id of the row that promises the target."""
     samples: int = 0
-    """Events of the whole run; of many only the highest of neighbours are among the points."""
+    """Events of the whole run; of many only the highest of neighbours become points."""
     missed: int = 0
-    """How many of all of them missed the target."""
+    """Events that missed the target."""
     points: tuple[Point, ...]
 
 
@@ -92,12 +92,12 @@ class LoadCurve(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     profile: str
     stage: str = ""
-    """Name and mix of the stages that it is from, all rounds together."""
+    """Name and mix of its stages, all rounds together."""
     points: tuple[LoadCurvePoint, ...]
 
 
 class StageResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage as it was measured. Times in seconds since the load began."""
+    """One measured stage. Times in seconds since the load began."""
 
     name: str
     mix: str = ""
@@ -106,11 +106,11 @@ class StageResult(msgspec.Struct, frozen=True, kw_only=True):
     to_s: float
     users: dict[str, int] = {}
     crashing_pods: int = 0
-    """The most pods of it that crash, on all nodes together."""
+    """The most crashing pods, on all nodes together."""
     figures: dict[str, float | None] = {}
-    """By name, the unit in it: restarts_per_s, kubelet_cpu_cores, ... None where nothing tells."""
+    """By name, the unit in it: restarts_per_s, kubelet_cpu_cores, ... None without a value."""
     intervals: dict[str, Interval] = {}
-    """Where figures would lie if the stage were repeated: those of crashloop.stress.intervals."""
+    """Intervals of figures if the stage were repeated (crashloop.stress.intervals)."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +134,7 @@ class OpenModel(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     """Refused or unanswered."""
     late_p99_s: float | None = None
-    """How much later than intended the requests were sent."""
+    """Lateness of the requests against their intended times."""
 
 
 class NodeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,20 +181,20 @@ class StressResults(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: tuple[OpenModel, ...] = ()
     incidents: tuple[str, ...] = ()
     costs: Costs | None = None
-    """Of one restart; None where too few were measured. Also written as costs.json."""
+    """Of one restart; None with too few restarts. Also written as costs.json."""
     totals: dict[str, float] = {}
     """Of the whole run: pods, container_starts, restarts, history_events, ..."""
     environment: dict[str, Any] = {}
     planned: PlannedRun | None = None
-    """None: the file was written before this was told."""
+    """None: written by a version without this field."""
 
     def row(self, slo: str) -> RowText | None:
-        """The text of a verdict's SLO; None for what is no row of a file."""
+        """The text of a verdict's SLO; None without a row."""
         return next((each for each in self.rows if each.id == slo), None)
 
 
 def outcome_of(verdicts: Iterable[SloVerdict], judged: Iterable[Verdict] = ()) -> Outcome:
-    """The worst of the verdicts that gate, those on requirements included; PASS if none does."""
+    """The worst outcome of the gates, requirements included; PASS without any."""
     gates = [each.outcome for each in verdicts if each.mode == "gate"]
     gates += [each.outcome for each in judged if each.counts and each.outcome is not Outcome.SKIPPED]
     return worst(gates) if gates else Outcome.PASS

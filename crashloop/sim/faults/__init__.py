@@ -1,4 +1,4 @@
-"""Planted faults: what the simulated kubelet can be made to do wrongly, one small change a row, one file a subject."""
+"""Planted faults of the simulated kubelet, one small change per row, one file per subject."""
 
 from itertools import chain
 

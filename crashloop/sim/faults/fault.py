@@ -1,4 +1,4 @@
-"""What a planted fault is: a sentence, and the answers of a kubelet that it changes."""
+"""A planted fault: a sentence, and the kubelet's changed answers."""
 
 from collections.abc import Iterable
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Faults of the node: pods that ought not to know of each other depend on each other."""
+"""Faults of the node: pods that should be independent depend on each other."""
 
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from crashloop.checks.kinds import CHECKERS, KINDS
-from crashloop.requirements import State, load_requirements
+from crashloop.requirements import load_requirements
+from crashloop.spec.requirement import State
 
 EACH: dict[str, Callable[[Any], Any]] = {
     name: check for kind in KINDS.values() for name, check in kind.checkers.items()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from crashloop.cluster.ownership import ClusterRecord
-from crashloop.doctor import Findings, Row, examine, report
+from crashloop.doctor import Findings, HostRow, examine, report
 from crashloop.spec.plan import Budgets
 from suites.selftest.cluster.kind.test_prerequisites import GOOD as DOCKER
 from suites.selftest.cluster.local.test_host import GIB, GOOD
@@ -21,7 +21,7 @@ CALM = Findings(
 )
 
 
-def row(findings: Findings, name: str) -> Row:
+def row(findings: Findings, name: str) -> HostRow:
     (found,) = [each for each in report(findings).rows if each.name == name]
     return found
 
@@ -44,8 +44,8 @@ def test_budgets_follow_from_cores_and_memory() -> None:
 def test_what_stands_in_the_way_fails_with_its_remedy() -> None:
     findings = msgspec.structs.replace(CALM, host=msgspec.structs.replace(GOOD, root=False))
     assert not report(findings).ok
-    assert row(findings, "rights") == Row(
-        name="rights", state="fail", value="in the way", advice="this user is not root: run the same command with sudo."
+    assert row(findings, "rights") == HostRow(
+        name="rights", state="fail", value="missing", advice="this user is not root: run the same command with sudo."
     )
 
 
@@ -70,7 +70,7 @@ def test_a_closed_forward_chain_is_mentioned_and_is_not_in_the_way() -> None:
 def test_docker_is_named_and_its_absence_is_no_fault_of_a_host_for_local() -> None:
     assert row(CALM, "docker").value == "26.1.5+dfsg1 at unix:///var/run/docker.sock, for --provider kind"
     absent = msgspec.structs.replace(CALM, docker=msgspec.structs.replace(DOCKER, client=""))
-    assert row(absent, "docker") == Row(
+    assert row(absent, "docker") == HostRow(
         name="docker",
         state="warn",
         value="none for --provider kind",

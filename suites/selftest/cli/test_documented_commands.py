@@ -14,7 +14,7 @@ import typer
 from crashloop.cli import app
 
 ROOT = Path(__file__).parents[3]
-PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 TO_PYTEST = ("run",)
 """Commands that hand their options on to pytest."""
 

@@ -6,7 +6,7 @@ import platformdirs
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.settings import MAX_STATE_DIR_BYTES, Settings, resolve_settings
+from crashloop.settings import MAX_STATE_DIR_BYTES, resolve_settings
 
 
 def test_without_anything_the_cache_lies_in_the_users_cache_folder() -> None:
@@ -32,21 +32,6 @@ def test_an_option_beats_the_environment_and_one_that_was_not_given_does_not() -
 def test_an_address_is_taken_without_its_last_slash() -> None:
     settings = resolve_settings({"release_url": "http://127.0.0.1:8080/mirror/"}, {})
     assert settings.downloads.release_url == "http://127.0.0.1:8080/mirror"
-
-
-def test_settings_survive_their_json_form() -> None:
-    settings = resolve_settings({"cache_dir": "/big/cache"}, {})
-    assert Settings.from_json(settings.as_json()) == settings
-
-
-def test_damaged_settings_of_a_run_directory_are_refused() -> None:
-    plain = resolve_settings(environ={}).as_json()
-    plain["downloads"]["stall_s"] = "soon"
-    with pytest.raises(UsageError) as caught:
-        Settings.from_json(plain)
-    assert str(caught.value) == (
-        "settings of the run directory: Expected `float`, got `str` - at `$.downloads.stall_s`."
-    )
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_cluster_is_listed_with_what_is_known_of_it(store: ClusterStore) -> No
 
 def test_a_name_is_taken_once(store: ClusterStore) -> None:
     create(store, "one")
-    with pytest.raises(UsageError, match="cluster 'one': there is one of that name already"):
+    with pytest.raises(UsageError, match="cluster 'one': a cluster of this name exists"):
         create(store, "one")
 
 
@@ -104,13 +104,13 @@ def test_a_folder_whose_owner_ended_before_it_had_a_name_is_removed(store: Clust
 
 
 def test_an_unknown_provider_is_answered_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="provider 'nomad': there is none of that name; there are: local"):
+    with pytest.raises(UsageError, match="provider 'nomad': unknown; known are local"):
         provider("nomad")
 
 
 def test_an_unknown_cluster_is_answered_with_those_that_there_are(store: ClusterStore) -> None:
     create(store, "one")
-    with pytest.raises(UsageError, match="cluster 'two': there is none of that name on this host; there are: one"):
+    with pytest.raises(UsageError, match="cluster 'two': unknown on this host; known are: one"):
         remove("two", store)
 
 
@@ -170,7 +170,7 @@ def test_what_this_user_may_not_write_is_told_and_stays_written_down(
         if was_root:
             os.seteuid(0)
     assert caplog.messages == [
-        "host settings: kubelets have changed some that this user may not write.\nRun as root: sysctl -w kernel.panic=0"
+        "host settings: kubelets changed some that this user may not write.\nRun as root: sysctl -w kernel.panic=0"
     ]
     setting.chmod(0o644)
     settings.restore()

@@ -4,15 +4,15 @@ from itertools import product
 
 import pytest
 
-from crashloop.comparison.change import Change, Judged, change, exit_code, gravest
+from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
 from crashloop.report.standing import Standing
 
-FAIL, ERROR, PASS = (Judged(standing=each) for each in (Standing.FAIL, Standing.ERROR, Standing.PASS))
-UNKNOWN = Judged(standing=Standing.INCONCLUSIVE)
-DEVIATES = Judged(standing=Standing.DEVIATION)
-SHOWN = Judged(standing=Standing.REPORTED)
-LACKS = Judged(standing=Standing.SKIPPED, findings=("needs gate X; it is off on this node.",))
-MUTE = Judged(standing=Standing.SKIPPED)
+FAIL, ERROR, PASS = (ScenarioOutcome(standing=each) for each in (Standing.FAIL, Standing.ERROR, Standing.PASS))
+UNKNOWN = ScenarioOutcome(standing=Standing.INCONCLUSIVE)
+DEVIATES = ScenarioOutcome(standing=Standing.DEVIATION)
+SHOWN = ScenarioOutcome(standing=Standing.REPORTED)
+LACKS = ScenarioOutcome(standing=Standing.SKIPPED, findings=("needs gate X; it is off on this node.",))
+MUTE = ScenarioOutcome(standing=Standing.SKIPPED)
 ABSENT = None
 
 ALL = {

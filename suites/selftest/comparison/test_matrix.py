@@ -59,12 +59,12 @@ def test_what_varies_among_runs_of_one_key_is_a_flake() -> None:
         "FAULT-2 in runtime-restart-max-2s: 1 INCONCLUSIVE, 1 PASS (local, Kubernetes 1.37.1)",
     ]
     assert flakes_summary(MATRIX) == (
-        "Flakes: 2 outcomes varied with nothing changed; each is a defect, ours or theirs."
+        "Flakes: 2 outcomes varied between equal runs; each is a defect of the suite or of Kubernetes."
     )
 
 
 def test_without_two_runs_of_one_key_nothing_is_known_about_flakes() -> None:
-    assert flakes_summary(matrix_of([judged(OLDER), judged(NEWER)])).startswith("Flakes: unknown, for no two runs")
+    assert flakes_summary(matrix_of([judged(OLDER), judged(NEWER)])).startswith("Flakes: unknown, since no two runs")
     assert flakes_summary(matrix_of([judged(NEWER), judged(NEWER)])).startswith("Flakes: none.")
 
 

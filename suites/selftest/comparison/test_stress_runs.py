@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crashloop.comparison.change import Change
 from crashloop.comparison.stress.comparison import NOT_ASKED_FOR, StressComparison, compare_stress
-from crashloop.comparison.stress.side import StressRun
+from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.comparison.stress.values import ValueChange
 from crashloop.report.stress.results import RowText
 from crashloop.slo.types import SloVerdict
@@ -194,11 +194,11 @@ def test_results_of_before_say_that_they_have_to_be_judged_again() -> None:
     """Neither direction nor intervals were written then."""
     rows = tuple(RowText(id=row.id, definition="d", source="s", promise=row.promise) for row in ROWS)
     old = stress_run(rows=rows, stages=(msgspec.structs.replace(stage(), intervals={}),))
-    again = "a run was judged before results told whether lower or higher is better; judge it again."
+    again = "the results of one run do not say whether lower or higher is better; judge it again."
     assert not_compared(compare_stress(old, SAME)) == dict.fromkeys((STARTUP, LATENESS, RATE), again)
     comparison = compare_stress(old, old)
     assert not_compared(comparison) == dict.fromkeys((STARTUP, LATENESS, RATE), again)
-    assert all("or it was judged before results had intervals." in each.not_compared for each in comparison.figures)
+    assert all("or was judged before results had intervals." in each.not_compared for each in comparison.figures)
 
 
 def test_the_same_load_for_another_time_widens_the_threshold() -> None:
@@ -294,7 +294,7 @@ def test_a_run_that_never_came_to_a_load_is_compared_all_the_same() -> None:
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> StressRun:
+def runs(draw: st.DrawFn) -> JudgedStressRun:
     """The example with other outcomes and values, without some of its verdicts, and with other figures."""
 
     def another(verdict: SloVerdict) -> SloVerdict | None:
@@ -313,7 +313,7 @@ def runs(draw: st.DrawFn) -> StressRun:
 
 
 @given(run=runs(), values_count=st.booleans())
-def test_a_run_does_not_differ_from_itself(run: StressRun, values_count: bool) -> None:
+def test_a_run_does_not_differ_from_itself(run: JudgedStressRun, values_count: bool) -> None:
     comparison = compare_stress(run, run, values_count=values_count)
     assert (comparison.differences, comparison.exit_code) == (0, 0)
     assert comparison.circumstances == ()
@@ -321,7 +321,7 @@ def test_a_run_does_not_differ_from_itself(run: StressRun, values_count: bool) -
 
 
 @given(before=runs(), after=runs())
-def test_swapping_the_runs_swaps_worse_and_better(before: StressRun, after: StressRun) -> None:
+def test_swapping_the_runs_swaps_worse_and_better(before: JudgedStressRun, after: JudgedStressRun) -> None:
     forth, back = compare_stress(before, after), compare_stress(after, before)
     turned = {Change.WORSE: Change.BETTER, Change.BETTER: Change.WORSE}
     assert {place: turned[each] for place, each in figure_changes(forth).items() if each} == figure_changes(back)

@@ -68,7 +68,7 @@ def test_something_where_there_was_nothing_is_beyond_any_ratio() -> None:
     [
         (value(None), value(1), CPU, "no value in the first run."),
         (value(1), value(None), CPU, "no value in the second run."),
-        (value(1), Value(value=2), CPU, "no interval: too little was seen in one of the runs"),
+        (value(1), Value(value=2), CPU, "no interval: one of the runs has too few samples"),
         (value(1, samples=100), value(9, samples=99), P99, "p99 of fewer than 100 samples."),
         (
             value(1, samples=7),
@@ -76,7 +76,7 @@ def test_something_where_there_was_nothing_is_beyond_any_ratio() -> None:
             Measure(name="m", unit="s", better=Better.LOWER, percentile=50),
             "p50 of fewer than 8 samples.",
         ),
-        (value(1), value(9), Measure(name="m", unit="s", better=None), "a run was judged before results told"),
+        (value(1), value(9), Measure(name="m", unit="s", better=None), "the results of one run do not say"),
     ],
     ids=["before", "after", "interval", "few-for-p99", "few-for-p50", "direction"],
 )

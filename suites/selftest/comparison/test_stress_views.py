@@ -78,7 +78,7 @@ def test_the_job_summary_of_two_stress_runs_is_as_agreed(snapshot: SnapshotAsser
 
 def test_a_comparison_without_differences_says_so() -> None:
     text = on_console(SAME, terminal=False)
-    assert "\n= 0 differences.\n5 verdicts are the same.\nEvery promise that gates came out the same," in text
+    assert "\n= 0 differences.\n5 verdicts are the same.\nEvery gating promise has the same outcome," in text
     assert text.endswith("What to do: Nothing.\nExit code: 0\n")
 
 
@@ -87,7 +87,7 @@ def test_what_got_worse_and_does_not_count_is_told_in_the_headline() -> None:
     text = on_console(compare_stress(stress_run(), reported), terminal=False)
     assert "\n= 1 difference: 1 verdict of 4 (1 worse).\n" in text
     assert "1 outcome got worse where a target is only reported." in text
-    assert "1 value got worse on which nothing gates; with --values-count they count." in text
+    assert "1 value without a gate got worse; with --values-count they count." in text
     counted = on_console(compare_stress(stress_run(), reported, values_count=True), terminal=False)
     assert "\n✗ 1 difference: 1 verdict of 4 (1 worse).\n" in counted
     assert "--values-count" not in counted
@@ -205,5 +205,5 @@ def test_a_run_of_an_unknown_suite_is_refused(tmp_path: Path) -> None:
     refused = crashloop("report", tmp_path / "run")
     assert isinstance(refused.exception, UsageError)
     assert str(refused.exception) == (
-        f"run directory {tmp_path / 'run'}: suite 'observation' is not known; expected one of conformance, stress."
+        f"run directory {tmp_path / 'run'}: suite 'observation' is unknown; expected one of conformance, stress."
     )

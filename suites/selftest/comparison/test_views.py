@@ -46,7 +46,7 @@ def test_the_console_shows_a_comparison_as_agreed(terminal: bool, snapshot: Snap
 def test_what_is_allowed_stands_apart_and_by_its_reason() -> None:
     text = on_console(lambda console: render_comparison(ALLOWED, console), terminal=False)
     assert "allowed FAULT-1\n  SKIPPED in the second run: needs capability restart-kubelet;" in text
-    assert "\n= 0 differences.\n51 verdicts are the same; 2 stand in one run only for a stated reason," in text
+    assert "\n= 0 differences.\n51 verdicts are the same; 2 are in one run only for a stated reason," in text
     assert text.endswith("What to do: Nothing.\nExit code: 0\n")
 
 

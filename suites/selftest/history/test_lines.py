@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Event
-from crashloop.history.jsonl import Damage, Numbered, read_events, to_line
+from crashloop.history.jsonl import Damage, Numbered, to_line
 from suites.selftest.kit.cases import CRASHING, good, renamed
 from suites.selftest.kit.histories import History
+from suites.selftest.kit.history_lines import read_events
 
 Lines = list[bytes]
 LAST = len(good().lines())

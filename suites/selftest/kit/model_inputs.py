@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from crashloop.model.backoff import Due, Lived, Observed, dues
+from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
+from crashloop.model.lives import Lived, Observed
 from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide
 from crashloop.model.validation import Answer, FieldError, answer

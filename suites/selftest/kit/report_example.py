@@ -145,7 +145,7 @@ DEVIATIONS = (
     ),
     DeviationText(
         id="counter-collected-while-waiting",
-        sentence="The back-off entry is collected ten minutes after the last start attempt even while the container "
+        sentence="The backoff entry is collected ten minutes after the last start attempt even while the container "
         "waits, so a run of 590 s at a delay of 20 s starts the curve over.",
         evidence="Ran 590 s with 40 s due: the next delay was 10 s; pkg/kubelet/kubelet_pods.go@v1.37.1.",
     ),
@@ -172,7 +172,7 @@ def delays(
             "created_s": created,
             "stalled_s": 0.0,
             "channel": "runtime",
-            "reason": "free restart" if due == 0 else "back-off",
+            "reason": "free restart" if due == 0 else "backoff",
         }
         for restart, (due, created, seen) in enumerate(rows, start=1)
     ]
@@ -202,7 +202,7 @@ RULE_42_DELAYS = delays(FREE, (2, 2.44, 2.58), (2, 3.18, 3.3), (2, 2.71, 2.86))
 INIT_DELAYS = delays((0, 0.28, 0.4), (2, 2.66, 2.8), container="setup")
 KUBELET_RESTART = [
     *delays(FREE, (2, 2.83, 2.97), (2, 2.52, 2.66)),
-    {**delays((2, 6.94, 7.1))[0], "restart": 4, "stalled_s": 3.1, "reason": "back-off"},
+    {**delays((2, 6.94, 7.1))[0], "restart": 4, "stalled_s": 3.1, "reason": "backoff"},
 ]
 MAX_10S = delays(FREE, (10, 10.65, 10.79), (10, 10.67, 10.8), (10, 10.65, 10.78), (10, 10.65, 10.77), (10, 10.68, 10.8))
 MAX_11S = delays((0, 0.29, 0.42), (10, 10.66, 10.8), (11, 11.65, 11.77), (11, 11.67, 11.8), (11, 11.66, 11.79))

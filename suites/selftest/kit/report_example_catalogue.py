@@ -80,7 +80,7 @@ REQUIREMENTS = {
         _requirement(
             "RULES-12", "An init container MUST be restarted on matching codes until it exits with 0.", "KEP-5307"
         ),
-        _requirement("RULES-16", "Restarts by rule MUST follow the back-off curve.", "KEP-5307, Risks"),
+        _requirement("RULES-16", "Restarts by rule MUST follow the backoff curve.", "KEP-5307, Risks"),
         _requirement("RULES-22", "restartCount MUST be the number of restarts.", "Pod v1 core"),
         _requirement(
             "STORY-6", "An OOM-killed sidecar MUST come back while the app is untouched.", "KEP-5593, story 3"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from crashloop.slo.rows import SloRow, row_of
-from crashloop.slo.scrapes import GapLine, Scrapes, Series, Source
+from crashloop.slo.scrapes import MissedScrape, ScrapedSeries, Scrapes, SourceLine
 from crashloop.slo.types import Lifecycle, Measured, Phase, Restart
 
 ZERO_NS = 1_800_000_000_000_000_000
@@ -31,16 +31,16 @@ def scrapes(
 ) -> Scrapes:
     """What a source said at those times."""
     return Scrapes(
-        source=Source(source=source, node=node, interval_s=5, families=tuple(families)),
+        source=SourceLine(source=source, node=node, interval_s=5, families=tuple(families)),
         t_ns=tuple(ns(at_s) for at_s in times),
         series=tuple(_series(name, dict(labels), times, each) for (name, labels), each in values.items()),
-        gaps=tuple(GapLine(from_ns=ns(begin), to_ns=ns(end), reason=reason) for begin, end, reason in gaps),
+        gaps=tuple(MissedScrape(from_ns=ns(begin), to_ns=ns(end), reason=reason) for begin, end, reason in gaps),
     )
 
 
-def _series(name: str, labels: dict[str, str], times: Sequence[float], values: Sequence[float | None]) -> Series:
+def _series(name: str, labels: dict[str, str], times: Sequence[float], values: Sequence[float | None]) -> ScrapedSeries:
     there = [(ns(at_s), value) for at_s, value in zip(times, values, strict=True) if value is not None]
-    return Series(
+    return ScrapedSeries(
         name=name,
         labels=labels,
         t_ns=np.asarray([t_ns for t_ns, _ in there], dtype=np.int64),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.comparison.stress.side import StressRun
+from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.report.stress.results import (
     NodeResult,
     RowText,
@@ -114,7 +114,7 @@ def stress_run(
     kubelet: KubeletProfile = MAX_1S,
     cores: int = 2,
     **more: Any,
-) -> StressRun:
+) -> JudgedStressRun:
     """The example, with some verdicts replaced or added, and anything else of its results changed."""
     the_plan = plan(kubelet)
     judged = VERDICTS | {each.slo: each for each in verdicts}
@@ -136,7 +136,7 @@ def stress_run(
         "stages": stages,
         "environment": ENVIRONMENT,
     }
-    return StressRun(StressResults(**(results | more)), load or the_plan.profile, the_plan.kubelets, cores)
+    return JudgedStressRun(StressResults(**(results | more)), load or the_plan.profile, the_plan.kubelets, cores)
 
 
 def edited(slo: str, **changes: Any) -> SloVerdict:

@@ -9,9 +9,9 @@ import msgspec
 
 from crashloop.history.event import Channel, Kind
 from crashloop.rundir import RunInfo
-from crashloop.slo.exposition import Series
+from crashloop.slo.exposition import SeriesKey
 from crashloop.slo.scrape_lines import Differences, to_line
-from crashloop.slo.scrapes import GapLine, Source
+from crashloop.slo.scrapes import MissedScrape, SourceLine
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import Operation, Order, StageMark
 from crashloop.stress.folder import SUITE, StressDir
@@ -128,15 +128,17 @@ class Folder:
         gaps: Sequence[tuple[float, float]] = (),
     ) -> None:
         """A file of metrics."""
-        lines = [to_line(Source(source=source, node=node, interval_s=5, families=tuple({name for name, _ in values})))]
+        lines = [
+            to_line(SourceLine(source=source, node=node, interval_s=5, families=tuple({name for name, _ in values})))
+        ]
         differences = Differences()
         for index, at_s in enumerate(times_s):
             found = [
-                (f"{name}{labels}".encode(), Series(name, dict(labels)), float(each[index]))
+                (f"{name}{labels}".encode(), SeriesKey(name, dict(labels)), float(each[index]))
                 for (name, labels), each in values.items()
             ]
             lines += [to_line(line) for line in differences.lines(ns(at_s), 1000, found)]
-        lines += [to_line(GapLine(from_ns=ns(begin), to_ns=ns(end), reason="no answer")) for begin, end in gaps]
+        lines += [to_line(MissedScrape(from_ns=ns(begin), to_ns=ns(end), reason="no answer")) for begin, end in gaps]
         path = self.run.metrics_dir / (f"{source}-{node}.jsonl" if node else f"{source}.jsonl")
         path.write_bytes(b"".join(lines))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from crashloop.stress.profile import Stage
-from load.stages import COMES_WITHIN_S, StageClock, Wanted
+from load.stages import COMES_WITHIN_S, StageClock, WantedUsers
 
 S = 1_000_000_000
 STORM = Stage(name="storm", duration_s=10, users={"crashers": 4, "healthy": 1}, spawn_per_s=5, settle_s=2)
@@ -19,16 +19,16 @@ def marks(clock: StageClock) -> list[tuple[int, str, int]]:
     return [(mark.index, mark.what, mark.t_ns // S) for mark in clock.marks]
 
 
-def run(clock: StageClock, users: Sequence[int]) -> list[Wanted | None]:
+def run(clock: StageClock, users: Sequence[int]) -> list[WantedUsers | None]:
     """One tick a second with so many users."""
     return [clock.tick(now_ns=second * S, users=number) for second, number in enumerate(users)]
 
 
 def test_a_stage_wants_its_users_until_it_has_lasted_and_then_none() -> None:
     wanted = run(clock(STORM), [0] + [5] * 14)
-    assert wanted[0] == Wanted({"crashers": 4, "healthy": 1}, 5)
+    assert wanted[0] == WantedUsers({"crashers": 4, "healthy": 1}, 5)
     assert wanted[12] == wanted[0]
-    assert wanted[13] == Wanted({}, 100)
+    assert wanted[13] == WantedUsers({}, 100)
 
 
 def test_what_is_measured_begins_when_all_users_have_settled() -> None:
@@ -47,8 +47,8 @@ def test_the_next_stage_begins_once_no_user_is_left() -> None:
         (0, "end", 6),
         (1, "begin", 6),
     ]
-    assert wanted[4] == Wanted({}, 100)
-    assert wanted[6] == Wanted({"crashers": 4, "healthy": 1}, 5)
+    assert wanted[4] == WantedUsers({}, 100)
+    assert wanted[6] == WantedUsers({"crashers": 4, "healthy": 1}, 5)
 
 
 def test_a_stage_that_does_not_get_its_users_measures_with_those_it_has() -> None:

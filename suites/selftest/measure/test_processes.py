@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.measure.processes import ProcessAccount
 from crashloop.waiting import wait_until

@@ -15,11 +15,11 @@ from crashloop.measure.endpoints import endpoints
 from crashloop.measure.files import load_scrapes
 from crashloop.measure.measuring import Measuring
 from crashloop.measure.scraper import Scraper
-from crashloop.slo.exposition import Series
-from crashloop.slo.scrapes import Source
+from crashloop.slo.exposition import SeriesKey
+from crashloop.slo.scrapes import SourceLine
 from suites.selftest.kit.kube_peer import write_kubeconfig
 
-SOURCE = Source(source="kubelet", node="node-1", interval_s=5)
+SOURCE = SourceLine(source="kubelet", node="node-1", interval_s=5)
 ANSWERS = {
     "/metrics": "apiserver_request_total 5\nown_total 7\nunwanted_total 1\n",
     "/api/v1/nodes/node-1/proxy/metrics": "kubelet_started_containers_total 3\nprocess_start_time_seconds 1.5e9\n",
@@ -114,11 +114,11 @@ def test_what_measuring_took_is_stated_and_missed_scrapes_are_counted(tmp_path: 
 def test_a_source_that_fails_now_and_then_has_gaps(tmp_path: Path) -> None:
     answers: list[float | Exception] = [1.0, ClusterError("read /metrics: timed out.\nmore"), KeyError(), 4.0]
 
-    def read() -> list[tuple[bytes, Series, float]]:
+    def read() -> list[tuple[bytes, SeriesKey, float]]:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return [(b"a", Series("a", {}), answer)]
+        return [(b"a", SeriesKey("a", {}), answer)]
 
     scraper = Scraper(read, tmp_path / "kubelet.jsonl", SOURCE)
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""The back-off model agrees with client-go's own flowcontrol.Backoff, driven by a fake clock as the kubelet drives it."""
+"""The backoff model agrees with client-go's own flowcontrol.Backoff, driven by a fake clock as the kubelet drives it."""
 
 import os
 import random
@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.model.backoff import Due, Lived, dues
+from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
+from crashloop.model.lives import Lived
 from crashloop.model.variants import COUNTER_COLLECTED
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion

@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.model.backoff import (
-    Due,
-    Lived,
-    Observed,
-    dues,
-)
+from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
+from crashloop.model.lives import Lived, Observed
 from crashloop.spec.scenario import Mode
 from suites.selftest.kit.model_inputs import DEFAULT, V1_34, V1_37, crashing, delays, judged
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from crashloop.model.backoff import CounterLost, Lived, Observed, dues
+from crashloop.model.backoff import dues
 from crashloop.model.config import Curve
+from crashloop.model.lives import CounterLost, Lived, Observed
 from crashloop.model.variants import DOCUMENTED, TWO_FREE_AFTER_KILLS
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion

@@ -2,7 +2,8 @@
 
 import pytest
 
-from crashloop.model.backoff import (
+from crashloop.model.backoff import dues
+from crashloop.model.lives import (
     ChangedPart,
     CounterLost,
     DeadContainerRemoved,
@@ -10,7 +11,6 @@ from crashloop.model.backoff import (
     Lived,
     Observed,
     StartAttemptFailed,
-    dues,
 )
 from crashloop.model.variants import (
     CHANGED_CONTAINER_FORGETS,

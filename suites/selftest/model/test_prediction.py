@@ -2,8 +2,8 @@
 
 import pytest
 
-from crashloop.model.backoff import Lived
 from crashloop.model.config import Curve
+from crashloop.model.lives import Lived
 from crashloop.model.prediction import predict
 from crashloop.model.restart import Decision
 from crashloop.model.variants import (

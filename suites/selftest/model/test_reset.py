@@ -2,8 +2,9 @@
 
 import pytest
 
-from crashloop.model.backoff import Due, Lived, dues
+from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
+from crashloop.model.lives import Lived
 from crashloop.model.variants import COUNTER_COLLECTED, DOCUMENTED
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from crashloop.model.admission import kubelet_rejects
-from crashloop.model.backoff import ChangedPart, KeyChanged, Lived, Observed, StartAttemptFailed, dues
+from crashloop.model.backoff import dues
 from crashloop.model.config import Curve, effective_curve
+from crashloop.model.lives import ChangedPart, KeyChanged, Lived, Observed, StartAttemptFailed
 from crashloop.model.phase import KnownState, StateKind, phase, terminated
 from crashloop.model.prediction import predict
 from crashloop.model.restart import decide

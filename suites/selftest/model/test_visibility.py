@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.model.waiting_reason import FirstSeen, back_off_message, first_seen
+from crashloop.model.waiting_reason import FirstSeen, first_seen
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
@@ -38,8 +38,3 @@ def test_the_reason_shows_from_the_next_sync_on(
     due_s: float, version: KubernetesVersion, mode: Mode, others: bool, expected: FirstSeen | None
 ) -> None:
     assert first_seen(due_s, version, mode=mode, other_sync_sources=others) == expected
-
-
-def test_the_message_carries_the_delay() -> None:
-    message = "back-off 2m40s restarting failed container=app pod=p_ns(uid)"
-    assert back_off_message(160, "app", "p_ns(uid)") == message

@@ -14,7 +14,7 @@ from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.inference.judging import Agreement
 from crashloop.inference.observation import Observation
-from crashloop.observe.run import Request, look
+from crashloop.observe.run import ObservationRequest, look
 from crashloop.progress import SilentProgress
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
@@ -80,7 +80,7 @@ def test_a_node_that_does_not_is_told_with_the_waits_that_contradict(tmp_path: P
     looping(peer, *[2, 3] * 6)
     code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s")
     assert code == ExitCode.FAIL
-    assert seen.nodes[0].objections[0] == "shop/cart app: restart 12 came 2 s after the exit; 10 s was due at least."
+    assert seen.nodes[0].objections[0] == "shop/cart app: restart 12 came 2 s after the exit; at least 10 s was due."
     assert "worker: shop/cart app: restart 12 came 2 s after the exit" in output
     page = (tmp_path / "out" / "observe.html").read_text()
     assert "contradicts" in page
@@ -95,7 +95,7 @@ def test_without_an_expectation_the_curve_is_inferred_and_nothing_is_compared(tm
     assert seen.nodes[0].agreement is Agreement.NOT_COMPARED
     assert seen.nodes[0].likely is not None
     assert seen.nodes[0].likely.maximum_s == 2
-    assert "neither read (--read-configz) nor told (--expect)" in output
+    assert "neither read (--read-configz) nor declared (--expect)" in output
 
 
 def test_a_node_that_was_booted_meanwhile_is_not_judged(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_a_node_that_was_booted_meanwhile_is_not_judged(tmp_path: Path) -> None:
     looping(peer, *[2, 3] * 6)
     code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s")
     assert code == ExitCode.INCONCLUSIVE
-    assert seen.nodes[0].note == "the node was booted meanwhile, and with that its counters were lost"
-    assert "worker: the node was booted meanwhile" in output
+    assert seen.nodes[0].note == "the node was booted during the observation, so its counters were lost"
+    assert "worker: the node was booted during the observation" in output
 
 
 def test_a_release_that_the_model_does_not_know_is_told(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_release_that_the_model_does_not_know_is_told(tmp_path: Path) -> None:
     looping(peer, 11, 12, 13)
     code, output, _ = observed(peer, tmp_path, "--expect", "worker=max-10s")
     assert code == ExitCode.INCONCLUSIVE
-    assert "worker: its release is older than what the model knows." in output
+    assert "worker: its release is older than the model covers." in output
 
 
 def test_an_expected_node_without_a_crash_loop_is_told(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_the_document_is_as_its_schema_says(tmp_path: Path) -> None:
         (("--for", "soon"), "--for 'soon'"),
         (("--for", "0s"), "expected a time above zero"),
         (("--expect", "worker"), "--expect 'worker': expected NODE=PROFILE"),
-        (("--expect", "worker=max-10"), 'kubelet profile "max-10": there is none of that name'),
+        (("--expect", "worker=max-10"), 'kubelet profile "max-10": unknown'),
         (("--expect", "other=max-10s"), "--expect other=...: the cluster has no node 'other'; its nodes: worker."),
         (("--expect", "*=max-301s"), "--expect worker=max-301s: kubelet v1.37.1 does not start with that profile."),
         (("--context", "y"), "it has no context 'y'; its contexts: x."),
@@ -187,8 +187,8 @@ def test_a_permission_that_is_missing_is_named_with_the_manifest_that_grants_it(
     with serving(peer, tmp_path) as kubeconfig:
         done = CliRunner().invoke(app, ["observe", "--kubeconfig", kubeconfig, "--for", "1s"])
     assert str(done.exception) == (
-        f"kubeconfig {kubeconfig}: its user may not do what `crashloop observe` needs.\n"
-        "Forbidden: watch pods, list nodes.\nApply manifests/rbac/observe.yaml as somebody who may."
+        f"kubeconfig {kubeconfig}: its user lacks permissions for `crashloop observe`.\n"
+        "Forbidden: watch pods, list nodes.\nApply manifests/rbac/observe.yaml with sufficient permissions."
     )
 
 
@@ -197,7 +197,7 @@ def test_an_observation_is_never_overwritten(tmp_path: Path) -> None:
     observed(peer, tmp_path)
     done = CliRunner().invoke(app, ["observe", "--kubeconfig", "unused", "--out", str(tmp_path / "out")])
     assert isinstance(done.exception, UsageError)
-    assert "it holds an observation already" in str(done.exception)
+    assert "it already holds an observation" in str(done.exception)
 
 
 def test_changes_that_come_during_the_look_count(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def failing(peer: ClusterPeer, code: int, reason: str, *requests: str) -> None:
 
 
 WATCH, NODES = "GET /api/v1/pods watch", "GET /api/v1/nodes"
-NOT_ASKED = "whether it was booted or not Ready meanwhile could not be asked at the end"
+NOT_ASKED = "whether it was booted or not Ready could not be read at the end"
 
 
 def test_credentials_that_expire_end_the_look_early_with_what_was_seen(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_credentials_that_expire_end_the_look_early_with_what_was_seen(tmp_path:
     assert seen.unheard.since < seen.finished
     why = "the API server does not accept the credentials (401 Unauthorized); they may have expired."
     assert why in seen.unheard.why
-    assert f"Nothing was heard after {seen.unheard.since:%H:%M:%S} UTC: kubeconfig " in output.replace("\n", " ")
+    assert f"The watch was lost after {seen.unheard.since:%H:%M:%S} UTC: kubeconfig " in output.replace("\n", " ")
 
 
 def test_nodes_that_cannot_be_read_at_the_end_are_judged_by_nothing_that_a_reboot_explains(tmp_path: Path) -> None:
@@ -258,8 +258,8 @@ def test_a_watch_that_is_broken_at_the_end_is_told(tmp_path: Path) -> None:
     assert seen.gaps == 0
     assert seen.unheard is not None
     assert seen.unheard.why == "watch pods: the API server answered 503 ServiceUnavailable."
-    assert "Nothing was heard after" in output
-    assert "Nothing was heard after" in (tmp_path / "out" / "observe.html").read_text()
+    assert "The watch was lost after" in output
+    assert "The watch was lost after" in (tmp_path / "out" / "observe.html").read_text()
 
 
 def test_an_outage_is_met_with_few_requests(tmp_path: Path) -> None:
@@ -286,8 +286,8 @@ def test_a_kubelet_that_tells_nothing_does_not_keep_from_looking_at_the_others(t
     peer = ExistingPeer(ready_node("down", ready=False), ready_node("silent"), ready_node("telling"))
     peer.configz = {"telling": {}}
     with serving_existing(peer, tmp_path) as kubeconfig:
-        seen = look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
+        seen = look(ObservationRequest(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
         assert seen.agreement is Agreement.TOO_LITTLE
         peer.configz = {}
-        with pytest.raises(UsageError, match="--read-configz: node silent: its kubelet does not tell"):
-            look(Request(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())
+        with pytest.raises(UsageError, match="--read-configz: node silent: its kubelet's configuration cannot be read"):
+            look(ObservationRequest(kubeconfig=kubeconfig, for_s=0.1, read_configz=True), SilentProgress())

@@ -41,7 +41,7 @@ def test_the_keps_numbers_stand_beside_what_they_come_to() -> None:
     assert columns is not None
     assert float(columns[1].replace(",", "")) < 30_000
     assert "Z7" in text
-    assert "measured: what comes of it on a node of 2 cores at measured costs" in text
+    assert "measured: the result for a node of 2 cores at measured costs" in text
     assert MEASURED.source in text
 
 
@@ -51,7 +51,7 @@ def test_beyond_the_knee_numbers_are_told_as_bounds() -> None:
     assert "~" not in below
     assert "≤11.1" in beyond
     assert "Beyond the knee these are bounds, not predictions: costs of a restart grow" in beyond
-    assert "rates and cores are at most what is told (≤), and lateness is rough (~)" in beyond
+    assert "rates and cores are upper bounds (≤), and lateness is rough (~)" in beyond
 
 
 def test_costs_measured_at_the_limit_are_said_to_lack_the_overhead(tmp_path: Path) -> None:

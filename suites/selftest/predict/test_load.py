@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from crashloop.errors import UsageError
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.predict.costs import Costs, read_costs
-from crashloop.predict.load import Limit, Load, LoadPrediction, predict
+from crashloop.predict.load import CrashLoad, Limit, LoadPrediction, predict
 from crashloop.predict.measured import MEASURED
 from crashloop.predict.steps import predictions
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
 
 def of(pods: int, *, nodes: int = 1, curve: Curve = ONE_SECOND, costs: Costs = COSTS, **more: float) -> LoadPrediction:
-    return predict(Load(nodes=nodes, pods=pods, curve=curve, **{"cores": 4.0, **more}), costs)  # type: ignore[arg-type]
+    return predict(CrashLoad(nodes=nodes, pods=pods, curve=curve, **{"cores": 4.0, **more}), costs)  # type: ignore[arg-type]
 
 
 def test_below_the_knee_the_curve_is_the_limit() -> None:
@@ -101,7 +101,7 @@ def test_beyond_official_thresholds_is_told() -> None:
 )
 def test_a_load_that_makes_no_sense_is_refused(field: str, value: float, message: str) -> None:
     with pytest.raises(UsageError) as raised:
-        Load(**{"nodes": 1, "pods": 1, "curve": ONE_SECOND, field: value})  # type: ignore[arg-type]
+        CrashLoad(**{"nodes": 1, "pods": 1, "curve": ONE_SECOND, field: value})  # type: ignore[arg-type]
     assert str(raised.value) == message
 
 
@@ -133,7 +133,7 @@ def test_the_default_costs_are_good_and_say_where_they_are_from() -> None:
 
 
 def test_a_load_is_shown_at_rising_numbers_of_pods_and_beside_the_default_curve() -> None:
-    found = predictions(Load(nodes=3, pods=30, curve=ONE_SECOND), COSTS)
+    found = predictions(CrashLoad(nodes=3, pods=30, curve=ONE_SECOND), COSTS)
     assert [each.load.pods for each in found.predictions] == [1, 5, 10, 20, 30]
     assert (found.today.load.curve, found.today.load.pods) == (DEFAULT_CURVE, 30)
     assert found.claims

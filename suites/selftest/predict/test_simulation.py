@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashloop.model.config import DEFAULT_CURVE, Curve
-from crashloop.predict.load import Load, LoadPrediction, node_of, predict
-from crashloop.predict.simulation import Node, Simulated, simulate
+from crashloop.predict.load import CrashLoad, LoadPrediction, node_of, predict
+from crashloop.predict.simulation import Simulated, SimulatedNode, simulate
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
 
@@ -21,7 +21,7 @@ def played(
     until_s: float = 100,
     **more: float,
 ) -> Simulated:
-    node = Node(
+    node = SimulatedNode(
         containers=containers,
         curve=curve,
         run_s=run_s,
@@ -64,7 +64,7 @@ def test_the_same_node_gives_the_same_restarts() -> None:
 
 
 def test_a_simulation_that_ends_early_says_up_to_when_it_is_complete() -> None:
-    node = Node(containers=10, curve=ONE_SECOND, run_s=0, places=1, service_s=0.1, find_s=0.1)
+    node = SimulatedNode(containers=10, curve=ONE_SECOND, run_s=0, places=1, service_s=0.1, find_s=0.1)
     whole, cut = simulate(node, until_s=100), simulate(node, until_s=100, most=200)
     assert whole.until_s == 100
     assert cut.until_s < 40
@@ -77,7 +77,7 @@ def test_a_window_without_restarts_has_no_lateness() -> None:
 
 
 def of(pods: int, *, nodes: int = 2, curve: Curve = ONE_SECOND, **more: float) -> LoadPrediction:
-    return predict(Load(nodes=nodes, pods=pods, curve=curve, **{"cores": 4.0, **more}), COSTS)  # type: ignore[arg-type]
+    return predict(CrashLoad(nodes=nodes, pods=pods, curve=curve, **{"cores": 4.0, **more}), COSTS)  # type: ignore[arg-type]
 
 
 SHORT = st.sampled_from([ONE_SECOND, Curve(2, 2), Curve(10, 10), Curve(1, 8)])
@@ -133,7 +133,7 @@ def test_the_whole_default_curve_agrees_with_the_closed_form() -> None:
 
 def test_a_restart_on_a_free_cpu_takes_as_long_as_was_measured() -> None:
     costs = msgspec.structs.replace(COSTS, overhead_s=0.9)
-    node = node_of(Load(nodes=2, pods=1, curve=ONE_SECOND, cores=4.0), costs)
+    node = node_of(CrashLoad(nodes=2, pods=1, curve=ONE_SECOND, cores=4.0), costs)
     assert node.find_s + node.service_s == pytest.approx(0.9)
     found = simulate(node, until_s=10)
     assert found.started_s[0] == pytest.approx(0.9)

@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.verdict import Outcome, Verdict
-from quality.comparison import Row, compare
+from quality.comparison import NodeRow, compare
 from quality.fault import Fault
 from quality.planted import Expectation, Planted
 from quality.scenarios import CRASHING
@@ -30,7 +30,7 @@ def verdict(outcome: Outcome, *findings: str, requirement: str = "BACKOFF-2", de
     )
 
 
-def row(expected: Expectation, *verdicts: Verdict) -> Row:
+def row(expected: Expectation, *verdicts: Verdict) -> NodeRow:
     (only,) = compare([planted(expected)], [*verdicts, verdict_of_another_node()])
     return only
 
@@ -113,10 +113,10 @@ def test_a_disturbance_has_to_be_named_and_must_not_accuse_kubernetes() -> None:
 
 def test_the_document_has_a_line_for_each_node() -> None:
     rows = (row(FAILS, TOO_SOON), row(FAILS, verdict(Outcome.PASS)))
-    assert headline(rows) == "1 of 2 kubelets were judged as they deserve."
+    assert headline(rows) == "1 of 2 kubelets were judged as expected."
     lines = to_markdown(rows, kubernetes_version="1.37.1", took_s=90.0).splitlines()
     assert lines[-4:-2] == [
         "| restarts too early | FAIL | BACKOFF-2 | restart 2 came too soon. |",
         "| restarts too early | PASS (not as expected) |  |  |",
     ]
-    assert "Last written with Kubernetes 1.37.1: 1 of 2 kubelets were judged as they deserve." in "\n".join(lines)
+    assert "Last written with Kubernetes 1.37.1: 1 of 2 kubelets were judged as expected." in "\n".join(lines)

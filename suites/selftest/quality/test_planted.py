@@ -6,10 +6,10 @@ import pytest
 
 from crashloop.model.gates import effective_gates
 from crashloop.profiles import load_profile, validate_for_node
-from crashloop.requirements import applies, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.settings import Versions
 from crashloop.spec.plan import Budgets
-from crashloop.spec.requirement import State
+from crashloop.spec.requirement import State, applies
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
 from quality.executable import script

@@ -13,7 +13,7 @@ from quality.arguments import value_of, with_value
 from quality.configuration import real_config, told_configz
 from quality.executable import write_executable
 from quality.faults import OTHER_CONFIGURATION, TRUE_BEHIND_HELPERS
-from quality.front import Request
+from quality.front import RequestHead
 
 DECLARED = {
     "authentication": {"x509": {"clientCAFile": "/pki/ca.crt"}, "webhook": {"enabled": True}},
@@ -87,17 +87,17 @@ def test_the_value_of_a_flag(arguments: tuple[str, ...], value: str | None) -> N
     ],
 )
 def test_a_front_knows_a_question_for_the_configuration(line: str, asks: bool) -> None:
-    assert Request.parse(f"{line}\r\nHost: node\r\n\r\n".encode()).asks_for_configuration is asks
+    assert RequestHead.parse(f"{line}\r\nHost: node\r\n\r\n".encode()).asks_for_configuration is asks
 
 
 def test_a_request_that_is_passed_on_is_the_only_one_of_its_connection() -> None:
-    request = Request.parse(b"GET /healthz HTTP/1.1\r\nHost: node\r\nconnection: keep-alive\r\n\r\n")
+    request = RequestHead.parse(b"GET /healthz HTTP/1.1\r\nHost: node\r\nconnection: keep-alive\r\n\r\n")
     assert request.as_the_only_one() == b"GET /healthz HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"
 
 
 def test_an_upgrade_is_passed_on_as_it_is() -> None:
     head = b"POST /exec/ns/pod/app HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-    assert Request.parse(head).as_the_only_one() == head
+    assert RequestHead.parse(head).as_the_only_one() == head
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_sandboxes_do_not_count() -> None:
         (status(2, WAITING, EXITED), 2, 3, 3),
         (status(2, EXITED, EXITED, field="initContainer"), 2, 3, 3),
     ],
-    ids=["never-ran", "runs", "exited", "runs-again", "in-back-off", "init-exited-again"],
+    ids=["never-ran", "runs", "exited", "runs-again", "in-backoff", "init-exited-again"],
 )
 def test_a_status_tells_restarts_exits_and_starts(reported: PodCounts, restarts: int, exits: int, starts: int) -> None:
     counts = without_runtime()

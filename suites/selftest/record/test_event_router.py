@@ -10,7 +10,7 @@ import pytest
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
 from crashloop.errors import ClusterError
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.history.jsonl import Numbered, read_events
+from crashloop.history.jsonl import Numbered
 from crashloop.kube.client import KubeApi
 from crashloop.kube.watch import PodObject
 from crashloop.pods.manifest import SCENARIO_LABEL
@@ -24,6 +24,7 @@ from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
+from suites.selftest.kit.history_lines import read_events
 
 PROFILE = KubeletProfile(name="stock")
 CLUSTER = ClusterInfo(
@@ -67,7 +68,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 
 def written(watched: PodRecording) -> list[Event]:
-    """What was written behind the begin, clock and node events."""
+    """The events written after the begin, clock and node events."""
     assert watched.file is not None
     with watched.file.path.open("rb") as lines:
         events = [each.event for each in read_events(lines) if isinstance(each, Numbered)]

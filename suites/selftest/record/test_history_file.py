@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from crashloop.history.event import Event, Kind
-from crashloop.history.jsonl import Damage, Numbered, read_events
+from crashloop.history.jsonl import Damage, Numbered
 from crashloop.record.channels.events import recorder_event
 from crashloop.record.history_ends import begin_event, end_events
 from crashloop.record.history_file import HistoryFile
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from suites.selftest.kit.history_lines import read_events
 
 SCENARIO = PodScenario(name="s", profile="p", pod=Pod(containers=(Container(),)), until=Until())
 

@@ -1,10 +1,10 @@
-"""Lines of the kubelet's log are read for who wrote them, when, and which back-off they tell of."""
+"""Lines of the kubelet's log are read for who wrote them, when, and which backoff they tell of."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crashloop.record.channels.klog import BackOff, Header, back_offs, read_header, seconds, zone_of
+from crashloop.record.channels.klog import Backoff, Header, backoffs, read_header, zone_of
 
 NOW = datetime(2026, 11, 21, 16, 48, 58, tzinfo=UTC)
 LINE = (
@@ -46,27 +46,19 @@ def test_a_log_in_the_host_s_zone_or_in_utc_is_told_apart_by_its_last_line(zone_
     assert read_header(written, NOW, local) == Header(1, at(NOW))
 
 
-def test_a_back_off_names_container_pod_and_delay() -> None:
-    assert list(back_offs(LINE)) == [
-        BackOff(delay_s=80.0, container="app", pod="nat", namespace="crashloop-6ntnn", pod_uid="3fe4b9bc")
+def test_a_backoff_names_container_pod_and_delay() -> None:
+    assert list(backoffs(LINE)) == [
+        Backoff(delay_s=80.0, container="app", pod="nat", namespace="crashloop-6ntnn", pod_uid="3fe4b9bc")
     ]
 
 
 def test_a_line_about_two_containers_tells_of_both_and_of_each_once() -> None:
     other = "back-off 10s restarting failed container=b pod=nat_crashloop-6ntnn(3fe4b9bc)"
-    assert [(each.container, each.delay_s) for each in back_offs(f"{LINE} {other} {other}")] == [
+    assert [(each.container, each.delay_s) for each in backoffs(f"{LINE} {other} {other}")] == [
         ("app", 80.0),
         ("b", 10.0),
     ]
 
 
-def test_an_image_that_cannot_be_pulled_is_no_back_off_of_a_container() -> None:
-    assert list(back_offs('"Back-off pulling image \\"x\\""')) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("10s", 10.0), ("5m0s", 300.0), ("1h2m3.5s", 3723.5), ("500ms", 0.5), ("", None), ("10", None), ("1s!", None)],
-)
-def test_durations_are_read_as_go_prints_them(text: str, expected: float | None) -> None:
-    assert seconds(text) == expected
+def test_an_image_that_cannot_be_pulled_is_no_backoff_of_a_container() -> None:
+    assert list(backoffs('"Back-off pulling image \\"x\\""')) == []

@@ -1,4 +1,4 @@
-"""The kubelet's log is followed as it grows, is replaced or cut short; restarts and back-offs are told."""
+"""The kubelet's log is followed as it grows, is replaced or cut short; restarts and backoffs are told."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from crashloop.record.channels.events import Sink
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess, LogTail
 from crashloop.waiting import wait_until
 
-BACK_OFF = "back-off 20s restarting failed container=app pod=crashing_ns(uid)"
+BACKOFF = "back-off 20s restarting failed container=app pod=crashing_ns(uid)"
 
 
 def line(text: str, *, pid: int = 7) -> str:
@@ -89,12 +89,12 @@ def test_of_a_long_log_only_the_end_is_read(tmp_path: Path) -> None:
     assert not tail.from_start
 
 
-def test_a_back_off_of_one_of_our_pods_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_backoff_of_one_of_our_pods_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.log"
     path.write_text(line("Started kubelet"))
     with following(path) as (_, heard):
-        append(path, line(BACK_OFF.replace("_ns(", "_kube-system(")) + line(BACK_OFF) + line("unrelated"))
-        wait_until("the back-off", lambda: bool(heard.events), timeout_s=10, every_s=0.01)
+        append(path, line(BACKOFF.replace("_ns(", "_kube-system(")) + line(BACKOFF) + line("unrelated"))
+        wait_until("the backoff", lambda: bool(heard.events), timeout_s=10, every_s=0.01)
     ((pod, event),) = heard.events
     assert (pod, event.channel, event.kind, event.container, event.pod_uid, event.resolution_ns) == (
         "crashing",
@@ -105,7 +105,7 @@ def test_a_back_off_of_one_of_our_pods_is_told_with_its_line(tmp_path: Path) -> 
         1000,
     )
     assert event.data["delay_s"] == 20.0
-    assert event.data["line"].endswith(BACK_OFF)
+    assert event.data["line"].endswith(BACKOFF)
     assert abs(event.received_ns - event.t_ns) < 60_000_000_000, "whatever the zone of this host"
 
 

@@ -7,7 +7,7 @@ import pytest
 from crashloop.cluster.provider import Node
 from crashloop.errors import ClusterError
 from crashloop.record.naming import run_name
-from crashloop.record.nodes import matches_profile, node_event
+from crashloop.record.nodes import node_event
 from crashloop.record.placement import match, place
 from crashloop.spec.plan import PlannedNode
 from crashloop.spec.profile import KubeletProfile
@@ -49,41 +49,8 @@ def test_a_node_that_is_missing_is_named() -> None:
     )
 
 
-TWO = KubeletProfile(
-    name="max-2s",
-    config={
-        "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
-        "featureGates": {"KubeletCrashLoopBackOffMax": True},
-    },
-)
-GATE = {"KubeletCrashLoopBackOffMax": True}
-
-
-@pytest.mark.parametrize(
-    ("configz", "matches"),
-    [
-        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}, "featureGates": GATE}, True),
-        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2000ms"}, "featureGates": GATE | {"Other": False}}, True),
-        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"}, "featureGates": GATE}, False),
-        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}, "featureGates": {next(iter(GATE)): False}}, False),
-        ({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}, None),
-        ({"featureGates": GATE}, False),
-    ],
-    ids=["as-set", "spelt-otherwise", "other-maximum", "other-gate", "silent-about-the-gate", "maximum-missing"],
-)
-def test_a_node_matches_its_profile_by_maximum_and_gates(configz: dict[str, object], matches: bool | None) -> None:
-    assert matches_profile(configz, TWO) is matches
-
-
-def test_a_profile_that_sets_nothing_is_upstream_s_default() -> None:
-    stock = KubeletProfile(name="stock")
-    assert matches_profile({"crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"}}, stock)
-    assert matches_profile({}, stock)
-    assert not matches_profile({"crashLoopBackOff": {"maxContainerRestartPeriod": "10s"}}, stock)
-
-
-def test_a_kubelet_that_tells_nothing_is_recorded_as_unknown() -> None:
-    assert node_event("node", TWO, None, None).data == {
+def test_a_kubelet_whose_configuration_was_not_read_is_recorded_as_unknown() -> None:
+    assert node_event("node", KubeletProfile(name="max-2s"), None, None).data == {
         "kubelet_pid": None,
         "kubelet_started_ns": None,
         "configz": None,

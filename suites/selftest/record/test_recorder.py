@@ -107,7 +107,7 @@ def test_a_plan_that_cannot_be_carried_out_fails_the_run_and_seals_every_history
     assert ended is not None
     assert (ended.state, ended.error_kind) == ("failed", "usage")
     assert ended.error is not None
-    assert ended.error.startswith("provider 'nowhere': there is none of that name")
+    assert ended.error.startswith("provider 'nowhere': unknown")
     for scenario in SCENARIOS:
         with run.history(scenario.name).open("rb") as lines:
             recorded = read_recording(lines)

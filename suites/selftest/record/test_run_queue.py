@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.local.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Event, Kind
 from crashloop.record.channels.events import Sink

@@ -45,6 +45,7 @@ SCALES = st.builds(scale_for, st.lists(SECONDS, max_size=8), st.lists(SECONDS, m
 
 @given(SCALES, SECONDS, SECONDS)
 @example(Scale(high=768.35, floor=0.890625), 0.0, 769.0)
+@example(scale_for([28.5, 0.001], []), 0.0, 32.0)
 def test_a_longer_delay_never_stands_lower(scale: Scale, one: float, other: float) -> None:
     short, long = sorted((one, other))
     assert 0 <= scale.at(short) <= scale.at(long) <= 1

@@ -134,18 +134,18 @@ def test_outcome_and_exit_code_leave_out_what_does_not_count(
         ),
         ([verdict(Outcome.ERROR)], "1 verdict could not be reached."),
         ([verdict(Outcome.INCONCLUSIVE)], "Evidence is missing for 1 verdict."),
-        ([verdict(Outcome.PASS)], "Kubernetes 1.37.1 restarts containers as it says: 1 verdict passes."),
+        ([verdict(Outcome.PASS)], "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes."),
         (
             [verdict(Outcome.PASS), verdict(Outcome.FAIL, deviation="a"), verdict(Outcome.FAIL, deviation="b")],
-            "Kubernetes 1.37.1 restarts containers as it says: 1 verdict passes, 2 verdicts are known deviations.",
+            "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes, 2 verdicts are known deviations.",
         ),
         (
             [verdict(Outcome.FAIL, deviation="a")],
-            "Kubernetes 1.37.1 deviates from what it says only as is known: 1 verdict.",
+            "Kubernetes 1.37.1 has only known deviations from its documentation: 1 verdict.",
         ),
         (
             [verdict(Outcome.PASS), verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
-            "Kubernetes 1.37.1 restarts containers as it says: 1 verdict passes; 1 verdict is only reported.",
+            "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes; 1 verdict is only reported.",
         ),
         (
             [verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],

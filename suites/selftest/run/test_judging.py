@@ -79,8 +79,7 @@ def test_an_empty_or_unfinished_history_is_inconclusive(tmp_path: Path) -> None:
         pytest.param(
             Judgement(requirement="GONE-1", scenario="crashing"),
             {},
-            "GONE-1: the plan asks for it, and this catalogue does not have it. "
-            "Judge with the crashloop that made the run.",
+            "GONE-1: the plan has it, but this catalogue does not. Judge with the crashloop that made the run.",
             id="requirement",
         ),
         pytest.param(

@@ -147,7 +147,7 @@ def test_a_never_container_that_a_rule_restarts_after_a_liveness_kill_hangs() ->
     assert sim.phases(events) == ["Pending", "Running"]
 
 
-def test_a_back_off_is_stated_one_sync_later() -> None:
+def test_a_backoff_is_stated_one_sync_later() -> None:
     events = sim.simulated(sim.crashing(2), "10s")
     states = [next(iter(each["state"])) for each in sim.container_states(events)]
     assert states == ["waiting", "running", "terminated", "running", "terminated", "waiting", "running"]

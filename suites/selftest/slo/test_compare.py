@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crashloop.slo.compare import Block, Effect, Reading, compare
+from crashloop.slo.compare import Block, Effect, EffectReading, compare
 
 ARMS = ("baseline", "treatment")
 TRIALS = 300
@@ -24,22 +24,22 @@ def blocks(factor: float, *, each: int = 60, drift: tuple[float, ...] = DRIFT, s
 
 def test_an_effect_beyond_drift_and_noise_is_seen() -> None:
     effect = compare("start-up", blocks(2.0))
-    assert (effect.reading, effect.pairs, effect.samples) == (Reading.HIGHER, 4, (240, 240))
+    assert (effect.reading, effect.pairs, effect.samples) == (EffectReading.HIGHER, 4, (240, 240))
     assert effect.ratio == pytest.approx(2.0 * 1.04, rel=0.1)
-    assert compare("start-up", blocks(0.5)).reading is Reading.LOWER
+    assert compare("start-up", blocks(0.5)).reading is EffectReading.LOWER
 
 
 def test_drift_alone_is_no_effect() -> None:
     effect = compare("start-up", blocks(1.0))
-    assert effect.reading is Reading.NO_DIFFERENCE
+    assert effect.reading is EffectReading.NO_DIFFERENCE
     assert effect.noise == pytest.approx(1.3, rel=0.1)
 
 
 def test_what_is_no_larger_than_the_noise_is_no_effect() -> None:
     noisy = (1.0, 1.0, 1.6, 1.6, 1.0, 1.0, 1.6, 1.6)
     effect = compare("start-up", blocks(1.3, drift=noisy))
-    assert effect.reading is Reading.NO_DIFFERENCE
-    assert compare("start-up", blocks(1.3, drift=(1.0,) * 8)).reading is Reading.HIGHER
+    assert effect.reading is EffectReading.NO_DIFFERENCE
+    assert compare("start-up", blocks(1.3, drift=(1.0,) * 8)).reading is EffectReading.HIGHER
 
 
 def test_the_interval_holds_no_difference_as_often_as_it_says_where_there_is_none() -> None:
@@ -59,8 +59,8 @@ def test_two_pairs_tell_only_what_is_large() -> None:
     def pairs(*values: float) -> list[Block]:
         return [Block(arm=arm, samples=(value,)) for arm, value in zip(ARMS * 2, values, strict=True)]
 
-    assert compare("x", pairs(1.0, 1.10, 1.02, 1.08), percentile=None).reading is Reading.NO_DIFFERENCE
-    assert compare("x", pairs(1.0, 2.0, 1.02, 2.1), percentile=None).reading is Reading.HIGHER
+    assert compare("x", pairs(1.0, 1.10, 1.02, 1.08), percentile=None).reading is EffectReading.NO_DIFFERENCE
+    assert compare("x", pairs(1.0, 2.0, 1.02, 2.1), percentile=None).reading is EffectReading.HIGHER
 
 
 def test_the_same_blocks_give_the_same_effect() -> None:
@@ -88,13 +88,13 @@ def test_the_sentence_tells_both_arms_the_interval_and_the_noise() -> None:
 def test_one_pair_of_blocks_is_too_little(arms: str) -> None:
     few = [Block(arm="baseline" if arm == "A" else "treatment", samples=(1.0, 2.0)) for arm in arms]
     effect = compare("start-up", few)
-    assert (effect.reading, effect.ratio) == (Reading.TOO_LITTLE, None)
+    assert (effect.reading, effect.ratio) == (EffectReading.TOO_LITTLE, None)
     assert effect.sentence.endswith("2 pairs and 2 samples in each arm are needed.")
 
 
 def test_a_percentile_needs_its_least_samples() -> None:
-    assert compare("start-up", blocks(2.0, each=20), percentile=99).reading is Reading.TOO_LITTLE
-    assert compare("start-up", blocks(2.0, each=60), percentile=99).reading is Reading.HIGHER
+    assert compare("start-up", blocks(2.0, each=20), percentile=99).reading is EffectReading.TOO_LITTLE
+    assert compare("start-up", blocks(2.0, each=60), percentile=99).reading is EffectReading.HIGHER
 
 
 def test_blocks_pair_with_their_neighbours_in_either_order() -> None:
@@ -106,7 +106,7 @@ def test_blocks_pair_with_their_neighbours_in_either_order() -> None:
 def test_a_mean_is_compared_where_no_percentile_is_asked_for() -> None:
     one_value = [Block(arm=arm, samples=(value,)) for arm, value in [("baseline", 2.0), ("treatment", 6.0)] * 2]
     effect: Effect = compare("CPU per restart", one_value, percentile=None, unit="CPU s")
-    assert (effect.statistic, effect.reading) == ("mean", Reading.HIGHER)
+    assert (effect.statistic, effect.reading) == ("mean", EffectReading.HIGHER)
     assert effect.ratio == pytest.approx(3.0)
 
 

@@ -96,14 +96,14 @@ def test_counts_that_a_kubelet_lost_when_it_was_started_anew_prove_nothing(proce
     assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, 2)
     assert verdict.interval == Interval(0, 2)
     assert verdict.notes[1] == (
-        "node-1: the counter began anew; starts between the scrapes around that, whose count may be lost: 3."
+        "node-1: the counter was reset; starts between the scrapes around that, whose count may be lost: 3."
     )
 
 
 def test_a_counter_that_agrees_although_it_began_anew_is_conserved() -> None:
     verdict = judged_anew(3, pod(*STARTS))
     assert (verdict.outcome, verdict.value) == (Outcome.PASS, 0)
-    assert "kubelet of node-1 was started anew between two scrapes 50.0 s apart" in verdict.notes[2]
+    assert "kubelet of node-1 was restarted between two scrapes 50.0 s apart" in verdict.notes[2]
 
 
 def test_a_restart_count_is_wrong_whatever_became_of_the_counter() -> None:

@@ -43,8 +43,7 @@ def test_a_process_that_was_started_anew_resets_even_a_counter_that_did_not_fall
     total, notes = grown(scrapes((0, 5, 10), values), 0, 10)
     assert total == 5  # 4 since the new start, and 1 more
     assert notes == (
-        "kubelet of node-1 was started anew between two scrapes 5.0 s apart: "
-        "what it had counted after the first of them is lost.",
+        "kubelet of node-1 was restarted between two scrapes 5.0 s apart: its counts after the first of them are lost.",
     )
 
 

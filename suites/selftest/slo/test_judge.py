@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.slo.judge import judge, judge_all, windows
+from crashloop.slo.judge import judge, windows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.types import Measured, SloVerdict
 from crashloop.verdict import Outcome
@@ -44,7 +44,7 @@ def test_a_target_inside_a_bucket_is_decided_only_if_both_edges_agree() -> None:
     verdict = relists({"1": 190, "5": 200, "+Inf": 200}, target=2)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.sentence.endswith(
-        "The target lies inside the bucket from 1 to 5: which of its samples keep it is not known."
+        "The target lies inside the bucket from 1 to 5: the share of its samples that keep it is unknown."
     )
 
 
@@ -94,13 +94,13 @@ def test_raw_samples_are_judged_one_by_one() -> None:
 def test_a_pod_that_never_started_is_as_slow_as_it_was_watched() -> None:
     verdict = startups(1, None, None)
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.notes == ("Not come to an end, counted as long as they had taken by then: 2 of the pods.",)
+    assert verdict.notes == ("Still open, counted with their duration so far: 2 of the pods.",)
 
 
 def test_a_pod_that_still_had_time_is_left_out_and_told() -> None:
     verdict = startups(1, 2, None, seen_until_s=3)
     assert (verdict.outcome, verdict.samples) == (Outcome.PASS, 2)
-    assert verdict.notes == ("Left out, as still open within the target: 1 of the pods.",)
+    assert verdict.notes == ("Left out, since still open within the target: 1 of the pods.",)
 
 
 def test_pods_of_other_groups_and_with_init_containers_do_not_count() -> None:
@@ -231,8 +231,8 @@ def test_a_metric_that_nothing_has_is_an_error_that_names_it() -> None:
     verdict = judge(rule, measured(scrapes((0, 100), buckets(RELIST, {"1": 5, "+Inf": 5}))))
     assert verdict.outcome is Outcome.ERROR
     assert verdict.sentence == (
-        "made-up: metric 'kubelet_pleg_relist_duration_secondss': kubelet never said it, and it is not among those that are "
-        "known; kubelet_pleg_relist_duration_seconds is."
+        "made-up: metric 'kubelet_pleg_relist_duration_secondss': kubelet never sent it, and it is not a known "
+        "metric; kubelet_pleg_relist_duration_seconds is."
     )
 
 
@@ -249,16 +249,14 @@ def test_a_known_metric_that_did_not_appear_is_missing_evidence() -> None:
     rule = row({"kind": "histogram", "metric": RELIST}, {"at_most": 1, "unit": "s"}, percentile=50, min_samples=2)
     verdict = judge(rule, measured(scrapes((0, 100), {}, families=[RELIST])))
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "never appeared: nothing that it counts happened, or this version does not have it." in verdict.sentence
+    assert "never appeared: no event that it counts happened, or this version does not have it." in verdict.sentence
 
 
 def test_without_scrapes_nothing_is_known() -> None:
     rule = row({"kind": "histogram", "metric": RELIST}, {"at_most": 1, "unit": "s"}, percentile=50, min_samples=2)
     verdict = judge(rule, measured())
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence.endswith(
-        "fewer than two scrapes of kubelet in the window: nothing tells how much was counted."
-    )
+    assert verdict.sentence.endswith("fewer than two scrapes of kubelet in the window, so the growth is unknown.")
 
 
 def test_a_phase_that_the_run_did_not_have_is_told_with_those_it_had() -> None:
@@ -341,19 +339,19 @@ def test_requests_per_restart_less_those_without_load() -> None:
     assert verdict.value == pytest.approx(2.5)
     assert (verdict.samples, verdict.outcome) == (20, Outcome.PASS)
     assert judge(rule, measured(source, lifecycles=pods)).sentence.endswith(
-        "Phase storm: no phase 'baseline' in this run, whose rate was to be taken off."
+        "Phase storm: no phase 'baseline' in this run, whose rate was to be subtracted."
     )
 
 
-def test_a_crash_of_the_judge_is_an_error_and_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_of_the_judge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(rule: SloRow, *_: object) -> list[Any]:
         raise ZeroDivisionError(rule.id)
 
     monkeypatch.setattr("crashloop.slo.judge.results", broken)
     rule = row(STARTUP, {"at_most": 5, "unit": "s"}, percentile=50, min_samples=2)
-    verdicts = judge_all([rule, rule], measured())
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.ERROR, Outcome.ERROR]
-    assert verdicts[0].sentence == (
+    verdict = judge(rule, measured())
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.sentence == (
         "made-up: the judge crashed: ZeroDivisionError made-up. This is a fault of the suite; the samples are kept."
     )
 

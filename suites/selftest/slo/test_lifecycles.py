@@ -24,7 +24,6 @@ def test_a_good_history_as_a_lifecycle() -> None:
     pod = only(good())
     assert (pod.pod, pod.node, pod.group, pod.asked_ns) == ("crashing", "node-1", "crasher", ZERO_NS)
     assert pod.seen_ns == pod.started_ns == ns(0.5 + 0.3)
-    assert pod.startup_s == pytest.approx(0.8)
     assert pod.starts_ns == {"app": (ns(0.5), ns(2.0), ns(5.3), ns(8.6))}
     assert pod.restart_counts == {"app": 3}
     assert pod.deleted_ns is None

@@ -40,12 +40,12 @@ def changed(old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("requirement", "fault"),
     [
-        ("LOAD-99", "requirement 'LOAD-99': the catalogue has none of that id."),
+        ("LOAD-99", "requirement 'LOAD-99': the catalogue does not have it."),
         (
             "LOAD-11",
-            "requirement 'LOAD-11': by the catalogue it is judged by healthy-neighbour-startup, not by this row.",
+            "requirement 'LOAD-11': the catalogue names healthy-neighbour-startup for it, not this row.",
         ),
-        ("CAP-3", "requirement 'CAP-3': by the catalogue it is judged by no row, not by this row."),
+        ("CAP-3", "requirement 'CAP-3': the catalogue names no row for it, not this row."),
     ],
     ids=["unknown", "of-another-row", "of-no-row"],
 )
@@ -164,14 +164,14 @@ def test_a_file_of_another_form_is_refused(text: str, message: str) -> None:
 
 def test_an_id_is_given_once() -> None:
     row = GOOD[GOOD.index("  - id") :]
-    assert refusal(GOOD + row) == "own.yaml: relist stands there more than once; an id is given once."
+    assert refusal(GOOD + row) == "own.yaml: relist is defined more than once; an id must be unique."
 
 
 def test_a_file_that_is_missing_is_told_with_what_there_is() -> None:
     with pytest.raises(UsageError) as raised:
         load_rows("offical")
     assert str(raised.value) == (
-        'SLOs "offical": there are none of that name; expected one of node, official, restarts.\n'
+        'SLOs "offical": unknown; expected one of node, official, restarts.\n'
         "Give the path of a file to use rows of your own."
     )
 

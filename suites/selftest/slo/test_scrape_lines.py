@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
-from crashloop.slo.exposition import Exposition, Series
+from crashloop.slo.exposition import Exposition, SeriesKey
 from crashloop.slo.scrape_lines import Differences, read_scrapes, samples, to_line
-from crashloop.slo.scrapes import GapLine, Line, Sample, ScrapeLine, SeriesLine, Source
+from crashloop.slo.scrapes import Line, MissedScrape, Sample, ScrapeLine, SeriesLine, SourceLine
 
 ANSWER = b"""# HELP kubelet_started_containers_total [ALPHA] Cumulative number of containers started
 # TYPE kubelet_started_containers_total counter
@@ -28,7 +28,7 @@ WANTED = (
     "process_start_time_seconds",
     "summary",
 )
-SOURCE = Source(source="kubelet", node="node-1", interval_s=5.0)
+SOURCE = SourceLine(source="kubelet", node="node-1", interval_s=5.0)
 
 
 def test_only_families_that_are_wanted_are_read() -> None:
@@ -70,11 +70,11 @@ def test_a_number_that_is_none_is_left_out() -> None:
 def test_a_file_gives_back_what_was_said() -> None:
     differences = Differences()
     said = [{"a": 1.0, "b": 2.0}, {"a": 1.0}, {"a": 3.0, "b": 2.0}]
-    lines = [SOURCE, *_lines(differences, said), GapLine(from_ns=31, to_ns=32, reason="timed out")]
+    lines = [SOURCE, *_lines(differences, said), MissedScrape(from_ns=31, to_ns=32, reason="timed out")]
     scrapes = read_scrapes(map(to_line, lines))
     assert scrapes.source == SOURCE
     assert scrapes.t_ns == (10, 20, 30)
-    assert scrapes.gaps == (GapLine(from_ns=31, to_ns=32, reason="timed out"),)
+    assert scrapes.gaps == (MissedScrape(from_ns=31, to_ns=32, reason="timed out"),)
     assert list(samples(scrapes)) == [
         Sample("a", {}, 10, 1.0),
         Sample("a", {}, 20, 1.0),
@@ -95,13 +95,13 @@ def test_what_follows_a_damaged_line_is_not_used() -> None:
     whole = [to_line(line) for line in (SOURCE, *_lines(Differences(), [{"a": 1.0}, {"a": 2.0}, {"a": 3.0}]))]
     scrapes = read_scrapes([*whole[:3], b'{"type":"scrape","t_ns":2', *whole[4:]])
     assert scrapes.t_ns == (10,)
-    assert scrapes.damage == ("line 4 cannot be read (Input data was truncated); what follows it is not used",)
+    assert scrapes.damage == ("line 4 cannot be read (Input data was truncated); the rest of the file is not used",)
 
 
 def test_a_value_without_a_series_is_damage() -> None:
     scrapes = read_scrapes([to_line(SOURCE), to_line(ScrapeLine(t_ns=1, ids=(7,), values=(1.0,)))])
     assert scrapes.t_ns == ()
-    assert scrapes.damage == ("line 2 cannot be read (series 7 was never named); what follows it is not used",)
+    assert scrapes.damage == ("line 2 cannot be read (series 7 was never named); the rest of the file is not used",)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,6 @@ def _lines(differences: Differences, said: list[dict[str, float]]) -> list[Line]
         line
         for at, values in enumerate(said, start=1)
         for line in differences.lines(
-            10 * at, 0, [(name.encode(), Series(name, {}), value) for name, value in values.items()]
+            10 * at, 0, [(name.encode(), SeriesKey(name, {}), value) for name, value in values.items()]
         )
     ]

@@ -16,7 +16,8 @@ from crashloop.model.variants import (
     VARIANTS,
     variant,
 )
-from crashloop.requirements import Level, load_requirements
+from crashloop.requirements import load_requirements
+from crashloop.spec.requirement import Level
 from crashloop.spec.version import KubernetesVersion
 
 FILE = Path(crashloop.__file__).with_name("deviations.yaml")

@@ -59,7 +59,7 @@ def test_an_entry_holds_in_its_releases(tmp_path: Path, until: str, release: str
         ),
         pytest.param(
             "deviations:" + entry() + entry(),
-            "deviations.yaml: collected: stands there more than once; an id is given once.",
+            "deviations.yaml: collected: is defined more than once; an id must be unique.",
             id="twice",
         ),
         pytest.param(

@@ -7,9 +7,10 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
 from crashloop.model.variants import as_shipped
-from crashloop.profiles import MANIFESTS, all_profiles, load_profile, validate_for_node
+from crashloop.profiles import MANIFESTS, load_profile, validate_for_node
 from crashloop.spec.profile import UNSET, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.profiles import all_profiles
 
 NEWEST = KubernetesVersion.parse("1.37.1")
 RELEASES = [KubernetesVersion.parse(release) for release in ("1.33.13", "1.34.8", "1.35.4", "1.36.3", "1.37.1")]
@@ -126,7 +127,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         load_profile("max-3s")
     assert str(caught.value) == (
-        f'kubelet profile "max-3s": there is none of that name; expected one of {", ".join(sorted(PROFILES))}.\n'
+        f'kubelet profile "max-3s": unknown; expected one of {", ".join(sorted(PROFILES))}.\n'
         "Give the path of a file to use a profile of your own."
     )
 

@@ -8,7 +8,8 @@ import pytest
 from crashloop.checks.kinds import CHECKERS
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.gates import GATES
-from crashloop.requirements import Basis, CatalogueError, Requirement, State, applies, load_requirements, load_topics
+from crashloop.requirements import CatalogueError, load_requirements, load_topics
+from crashloop.spec.requirement import Basis, Requirement, State, applies
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import VerdictMode
 
@@ -177,7 +178,7 @@ def test_a_row_stands_in_the_file_of_its_topic(tmp_path: Path) -> None:
 
 
 def test_an_id_is_given_once(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError, match="CAP-3 stands there more than once"):
+    with pytest.raises(CatalogueError, match="CAP-3 is defined more than once"):
         load_topics(catalogue(tmp_path, ROW, ROW))
 
 

@@ -5,7 +5,7 @@ import msgspec
 from crashloop.slo.types import Lifecycle
 from crashloop.spec.policy import RestartPolicy
 from crashloop.stress.checks import checks, evidence_complete, no_early_restart, nothing_left
-from crashloop.stress.evidence_reader import Recorded
+from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
 from crashloop.stress.profile import Stage
@@ -45,15 +45,15 @@ def test_many_faults_are_told_as_a_few_and_a_number() -> None:
     assert verdict.sentence.endswith("4 more like it.")
 
 
-def recorded(*lacking: str, starts: int = 3) -> Recorded:
+def recorded(*lacking: str, starts: int = 3) -> StressEvidence:
     pod = Lifecycle(pod="p", uid="u", starts_ns={"app": tuple(range(starts))})
-    return Recorded(lifecycles=(pod,), lacking=lacking, events=10)
+    return StressEvidence(lifecycles=(pod,), lacking=lacking, events=10)
 
 
 def test_a_gap_of_ground_truth_is_missing_evidence() -> None:
-    verdict = evidence_complete(recorded("p: the runtime was not heard for 3.0 s (restarted)"))
+    verdict = evidence_complete(recorded("p: the runtime's events were lost for 3.0 s (restarted)"))
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence == "evidence-complete: p: the runtime was not heard for 3.0 s (restarted)"
+    assert verdict.sentence == "evidence-complete: p: the runtime's events were lost for 3.0 s (restarted)"
 
 
 def test_without_a_start_there_is_no_evidence() -> None:
@@ -71,14 +71,14 @@ def test_what_a_load_leaves_behind_is_our_fault_unless_it_was_ended_by_force() -
 
 def test_what_could_not_be_removed_is_an_error_whatever_ended_the_load() -> None:
     left = Incident(
-        t_ns=0, cause=Cause.LEFT_BEHIND, sentence="The load has left 3 Pods; the run asked for the removal."
+        t_ns=0, cause=Cause.LEFT_BEHIND, sentence="The load has left 3 Pods; the run requested the removal."
     )
     stays = Incident(t_ns=0, cause=Cause.NOT_REMOVED, sentence="3 Pods: still there 120 s after that was asked for.")
     stopped = Incident(t_ns=0, cause=Cause.INTERRUPTED, sentence="The run was interrupted.")
     verdict = nothing_left([stopped, left, stays])
     assert verdict.outcome is Outcome.ERROR
     assert verdict.sentence == (
-        "nothing-left: The load has left 3 Pods; the run asked for the removal. "
+        "nothing-left: The load has left 3 Pods; the run requested the removal. "
         "3 Pods: still there 120 s after that was asked for."
     )
     assert nothing_left([stays]).outcome is Outcome.ERROR
@@ -87,7 +87,7 @@ def test_what_could_not_be_removed_is_an_error_whatever_ended_the_load() -> None
 def judged(load: AnyLoad, *pods: Lifecycle) -> set[str]:
     """The checks that a run of one load is judged by."""
     the_plan = plan(loads={"load": load}, stages=(Stage(name="storm", duration_s=60, users={"load": 1}),))
-    seen = Recorded(lifecycles=pods, lacking=(), events=0)
+    seen = StressEvidence(lifecycles=pods, lacking=(), events=0)
     return {each.slo for each in checks(the_plan, (), seen, ())}
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from crashloop.slo.compare import Reading
+from crashloop.slo.compare import EffectReading
 from crashloop.slo.types import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import Seen, comparisons
@@ -200,10 +200,10 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
     assert (found.mix, found.baseline, found.treatment) == ("all", "max-300s", "max-1s")
     effects = {(each.what, each.statistic): each for each in found.effects}
     kubelet = effects["CPU of the kubelet", "mean"]
-    assert kubelet.reading is Reading.HIGHER
+    assert kubelet.reading is EffectReading.HIGHER
     assert kubelet.ratio == pytest.approx(8.2 / 2.1, rel=0.01)
     assert effects["start-up of healthy pods", "p50"].ratio == pytest.approx(3)
-    assert effects["restarts", "mean"].reading is Reading.TOO_LITTLE
+    assert effects["restarts", "mean"].reading is EffectReading.TOO_LITTLE
 
 
 def test_a_run_without_both_arms_compares_nothing() -> None:

@@ -102,7 +102,7 @@ def test_a_gap_of_the_runtime_makes_the_run_inconclusive(tmp_path: Path) -> None
     results = judge_run(folder.run)
     assert (results.outcome, results.exit_code) == (Outcome.INCONCLUSIVE, ExitCode.INCONCLUSIVE)
     assert verdict(results, "evidence-complete").sentence == (
-        "evidence-complete: crashers-0-5: the runtime was not heard for 3.0 s (restarted)"
+        "evidence-complete: crashers-0-5: the runtime's events were lost for 3.0 s (restarted)"
     )
 
 

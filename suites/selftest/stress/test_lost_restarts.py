@@ -12,7 +12,7 @@ from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Restart, SloVerdict
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import Circumstances, Recorded, read_recorded
+from crashloop.stress.evidence_reader import Circumstances, StressEvidence, read_recorded
 from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import Crash, Jobs
 from crashloop.stress.lost_restarts import no_lost_restart
@@ -38,7 +38,7 @@ def judged(
 ) -> SloVerdict:
     the_plan = the_plan or plan()
     circumstances = {} if around is None else {POD: around}
-    recorded = Recorded(lifecycles=pods, lacking=(), events=0, circumstances=circumstances)
+    recorded = StressEvidence(lifecycles=pods, lacking=(), events=0, circumstances=circumstances)
     return no_lost_restart(the_plan, measurements(the_plan.stages, marks(*MARKS)), recorded, sources)
 
 
@@ -51,7 +51,7 @@ def test_each_exit_was_followed_by_a_restart() -> None:
     verdict = judged(crasher(restart(10, 1.2), restart(20, 70), pod=POD))
     assert (verdict.outcome, verdict.samples, verdict.value) == (Outcome.PASS, 2, 0)
     assert verdict.sentence == (
-        "no-lost-restart: each of 2 exits that had to be followed by a restart was, or had less than 60 s for it."
+        "no-lost-restart: all 2 exits that required a restart were followed by one, or had less than 60 s for it."
     )
 
 
@@ -60,7 +60,7 @@ def test_a_restart_that_never_came_is_told() -> None:
     assert (verdict.outcome, verdict.samples, verdict.value, verdict.mode) == (Outcome.FAIL, 2, 1, "gate")
     assert verdict.sentence == (
         'no-lost-restart: crashers-0-0: restart 1 of "app" never came: the container exited at 08:00:30.000 UTC, '
-        "1 s was due, and nothing came for 72 s."
+        "1 s was due, and none came for 72 s."
     )
 
 
@@ -80,7 +80,7 @@ def test_exits_after_which_nothing_is_due_are_not_looked_at() -> None:
     deleted = restart(95, None)
     verdict = judged(crasher(final, unknown, deleted, pod=POD, seen_until_s=95))
     assert (verdict.outcome, verdict.samples) == (Outcome.INCONCLUSIVE, 0)
-    assert verdict.sentence == "no-lost-restart: no exit that had to be followed by a restart was seen."
+    assert verdict.sentence == "no-lost-restart: no exit that required a restart was seen."
 
 
 def test_where_the_delay_is_not_known_the_longest_of_the_curve_is_given() -> None:
@@ -114,7 +114,7 @@ def busy(share: float) -> Scrapes:
 @pytest.mark.parametrize(
     ("around", "because"),
     [
-        (Circumstances(unheard_ns=((ns(40), ns(43)),)), "the runtime was not heard for 3.0 s meanwhile"),
+        (Circumstances(unheard_ns=((ns(40), ns(43)),)), "the runtime's events were lost for 3.0 s of it"),
         (Circumstances(damaged=True), "its history is damaged"),
     ],
     ids=["gap", "damage"],
@@ -122,7 +122,7 @@ def busy(share: float) -> Scrapes:
 def test_a_restart_that_may_only_not_have_been_seen_proves_nothing(around: Circumstances, because: str) -> None:
     verdict = judged(lost(), around=around)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence.endswith(f"and nothing came for 72 s. That proves nothing: {because}.")
+    assert verdict.sentence.endswith(f"and none came for 72 s. That proves nothing: {because}.")
 
 
 def test_a_gap_before_the_exit_explains_nothing() -> None:

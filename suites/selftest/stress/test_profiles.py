@@ -67,10 +67,10 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
         ("kind: crash", "kind: crush", "Invalid value 'crush'"),
         ("rate_per_s: 2", "rate_per_s: 0", "rate_per_s is 0; expected 0.01 to 50"),
         ("duration_s: 10", "duration_s: 0", "duration_s is 0; expected more than 0"),
-        ("crashers: full", "breakers: 3", "stage 'storm': there is no load 'breakers'; there are: crashers, healthy."),
+        ("crashers: full", "breakers: 3", "stage 'storm': unknown load 'breakers'; known are: crashers, healthy."),
         ("crashers: full", "crashers: 251", "251 users of 'crashers'; expected 1 to 250, or full."),
         ("crashers: full", "crashers: 250", "255 pods on node 'a'; its kubelet takes 250."),
-        ("kind: crash, node: a", "kind: crash, node: b", "load 'crashers': there is no node 'b'; there are: a."),
+        ("kind: crash, node: a", "kind: crash, node: b", "load 'crashers': unknown node 'b'; known are: a."),
         ("nodes: [{name: a", "nodes: [{name: A", "name 'A': expected 1 to 20 lower-case letters, digits and dashes."),
         ("nodes: [", "rounds: 0\nnodes: [", "rounds is 0; expected 1 to 20."),
         ("nodes: [", "format: crashloop.stress/9\nnodes: [", "format is 'crashloop.stress/9'"),
@@ -223,7 +223,7 @@ def test_a_rule_that_exits_ask_for_is_refused_where_the_kubelet_heeds_none(tmp_p
         planned(tmp_path, f"exit_code: 42, {RULED}", version="1.34.8")
     assert str(refused.value) == (
         "load 'crashers': its restart rule needs the feature gate ContainerRestartRules, which kubelet profile 'max-1s' "
-        "does not have on in Kubernetes 1.34.8.\nUse another profile or another version."
+        "does not enable in Kubernetes 1.34.8.\nUse another profile or another version."
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import Recorded
+from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.load_as_planned import load_as_planned
 from crashloop.stress.loads import AnyLoad, Demand, Jobs, Rollout
@@ -41,7 +41,7 @@ def judged(
     the_plan = plan(**changed)
     until_ns = None if until_s is None else ns(until_s)
     measured = measurements(the_plan.stages, marks(*(rows or MARKS), stages=the_plan.stages), until_ns=until_ns)
-    seen = Recorded(lifecycles=tuple(pods), lacking=(), events=0, operations=tuple(operations))
+    seen = StressEvidence(lifecycles=tuple(pods), lacking=(), events=0, operations=tuple(operations))
     return load_as_planned(the_plan, measured, seen, incidents)
 
 
@@ -179,12 +179,12 @@ def test_rollouts_that_were_not_taken_are_told() -> None:
 def test_arrivals_that_found_no_place_are_part_of_the_load_and_told() -> None:
     verdict = judged(operations=(*ARRIVALS, DROPPED))
     assert verdict.outcome is Outcome.PASS
-    assert verdict.sentence.endswith("1 of 84 arrivals of healthy found no place (in_flight 4).")
+    assert verdict.sentence.endswith("1 of 84 arrivals of healthy were dropped (in_flight 4).")
 
 
 def test_arrivals_that_were_never_tried_are_a_load_that_was_not_put_on() -> None:
     verdict = judged(operations=ARRIVALS[:40])
-    assert missing(verdict) == "stage 2 (storm): of 60 arrivals that load healthy was to make, 18 were tried."
+    assert missing(verdict) == "stage 2 (storm): of 60 arrivals of load healthy by its rate, 18 were tried."
 
 
 def test_a_stage_that_began_before_users_of_the_last_had_gone_is_told_with_both() -> None:
@@ -195,10 +195,10 @@ def test_a_stage_that_began_before_users_of_the_last_had_gone_is_told_with_both(
 def test_a_stage_that_was_measured_with_pods_of_the_last_is_told_with_both() -> None:
     left = pod("healthy-0-3", 10, until_s=12, gone_s=26.5)
     assert missing(judged(pods=(*PODS, left))) == (
-        "stage 2 (storm) began to be measured with 1 pod that stage 1 (baseline) had left, such as healthy-0-3."
+        "stage 2 (storm) began to be measured with 1 pod left over from stage 1 (baseline), such as healthy-0-3."
     )
     unseen = pod("healthy-0-3", 10, until_s=12, gone_s=None)
-    assert "1 pod that stage 1 (baseline) had left" in missing(judged(pods=(*PODS, unseen)))
+    assert "1 pod left over from stage 1 (baseline)" in missing(judged(pods=(*PODS, unseen)))
     in_time = pod("healthy-0-3", 10, until_s=12, gone_s=25)
     assert judged(pods=(*PODS, in_time)).outcome is Outcome.PASS
 

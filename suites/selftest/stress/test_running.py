@@ -22,7 +22,7 @@ from crashloop.stress.incidents import Cause
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage
-from crashloop.stress.recorder import StressRun
+from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
 from suites.selftest.kit.stress_kit import Folder, plan
@@ -96,7 +96,7 @@ def recorded(folder: Path, plan: StressPlan, evidence: _Unrecorded, *, clear_wit
         run="r",
     )
     said: list[str] = []
-    StressRun(
+    StressRecorder(
         made.run,
         plan,
         site,
@@ -128,7 +128,7 @@ def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_p
     peer.left, peer.removals = {"pods": 2, "jobs": 1, "deployments": 1}, 2
     folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=30)
     assert incidents(folder) == [
-        (Cause.LEFT_BEHIND, "The load has left 1 Deployment, 1 Job and 2 Pods; the run asked for the removal.")
+        (Cause.LEFT_BEHIND, "The load left 1 Deployment, 1 Job and 2 Pods; the run requested the removal.")
     ]
     assert peer.left == {}
 
@@ -137,8 +137,8 @@ def test_what_is_not_gone_in_time_is_told(peer: Accepting, tmp_path: Path) -> No
     peer.left, peer.removals = {"jobs": 1}, 10**6
     folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
     assert incidents(folder) == [
-        (Cause.LEFT_BEHIND, "The load has left 1 Job; the run asked for the removal."),
-        (Cause.NOT_REMOVED, "1 Job: still there 1 s after that was asked for."),
+        (Cause.LEFT_BEHIND, "The load left 1 Job; the run requested the removal."),
+        (Cause.NOT_REMOVED, "1 Job: not removed within 1 s of the request."),
     ]
 
 
@@ -147,7 +147,7 @@ def test_what_could_not_be_asked_about_is_told(peer: Accepting, tmp_path: Path) 
     folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
     ((cause, sentence),) = incidents(folder)
     assert cause is Cause.NOT_REMOVED
-    assert sentence.startswith("What the load has left could not be removed: list Deployments (crashloop.dev/run=r): ")
+    assert sentence.startswith("The remains of the load could not be removed: list Deployments (crashloop.dev/run=r): ")
 
 
 def test_pods_that_linger_at_the_end_of_a_stage_are_told(peer: Accepting, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_pods_that_linger_at_the_end_of_a_stage_are_told(peer: Accepting, tmp_pa
 
     folder = recorded(tmp_path, short(), _Unrecorded(once(lambda _: linger(tmp_path / "run/load"))))
     assert incidents(folder) == [
-        (Cause.LINGERED, "stage 1 of 1 (storm) ended with 4 users that had not gone."),
+        (Cause.LINGERED, "stage 1 of 1 (storm) ended with 4 users that had not stopped."),
         (
             Cause.LINGERED,
             "load crashers: objects not deleted in time: 1. The first of them: crashers-9-0 was not deleted in time.",
@@ -175,7 +175,7 @@ def test_a_worker_that_dies_before_the_load_has_begun_ends_the_run(peer: Accepti
     folder = recorded(tmp_path, short(workers=2), _Unrecorded(kill))
     assert incidents(folder) == [
         (Cause.LOAD, "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log."),
-        (Cause.LOAD, "The load had not begun when that happened, and was given up."),
+        (Cause.LOAD, "The load had not begun then, and was abandoned."),
     ]
     assert folder.run.marks() == ()
     assert peer.paths("POST") == []

@@ -56,7 +56,7 @@ def expected(plan: StressPlan, stage: Stage, window_s: float) -> Expected:
             cycles = int(users) * window_s / (load.run_s + curve.maximum_s * (1 + JITTER) + RELIST_S)
             all_of_them = load.rule is not None and load.rule.action is Action.RESTART_ALL_CONTAINERS
             triggers += cycles if all_of_them else 0
-            restarts += cycles * (load.containers_each if all_of_them else load.containers)
+            restarts += cycles * (load.containers + (load.companions if all_of_them else 0))
     return Expected(int(arrivals), int(restarts), int(triggers), stays_down)
 
 

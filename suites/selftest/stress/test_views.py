@@ -161,14 +161,14 @@ def test_nothing_is_to_be_done_only_where_every_slo_was_judged_and_kept(results:
     for outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
         said = stress_headline(judged(results, kept, ("b", outcome, "report")))
         assert said.standing is Standing.PASS
-        assert said.to_do.startswith("Read the sentences of what was missed or not judged")
+        assert said.to_do.startswith("Read the sentences of missed and unjudged SLOs")
 
 
 def test_a_run_that_judged_no_official_slo_says_so(results: StressResults) -> None:
     undecided = ("start", Outcome.INCONCLUSIVE, "report"), ("calls", Outcome.INCONCLUSIVE, "report")
     assert stress_headline(judged(results, *undecided, official=True)).meaning.endswith(
         "Not judged: start, calls. So none of the 2 official SLOs of "
-        "Kubernetes was judged: this run says nothing about them."
+        "Kubernetes was judged: this run proves nothing about them."
     )
     for other in (
         judged(results, *undecided),
@@ -223,7 +223,7 @@ def test_a_report_can_be_read_without_the_run(results: StressResults) -> None:
     for words in (
         environment,
         "a pod with 1 container that runs 0.5 s and exits with 1, again and again; restart policy Always",
-        "healthy pods, 1 a second, held for 5 s once started; at most 4 at once, given up after 60 s",
+        "healthy pods, 1 a second, held for 5 s once started; at most 4 at once, abandoned after 60 s",
         "2 in storm",
         "1 in every stage",
         "Restarts are counted in four ways",

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.requirements import Basis, Requirement, Scope, State, Topic, load_requirements, load_topics
+from crashloop.requirements import Topic, load_requirements, load_topics
 from crashloop.run.planning import Declared
+from crashloop.spec.requirement import Basis, Requirement, Scope, State
 from suites.conformance.scenarios import crashing
 from tools.coverage import (
     DOCUMENT,

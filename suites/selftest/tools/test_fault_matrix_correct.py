@@ -17,7 +17,6 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.gates import effective_gates
 from crashloop.model.variants import as_shipped
-from crashloop.requirements import applies
 from crashloop.sim import simulate, simulate_startup
 from crashloop.sim.host import CALM, HOSTS, SLOW_HOSTS
 from crashloop.spec.policy import Action
@@ -28,7 +27,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.requirement import Basis, Requirement, Scope
+from crashloop.spec.requirement import Basis, Requirement, Scope, applies
 from crashloop.spec.scenario import InterventionKind, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome

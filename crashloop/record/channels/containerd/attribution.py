@@ -1,4 +1,4 @@
-"""Which pod and container an event of the runtime is about. Pure.
+"""Attributes an event of the runtime to a pod and container. Pure.
 
 CRI labels every container and sandbox with its pod (pkg/kubelet/types/labels.go@v1.37.1) and its kind
 (containerd internal/cri/labels). A container id is looked up once; all later events of it are known.

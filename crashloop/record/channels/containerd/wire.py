@@ -1,4 +1,4 @@
-"""containerd's gRPC interface, reduced to what is needed to see containers come and go.
+"""containerd's gRPC interface, reduced to the calls that show containers starting and ending.
 
 Source: github.com/containerd/containerd/api v1.11.1, services/events/v1 and services/containers/v1.
 """
@@ -19,7 +19,7 @@ CONNECT_S = 0.5
 """Short, since an attempt that began before the runtime listened does not notice when it does."""
 ANSWER_S = 5.0
 CONTROL_S = 30.0
-"""A control container may take as long as a slow disk does: that is what it is there to show."""
+"""Long, since a control container has to show the slowness of a disk."""
 
 _NAMESPACE = "k8s.io"
 """containerd's namespace for everything that comes through CRI."""
@@ -30,7 +30,7 @@ _SNAPSHOTTER = "overlayfs"
 
 
 _OPTIONS = (("grpc.default_authority", "localhost"), ("grpc.use_local_subchannel_pool", 1))
-"""A pool of its own: each connection is a fresh attempt, not held up by the back-off of an earlier one."""
+"""A pool of its own: each connection is a fresh attempt, not held up by the backoff of an earlier one."""
 
 
 class Topic(StrEnum):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries.cache import Cache, Entry, Program, storage_errors
-from crashloop.cluster.binaries.components import Source
+from crashloop.cluster.binaries.cache import Cache, CachedProgram, Entry, storage_errors
+from crashloop.cluster.binaries.components import BinarySource
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
 from crashloop.progress import SilentProgress
@@ -33,7 +33,9 @@ class Steps:
 
 def make(folder: Path) -> Entry:
     (folder / "kubelet").write_text("kubelet")
-    return Entry(component="kubernetes", source=Source.BUILD, programs={"kubelet": Program(size=7, version="1.37.1")})
+    return Entry(
+        component="kubernetes", source=BinarySource.BUILD, programs={"kubelet": CachedProgram(size=7, version="1.37.1")}
+    )
 
 
 def must_not_make(folder: Path) -> Entry:
@@ -59,7 +61,7 @@ def test_an_interrupted_making_leaves_nothing(tmp_path: Path) -> None:
         cache.ensure(NAME, fails_half_way, SILENT)
     assert cache.find(NAME) is None
     assert list(cache.partial.iterdir()) == []
-    assert cache.ensure(NAME, make, SILENT).entry.source is Source.BUILD
+    assert cache.ensure(NAME, make, SILENT).entry.source is BinarySource.BUILD
 
 
 @pytest.mark.parametrize(

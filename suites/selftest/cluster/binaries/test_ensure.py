@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import Source, ensure_binaries, ensure_kubelet
 from crashloop.cluster.binaries.components import (
     BUSYBOX,
     KUBERNETES_PROGRAMS,
+    BinarySource,
     architecture,
     containerd,
     kubernetes,
     runc,
 )
-from crashloop.cluster.binaries.ensure import PROGRAMS
+from crashloop.cluster.binaries.ensure import PROGRAMS, ensure_binaries, ensure_kubelet
 from crashloop.cluster.binaries.provision import Provision, entry_name
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
@@ -47,7 +47,7 @@ def test_a_folder_with_everything_needs_no_cache_and_no_network(
     binaries = ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)
     assert binaries.kube_apiserver == own / "kube-apiserver"
     assert (binaries.shim_dir, binaries.cni_dir) == (own, own)
-    assert set(binaries.source.values()) == {Source.BIN_DIR}
+    assert set(binaries.source.values()) == {BinarySource.BIN_DIR}
     assert binaries.versions["kubelet"] == "1.37.1"
     assert not settings.paths.cache_dir.exists()
 
@@ -59,8 +59,8 @@ def test_the_users_kubelet_beats_the_one_in_the_folder(bare_host: Path, settings
         settings, kubernetes_version="1.37.1", bin_dir=own, kubelet_binary=kubelet, progress=SILENT
     )
     assert binaries.kubelet == kubelet
-    assert (binaries.source["kubelet"], binaries.versions["kubelet"]) == (Source.USER, "1.36.3")
-    assert binaries.source["kube-proxy"] is Source.BIN_DIR
+    assert (binaries.source["kubelet"], binaries.versions["kubelet"]) == (BinarySource.USER, "1.36.3")
+    assert binaries.source["kube-proxy"] is BinarySource.BIN_DIR
 
 
 def test_what_the_folder_lacks_is_downloaded_once(bare_host: Path, tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_what_the_folder_lacks_is_downloaded_once(bare_host: Path, tmp_path: Pat
         first = ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)
     again = ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)
     assert again == first
-    assert first.source["kubelet"] is Source.DOWNLOAD
-    assert first.source["kube-scheduler"] is Source.BIN_DIR
+    assert first.source["kubelet"] is BinarySource.DOWNLOAD
+    assert first.source["kube-scheduler"] is BinarySource.BIN_DIR
     assert first.kubelet.is_relative_to(settings.paths.cache_dir)
     assert len(site.asked) == 2 * len(KUBERNETES_PROGRAMS)
 
@@ -104,7 +104,7 @@ def test_the_hosts_runc_is_used_and_its_dynamic_busybox_is_not(
         ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)
     write_programs(own, "busybox")
     binaries = ensure_binaries(settings, kubernetes_version="1.37.1", bin_dir=own, progress=SILENT)
-    assert (binaries.runc, binaries.source["runc"]) == (bare_host / "runc", Source.HOST)
+    assert (binaries.runc, binaries.source["runc"]) == (bare_host / "runc", BinarySource.HOST)
 
 
 def test_a_host_that_has_no_way_is_told_all_ways(bare_host: Path, settings: Settings) -> None:
@@ -189,7 +189,7 @@ def test_another_recipe_is_another_entry() -> None:
 
 def test_sources_are_tried_in_the_promised_order() -> None:
     versions = Versions()
-    assert kubernetes("1.37.1").sources == (Source.DOWNLOAD, Source.BUILD)
-    assert containerd(versions).sources == (Source.DOWNLOAD, Source.BUILD)
-    assert runc(versions).sources == (Source.DOWNLOAD, Source.PACKAGE)
-    assert BUSYBOX.sources == (Source.PACKAGE,)
+    assert kubernetes("1.37.1").sources == (BinarySource.DOWNLOAD, BinarySource.BUILD)
+    assert containerd(versions).sources == (BinarySource.DOWNLOAD, BinarySource.BUILD)
+    assert runc(versions).sources == (BinarySource.DOWNLOAD, BinarySource.PACKAGE)
+    assert BUSYBOX.sources == (BinarySource.PACKAGE,)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import check_kubelet, version_query
+from crashloop.cluster.binaries import version_query
+from crashloop.cluster.binaries.ensure import check_kubelet
 from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
 from crashloop.errors import UsageError
 from crashloop.spec.version import KubernetesVersion

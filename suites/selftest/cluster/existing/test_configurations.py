@@ -51,7 +51,7 @@ def test_a_node_whose_kubelet_is_silent_is_not_used_and_the_others_are(tmp_path:
     assert found == {
         "down": (None, "not Ready (KubeletNotReady)"),
         "one": (CONFIG, None),
-        "silent": (None, "its kubelet does not tell its configuration"),
+        "silent": (None, "its kubelet's configuration cannot be read"),
         "two": (CONFIG, None),
     }
 
@@ -61,7 +61,7 @@ def test_where_no_kubelet_tells_anything_both_ways_are_named_for_one_of_them(tmp
         surveyed(ExistingPeer(node("one"), node("two")), tmp_path)
     said = str(caught.value).splitlines()
     assert said[:2] == [
-        "--read-configz: node one: its kubelet does not tell its configuration.",
+        "--read-configz: node one: its kubelet's configuration cannot be read.",
         "directly (permission nodes/configz): the Node object has no InternalIP.",
     ]
     assert said[2].startswith("through the API server (permission nodes/proxy): read the configuration of node one: ")

@@ -46,7 +46,7 @@ def test_a_cluster_whose_nodes_are_all_not_ready_is_not_used(tmp_path: Path) -> 
     code, output = there(peer, tmp_path)
     assert code == ExitCode.ERROR, output
     assert (
-        "no node of it can be used.\nnode one: not Ready (KubeletNotReady).\nnode other: not Ready (KubeletNotReady)."
+        "none of its nodes can be used.\nnode one: not Ready (KubeletNotReady).\nnode other: not Ready (KubeletNotReady)."
     ) in output
     assert peer.names(LEASES) == []
     assert not (tmp_path / "run").exists()
@@ -85,7 +85,7 @@ def test_credentials_that_expire_during_a_run_end_it_with_what_was_judged_until_
         "(401 Unauthorized); they may have expired.\n"
         "Log in to the cluster again, or name another kubeconfig with --kubeconfig."
     ) in output
-    assert f"namespace {NAMESPACE}: what this run has made is left behind" in output
+    assert f"namespace {NAMESPACE}: the objects of this run stay behind" in output
     results = msgspec.json.decode((tmp_path / "run" / "results.json").read_bytes(), type=Results)
     assert {each.outcome for each in results.verdicts} <= {Outcome.INCONCLUSIVE, Outcome.SKIPPED}
 
@@ -106,7 +106,7 @@ def test_a_namespace_in_which_another_run_works_is_not_used(tmp_path: Path) -> N
     peer.before = lambda request: status(409, "AlreadyExists") if request == f"POST {LEASES}" else None
     code, output = there(peer, tmp_path)
     assert code == ExitCode.USAGE, output
-    assert f"namespace {NAMESPACE}: somebody works in it.\nWait until it has ended" in output
+    assert f"namespace {NAMESPACE}: another run works in it.\nWait until it ends" in output
     assert peer.names(PODS) == []
 
 
@@ -116,9 +116,9 @@ def test_a_run_that_may_not_see_kubelets_restart_does_not_begin(tmp_path: Path) 
     code, output = there(peer, tmp_path)
     assert code == ExitCode.USAGE, output
     assert (
-        f"its user may not do what a run in namespace {NAMESPACE} needs.\n"
+        f"its user lacks permissions for a run in namespace {NAMESPACE}.\n"
         "Forbidden: list events in namespace default.\n"
-        "Apply manifests/rbac/existing-namespace.yaml as somebody who may."
+        "Apply manifests/rbac/existing-namespace.yaml with sufficient permissions."
     ) in output
     assert peer.names(LEASES) == []
 
@@ -129,8 +129,8 @@ def test_who_may_not_work_in_every_namespace_is_told_of_the_way_that_asks_for_le
     code, output = run(peer, tmp_path)
     assert code == ExitCode.USAGE, output
     assert (
-        "its user may not do what a run in a namespace of its own needs.\n"
+        "its user lacks permissions for a run in a namespace of its own.\n"
         "Forbidden: create pods, create namespaces.\n"
-        "Apply manifests/rbac/existing.yaml as somebody who may.\n"
-        "Or name a namespace with --namespace, for which manifests/rbac/existing-namespace.yaml does: that is far less."
+        "Apply manifests/rbac/existing.yaml with sufficient permissions.\n"
+        "Or name a namespace with --namespace, which needs the far fewer permissions of manifests/rbac/existing-namespace.yaml."
     ) in output

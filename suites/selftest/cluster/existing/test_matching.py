@@ -7,11 +7,12 @@ import pytest
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.model.profile_match import agrees
-from crashloop.profiles import all_profiles, load_profile
+from crashloop.profiles import load_profile
 from crashloop.run.matching import Offer
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import Effective, take
 from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.profiles import all_profiles
 
 V1_37 = KubernetesVersion(1, 37, 1)
 
@@ -77,7 +78,8 @@ def test_a_node_stands_for_a_profile_if_its_configuration_comes_to_the_same(
 def test_gates_have_the_default_of_the_release_of_the_node() -> None:
     assert found(configz(None), "stock", version="1.34.4") == "worker"
     assert found(configz("2s", KubeletCrashLoopBackOffMax=True), "max-2s", version="1.34.4") == "worker"
-    assert found(configz(), "stock", version="1.34.4") is None
+    assert found(configz("2s"), "max-2s", version="1.37.1") == "worker"
+    assert found(configz("2s"), "max-2s", version="1.34.4") is None
 
 
 def test_every_profile_that_a_kubelet_starts_with_agrees_with_what_that_kubelet_tells() -> None:

@@ -40,7 +40,7 @@ def taint(key: str, effect: str) -> dict[str, Any]:
         (node(), None),
         (node(ready="False", reason="KubeletNotReady"), "not Ready (KubeletNotReady)"),
         (node(ready="Unknown", reason="NodeStatusUnknown"), "not Ready (NodeStatusUnknown)"),
-        (node(ready=None), "not Ready (its kubelet has not said anything)"),
+        (node(ready=None), "not Ready (its kubelet reported no reason)"),
         (node(unschedulable=True), "cordoned"),
         (node(os="windows"), "runs windows, not linux"),
         (node(**taint("dedicated", "NoSchedule")), "tainted (dedicated)"),
@@ -106,5 +106,5 @@ def test_each_other_manifest_grants_one_thing(manifest: str, permissions: set[tu
 @pytest.mark.parametrize("document", ["manifests/rbac/existing.yaml", "docs/providers.md"])
 def test_what_amounts_to_cluster_admin_says_so_and_names_the_narrower_way(document: str) -> None:
     text = (ROOT / document).read_text()
-    assert "amounts to cluster-admin" in text
+    assert "is equivalent to cluster-admin" in text
     assert "existing-namespace.yaml" in text

@@ -43,7 +43,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, str]:
         ),
         (
             ("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--node-profile", "worker=max-10"),
-            'kubelet profile "max-10": there is none of that name',
+            'kubelet profile "max-10": unknown',
         ),
         (
             ("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--node-profile", f"worker={OWN}"),

@@ -118,5 +118,5 @@ def test_who_did_not_get_it_removes_nothing(peer: ExistingPeer, api: KubeApi) ->
 
 def test_a_namespace_that_is_not_there_is_named(peer: ExistingPeer, api: KubeApi) -> None:
     del peer.objects[f"/api/v1/namespaces/{NAMESPACE}"]
-    with pytest.raises(UsageError, match=f"namespace {NAMESPACE}: the cluster has none of that name"):
+    with pytest.raises(UsageError, match=f"namespace {NAMESPACE}: the cluster has no such namespace"):
         borrow(api, NAMESPACE, "lost")

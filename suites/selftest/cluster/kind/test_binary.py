@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import ensure_kind
+from crashloop.cluster.binaries.ensure import ensure_kind
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
 from suites.selftest.kit.binaries_kit import settings_for
@@ -23,7 +23,7 @@ def test_one_that_writes_configurations_of_another_shape_is_refused(tmp_path: Pa
     with pytest.raises(UsageError) as caught:
         ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress())
     assert str(caught.value) == (
-        f"--kind-binary {own}: is kind {version}; 0.32 or newer is needed.\nLeave the option away."
+        f"--kind-binary {own}: is kind {version}; 0.32 or newer is needed.\nLeave the option out."
     )
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from crashloop.cluster.kind.cluster import KindCluster
 from crashloop.cluster.kind.plan import IMAGES_OWN
-from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.errors import ClusterError, CrashloopError, PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
 from suites.selftest.kit.binaries_kit import settings_for
@@ -49,8 +48,8 @@ def test_a_name_that_a_cluster_of_somebody_else_bears_is_refused_and_that_cluste
     docker.add("crashloop-demo-control-plane", "/lib/modules")
     attempt = Attempt(tmp_path, f"touch {tmp_path}/kind-was-called")
     assert attempt.error(UsageError) == (
-        "cluster 'demo': Docker has container crashloop-demo-control-plane, network crashloop-demo, made by somebody else.\n"
-        "Choose another name, or remove what is there: `kind delete cluster --name crashloop-demo`, "
+        "cluster 'demo': Docker has container crashloop-demo-control-plane, network crashloop-demo, not made by crashloop.\n"
+        "Choose another name, or remove those: `kind delete cluster --name crashloop-demo`, "
         "`docker network rm crashloop-demo`."
     )
     assert docker.names == ["crashloop-demo-control-plane"]
@@ -64,7 +63,7 @@ def test_a_network_of_that_name_is_somebody_elses_too(tmp_path: Path, monkeypatc
     docker = Daemon(tmp_path, monkeypatch)
     docker.network.touch()
     message = Attempt(tmp_path, "exit 1").error(UsageError)
-    assert message.startswith("cluster 'demo': Docker has network crashloop-demo, made by somebody else.")
+    assert message.startswith("cluster 'demo': Docker has network crashloop-demo, not made by crashloop.")
     assert docker.network.exists()
 
 

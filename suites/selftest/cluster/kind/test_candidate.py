@@ -5,7 +5,7 @@ import yaml
 
 from crashloop.cluster.kind.kubelet_trial import CandidatePlan, candidate_plan
 from crashloop.cluster.kind.plan import IMAGES_OWN
-from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.profiles import load_profile
 from suites.selftest.kit.kind_kit import blueprint
 

@@ -51,7 +51,7 @@ def test_an_image_that_was_named_and_is_of_another_version_is_refused(
     with pytest.raises(UsageError) as caught:
         choose(tmp_path, monkeypatch, f"'image inspect mine:1') echo '{OWN}' ;;", node_image="mine:1")
     assert str(caught.value) == (
-        "node image mine:1: holds Kubernetes 1.36.3, 1.37.1 was asked for.\n"
+        "node image mine:1: holds Kubernetes 1.36.3, 1.37.1 was requested.\n"
         "Add --kubernetes-version 1.36.3, or choose another --node-image."
     )
 
@@ -103,5 +103,5 @@ def test_an_image_that_is_nowhere_is_named_with_the_reason(tmp_path: Path, monke
         choose(tmp_path, monkeypatch, cases, node_image="mine:1")
     assert str(caught.value) == (
         "--node-image mine:1: Docker does not have it and cannot pull it (lookup registry: no such host).\n"
-        "Pull or load it yourself, or leave the option away."
+        "Pull or load it yourself, or leave the option out."
     )

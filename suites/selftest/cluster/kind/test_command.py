@@ -66,7 +66,7 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
             "",
             "--node-image a/b:1 --bin-dir /opt",
             ExitCode.USAGE,
-            "--node-image and --bin-dir: a node image has binaries",
+            "--node-image and --bin-dir: a node image has its own binaries",
         ),
         (
             "'pull '*) echo 'manifest unknown' >&2; exit 1 ;;",
@@ -78,7 +78,7 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
             """'image inspect'*) echo '[{"Config": {"Labels": {"dev.crashloop.node-image": "1.37.1"}}}]' ;;""",
             "--kind-binary {new} --node-image mine:v1.36.3",
             ExitCode.USAGE,
-            "node image mine:v1.36.3: holds Kubernetes 1.37.1, 1.36.3 was asked for.",
+            "node image mine:v1.36.3: holds Kubernetes 1.37.1, 1.36.3 was requested.",
         ),
     ],
     ids=[

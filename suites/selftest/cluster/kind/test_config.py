@@ -8,11 +8,11 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from crashloop.cluster.kind.config import cluster_config, node_files
+from crashloop.cluster.kind.config import cluster_config, describe, node_files
 from crashloop.cluster.kind.kubelet_config import kubelet_patch
 from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, container_names, mounted
-from crashloop.cluster.local.kubelet_config import merged
-from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.kubelet_config import merged
+from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.spec.profile import KubeletProfile
 from suites.selftest.kit.kind_kit import OFFICIAL, blueprint
 
@@ -37,6 +37,17 @@ def kubeadm_patches(made_from: Blueprint) -> dict[str, dict[str, Any]]:
 
 def test_the_configuration_of_a_cluster(golden: SnapshotAssertion) -> None:
     assert cluster_config(blueprint("stock", "max-2s")) == golden
+
+
+def test_the_plan_of_a_cluster_has_the_configuration_and_every_file_of_every_node() -> None:
+    made_from = blueprint("stock", "max-2s")
+    titles = [line for line in describe(made_from).splitlines() if line.startswith("#")]
+    files = [
+        f"## file {made_from.layout.node(node.name) / path}"
+        for node in made_from.nodes
+        for path in node_files(made_from, node)
+    ]
+    assert titles == [f"# kind create cluster --name {made_from.kind_name}", *files]
 
 
 def test_the_patch_of_a_kubelet_on_our_own_image(golden: SnapshotAssertion) -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from crashloop.cluster.kind.cluster import KindCluster
 from crashloop.cluster.kind.plan import IMAGES_OWN
-from crashloop.cluster.local.kubelets import Kubelets
-from crashloop.cluster.local.node import KubeletProgram
+from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.record.environment import read_environment
 from crashloop.report.markdown import to_markdown
 from suites.selftest.kit.binaries_kit import settings_for

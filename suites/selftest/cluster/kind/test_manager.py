@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.kind.manager import Kind
+from crashloop.cluster.kind.manager import KindProgram
 from crashloop.cluster.runner import CommandFailed
 from suites.selftest.kit.kind_kit import write_script
 
@@ -15,12 +15,12 @@ echo "network=$KIND_EXPERIMENTAL_DOCKER_NETWORK" >>{log}
 """
 
 
-def kind_of(tmp_path: Path, script: str) -> Kind:
+def kind_of(tmp_path: Path, script: str) -> KindProgram:
     config = tmp_path / "kind.yaml"
     config.write_text("kind: Cluster\nname: crashloop-demo\n")
     program = write_script(tmp_path / "bin with spaces" / "kind", script)
     environment = {"KIND_EXPERIMENTAL_DOCKER_NETWORK": "ours"}
-    return Kind(program, environment, config=config, kubeconfig=tmp_path / "kubeconfig")
+    return KindProgram(program, environment, config=config, kubeconfig=tmp_path / "kubeconfig")
 
 
 def test_kind_gets_our_configuration_and_our_name(tmp_path: Path) -> None:

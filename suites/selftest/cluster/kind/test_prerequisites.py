@@ -87,7 +87,7 @@ def test_all_of_it_is_said_at_once() -> None:
         "provider kind: this host cannot run nodes in Docker.",
         '- docker: no "docker" on PATH: install Docker 23.0 or newer.',
         "- memory: 1024 MiB are available, 2500 MiB are needed: end other programs.",
-        "On Linux, as root, --provider local does without Docker.",
+        "On Linux, as root, --provider local needs no Docker.",
     ]
 
 
@@ -137,9 +137,9 @@ def request(name: str = "demo", *nodes: str, **options: str) -> ClusterRequest:
     ("asked", "message"),
     [
         (request("Demo"), "a name has lower-case letters"),
-        (request("demo", "a", "a"), "node 'a' is asked for twice"),
+        (request("demo", "a", "a"), "node 'a' is requested twice"),
         (request("x" * 50), "would have 74 characters, at most 63 fit.\nChoose a name of at most 39"),
-        (request("demo", "crashloop-demo-control-plane"), "would bear the name of the control plane's"),
+        (request("demo", "crashloop-demo-control-plane"), "would have the name of the control plane's node"),
         (request(node_image="a/b:1", bin_dir="/opt/k8s"), "--node-image and --bin-dir"),
         (request(kind_binary="/nowhere/kind"), "--kind-binary /nowhere/kind: no such executable file"),
     ],

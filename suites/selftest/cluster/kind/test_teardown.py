@@ -59,7 +59,7 @@ def test_containers_of_the_same_name_that_mount_nothing_of_the_state_folder_stay
     assert docker.names == ["crashloop-demo-control-plane"]
     assert docker.network.exists()
     assert caplog.messages == [
-        "network crashloop-demo: left alone, since others are on it (crashloop-demo-control-plane)"
+        "network crashloop-demo: left in place, since other containers use it (crashloop-demo-control-plane)"
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.host import HostFacts, filesystem_of
 from crashloop.cluster.local.prerequisites import check_host, check_request, problems
-from crashloop.cluster.local.teardown import mount_points_below
+from crashloop.cluster.mounts import mount_points_below
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile
@@ -80,7 +80,7 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
         "- rights: this user is not root: run the same command with sudo.",
         "- overlay: the kernel has no overlay file system: run `modprobe overlay`.",
         "- /dev/kmsg: missing, and no kubelet starts without it: start the container with --device /dev/kmsg.",
-        "There are also --provider kind, which needs Docker, and --provider existing, which needs a kubeconfig.",
+        "Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
     ]
 
 
@@ -100,8 +100,8 @@ def request(name: str = "demo", *nodes: str) -> ClusterRequest:
     [
         (request("My_Cluster"), "cluster 'My_Cluster': a name has lower-case letters"),
         (request("demo", "a.b"), r"node 'a\.b': a name has"),
-        (request("demo", "a", "b", "a"), "node 'a' is asked for twice"),
-        (request("demo", *(f"n{number}" for number in range(201))), "201 nodes are asked for, at most 200 fit"),
+        (request("demo", "a", "b", "a"), "node 'a' is requested twice"),
+        (request("demo", *(f"n{number}" for number in range(201))), "201 nodes are requested, at most 200 fit"),
         (request("x" * 60), r"socket would have 1\d\d bytes .* at most 107 fit"),
     ],
     ids=["cluster-name", "node-name", "twice", "too-many", "too-long"],

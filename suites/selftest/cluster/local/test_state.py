@@ -7,11 +7,11 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from crashloop.cluster.files import last_lines, write_file
 from crashloop.cluster.local.certificates import Authority, CertificatePlan, create_signing_key
-from crashloop.cluster.local.files import last_lines, write_file
 from crashloop.cluster.local.kubeconfigs import self_contained_kubeconfig
 from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger, Process, Thing
-from crashloop.cluster.local.processes import Daemon
+from crashloop.cluster.processes import Daemon
 
 THINGS: list[Thing] = [
     HostLink(name="crashloop101", alias="/state/demo"),

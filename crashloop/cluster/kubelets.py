@@ -2,25 +2,33 @@
 
 from pathlib import Path
 
-from crashloop.cluster.binaries import check_kubelet, ensure_kubelet
-from crashloop.cluster.local.node import KubeletProgram
+import msgspec
+
+from crashloop.cluster.binaries.ensure import check_kubelet, ensure_kubelet
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
 
 
+class KubeletProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A kubelet: its path, and its version."""
+
+    path: str
+    version: str
+
+
 class Kubelets:
-    """The kubelets of one cluster; each is looked for, fetched or built once."""
+    """The kubelets of one cluster; every kubelet is found, downloaded or built once."""
 
     def __init__(self, default: KubeletProgram, *, api_server: str, settings: Settings) -> None:
-        """`default` is for profiles that name none; `api_server` is the version of the cluster."""
+        """`default` serves profiles that name no kubelet; `api_server` is the version of the cluster."""
         self._default = default
         self._api_server = api_server
         self._settings = settings
         self._known: dict[tuple[str | None, str | None], KubeletProgram] = {}
 
     def of(self, profile: KubeletProfile, progress: Progress) -> KubeletProgram:
-        """The kubelet that a profile asks for. Raises what `ensure_kubelet` and `check_kubelet` raise."""
+        """The kubelet for a profile. Raises what `ensure_kubelet` and `check_kubelet` raise."""
         key = (profile.kubelet_binary, profile.kubernetes_version)
         if key not in self._known:
             self._known[key] = self._find(profile, progress)

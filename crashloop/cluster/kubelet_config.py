@@ -1,4 +1,4 @@
-"""A node's KubeletConfiguration: what this provider needs, with the profile on top. The profile always wins.
+"""A node's KubeletConfiguration: what the host requires, overlaid with the profile. The profile always wins.
 
 Source of the fields: k8s.io/kubelet/config/v1beta1/types.go.
 """
@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 import yaml
 
-from crashloop.cluster.local.layout import NodeLayout
+from crashloop.cluster.node_layout import NodeLayout
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_PORT = 10250
 HEALTHZ_PORT = 10248
 
 FAILS_ON_CGROUP_V1_SINCE = (1, 35)
-"""`failCgroupV1` is true by default from here on (kubernetes/kubernetes#134298, KEP-5573); older kubelets start as they are.
+"""`failCgroupV1` is true by default from here on (kubernetes/kubernetes#134298, KEP-5573); older kubelets start without it.
 
-It is the only way in which the releases 1.33 to 1.37 differ for whoever starts a kubelet.
+This is the only difference between the releases 1.33 to 1.37 when a kubelet is started.
 """
 
 
 class KubeletSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kubelet's configuration depends on besides its profile."""
+    """Everything besides the profile that decides a kubelet's configuration."""
 
     layout: NodeLayout
     client_ca: str
@@ -36,7 +36,7 @@ class KubeletSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def base_config(setting: KubeletSetting) -> dict[str, Any]:
-    """What a kubelet needs to run beside others on a host that is not its own."""
+    """Configuration of a kubelet that shares its host with other kubelets."""
     layout = setting.layout
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -65,14 +65,14 @@ def base_config(setting: KubeletSetting) -> dict[str, Any]:
 
 
 def shared_host_config(*, kubernetes_version: str, cgroup_version: int) -> dict[str, Any]:
-    """What a kubelet of this version needs that has a host in common with others, whoever makes its node."""
+    """Settings that a kubelet of this version needs on a shared host, with any provider."""
     return {
         "enforceNodeAllocatable": [],
         # The default of -999 needs CAP_SYS_RESOURCE, which a container often lacks.
         "oomScoreAdj": 1,
         "failSwapOn": False,
         **_cgroup_v1(kubernetes_version, cgroup_version),
-        # The host's own shortage is not what is tested: a node evicts late and never removes an image.
+        # A shortage on the host is not under test: a node evicts late and never removes an image.
         "evictionHard": {
             "memory.available": "50Mi",
             "nodefs.available": "1%",

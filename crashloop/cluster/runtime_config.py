@@ -2,7 +2,7 @@
 
 import json
 
-from crashloop.cluster.local.layout import NodeLayout
+from crashloop.cluster.node_layout import NodeLayout
 
 _UNUSED_PLUGINS = (
     "io.containerd.image-verifier.v1.bindir",
@@ -15,11 +15,11 @@ _UNUSED_PLUGINS = (
     "io.containerd.snapshotter.v1.zfs",
     "io.containerd.tracing.processor.v1.otlp",
 )
-"""What would listen, look for tools or write outside the node's folder."""
+"""Plugins that listen, search for tools or write outside the node's folder."""
 
 
 def containerd_toml(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plugins: str) -> str:
-    """containerd's configuration: nothing of it lies outside the node's folder (containerd 2, config version 3)."""
+    """containerd's configuration, with every path inside the node's folder (containerd 2, config version 3)."""
     return f"""\
 version = 3
 root = {_text(layout.runtime_root)}

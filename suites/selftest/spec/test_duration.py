@@ -1,8 +1,8 @@
-"""Durations, read and printed as Go does."""
+"""Durations, read as Go does."""
 
 import pytest
 
-from crashloop.model.duration import NotADuration, parse_duration_ns, printed_duration
+from crashloop.spec.duration import NotADuration, duration_seconds, parse_duration_ns
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,17 @@ def test_what_go_does_not_read_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(10, "10s"), (60, "1m0s"), (160, "2m40s"), (300, "5m0s"), (3661, "1h1m1s")]
+    ("value", "expected"),
+    [
+        ("10s", 10.0),
+        ("5m0s", 300.0),
+        ("1h2m3.5s", 3723.5),
+        ("500ms", 0.5),
+        ("", None),
+        ("10", None),
+        ("1s!", None),
+        (2, None),
+    ],
 )
-def test_durations_are_printed_as_go_prints_them(seconds: int, text: str) -> None:
-    assert printed_duration(seconds) == text
+def test_what_is_no_duration_has_no_seconds(value: object, expected: float | None) -> None:
+    assert duration_seconds(value) == expected

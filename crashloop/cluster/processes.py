@@ -1,4 +1,4 @@
-"""Long-lived processes of a cluster: started so that they outlive us, found again by a mark that cannot be mistaken."""
+"""Long-lived processes of a cluster: started so that they outlive this process, found again by an unambiguous mark."""
 
 import contextlib
 import os
@@ -15,19 +15,19 @@ from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.waiting import WaitTimeout, wait_until
 
 STATE_MARK = "CRASHLOOP_STATE"
-"""Environment variable of every process of a cluster, inherited by what it starts: the cluster's state folder."""
+"""Environment variable of every process of a cluster, inherited by its children: the cluster's state folder."""
 NODE_MARK = "CRASHLOOP_NODE"
 """The same for the node that a process belongs to."""
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
-"""Variables that would send a component's requests to another one of its cluster through the user's proxy."""
+"""Variables that would route requests between a cluster's components through the user's proxy."""
 
 _CHILDREN: dict[int, "subprocess.Popen[bytes]"] = {}
 """Children of this process; kept for as long as it lives, since a kept cluster's daemons outlive their cluster object."""
 
 
 class Daemon(msgspec.Struct, frozen=True, kw_only=True):
-    """A process. Its start time tells it from a later process with the same id."""
+    """A process. Its start time distinguishes it from a later process with the same id."""
 
     pid: int
     started: float
@@ -45,7 +45,7 @@ class Starter:
             return _daemon(self._spawn(argv, node, search_path, stdout=output, stderr=output))
 
     def start_holder(self, argv: Sequence[str], *, node: str, log: Path) -> Daemon:
-        """Start a process that prints `ready`, and wait for that. Raises ClusterError with what it says instead."""
+        """Start a process that prints `ready`, and wait for that line. Raises ClusterError with any other output."""
         with log.open("ab") as errors:
             child = self._spawn(argv, node, (), stdout=subprocess.PIPE, stderr=errors)
         assert child.stdout is not None
@@ -93,7 +93,7 @@ def _daemon(child: "subprocess.Popen[bytes]") -> Daemon:
 
 
 def exit_code(daemon: Daemon) -> int | None:
-    """How a process ended (negative: by which signal), as far as we can know: only a parent learns it."""
+    """Exit code of a process (negative: the signal); None if it runs or is not a child of this process."""
     child = _CHILDREN.get(daemon.pid)
     return None if child is None else child.poll()
 
@@ -126,7 +126,7 @@ def wait_gone(daemon: Daemon, *, describe: str, timeout_s: float) -> None:
 
 
 def marked_processes(state: Path, node: str | None = None) -> set[int]:
-    """Ids of all processes that carry the mark of a cluster, or of one node of it; this process apart."""
+    """Ids of all processes that carry the mark of a cluster or of one of its nodes, without this process."""
     wanted = {f"{STATE_MARK}={state}".encode()} | ({f"{NODE_MARK}={node}".encode()} if node else set())
     found = set()
     for pid in psutil.pids():
@@ -137,7 +137,7 @@ def marked_processes(state: Path, node: str | None = None) -> set[int]:
 
 
 def kill_until_gone(find: Callable[[], set[int]], *, describe: str, timeout_s: float = 30.0) -> None:
-    """SIGKILL what `find` finds, again and again until it finds nothing. Raises ClusterError with what would not die."""
+    """SIGKILL the processes that `find` returns until it returns none. Raises ClusterError that lists the survivors."""
     left: set[int] = set()
 
     def killed() -> bool:

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 import yaml
 
-from crashloop.cluster.local.kubelet_config import merged
-from crashloop.cluster.local.node import KubeletProgram, candidate_place, node_plan
+from crashloop.cluster.kubelet_config import merged
+from crashloop.cluster.kubelets import KubeletProgram
+from crashloop.cluster.local.node import candidate_place, node_plan
 from crashloop.cluster.local.plan import NodePlan
 from crashloop.spec.profile import KubeletProfile
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def write_file(path: Path, content: bytes | str, *, mode: int = 0o644) -> None:
-    """Create or replace a file; nobody but those whom `mode` allows can ever read it."""
+    """Create or replace a file; its `mode` holds from its first byte on."""
     raw = content.encode() if isinstance(content, str) else content
     partial = path.with_name(f".{path.name}.partial")
     partial.unlink(missing_ok=True)

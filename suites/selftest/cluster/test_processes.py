@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster.local.processes import (
+from crashloop.cluster.processes import (
     Starter,
     exit_code,
     is_alive,

@@ -1,4 +1,4 @@
-"""Go's duration strings, as a KubeletConfiguration has them, and how Go prints what it rejects.
+"""Go's duration strings, as in a KubeletConfiguration, and Go's messages for invalid ones.
 
 Source: package time of Go, ParseDuration; k8s.io/apimachinery pkg/apis/meta/v1/duration.go UnmarshalJSON.
 """
@@ -51,6 +51,14 @@ def parse_duration_ns(value: Any) -> int:
     return sign * total_ns
 
 
+def duration_seconds(value: Any) -> float | None:
+    """Seconds of a duration as read from YAML or a log; None for anything else."""
+    try:
+        return parse_duration_ns(value) / 1e9
+    except NotADuration:
+        return None
+
+
 def _term_ns(term: re.Match[str]) -> int:
     unit_ns, fraction = _UNITS_NS[term["unit"]], term["fraction"] or ""
     fraction_ns: int = int(fraction or 0) * unit_ns // 10 ** len(fraction)
@@ -65,12 +73,3 @@ def whole_milliseconds(duration_ns: int) -> int:
 def printed_seconds(duration_ns: int) -> str:
     """`%v` of `Duration.Seconds()`: `301`, `0.5`, `300.9`."""
     return repr(duration_ns / 10**9).removesuffix(".0")
-
-
-def printed_duration(seconds: int) -> str:
-    """`Duration.String()` of whole seconds, as in `back-off 2m40s restarting failed container`."""
-    minutes, rest_s = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h{minutes}m{rest_s}s"
-    return f"{minutes}m{rest_s}s" if minutes else f"{rest_s}s"
