@@ -141,7 +141,7 @@ def _faults(requirement: Requirement) -> list[str]:
     unknown = sorted(set(requirement.needs) - {capability.value for capability in Capability})
     if unknown:
         faults.append(f"needs {', '.join(unknown)}: expected capabilities of crashloop.cluster.provider")
-    for release in filter(None, (requirement.since, requirement.until)):
+    for release in filter(None, (requirement.since, requirement.until, *requirement.parameters_until)):
         if not re.fullmatch(r"\d+\.\d+", release):
             faults.append(f"release {release!r}: expected major and minor, quoted, such as '1.37'")
     if not faults and requirement.until is not None:

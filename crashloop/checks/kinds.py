@@ -17,7 +17,7 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.model.answers import predict_answers
-from crashloop.model.gates import effective_gates
+from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict, predict_startup
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario
 
@@ -47,8 +47,12 @@ def _pod_case(scenario: PodScenario, judgement: JudgementInput, variants: Varian
         recording=judgement.recording,
         memo=judgement.memo,
         gates=effective_gates(judgement.profile, judgement.version),
-        parameters=judgement.requirement.parameters,
+        parameters=_parameters(judgement),
     )
+
+
+def _parameters(judgement: JudgementInput) -> dict[str, Any]:
+    return judgement.requirement.parameters_for(kubelet_version(judgement.profile, judgement.version))
 
 
 def _pod_obstacles(scenario: PodScenario, judgement: JudgementInput) -> tuple[Finding, ...]:
@@ -71,7 +75,7 @@ def _answers_case(scenario: ApiScenario, judgement: JudgementInput, _: Variants)
         scenario=scenario,
         due=predict_answers(scenario, gates, judgement.version),
         recording=judgement.recording,
-        parameters=judgement.requirement.parameters,
+        parameters=_parameters(judgement),
     )
 
 

@@ -26,7 +26,7 @@ HIDDEN_EXIT_CODE = 137
 def check_last_exit(case: Case) -> Checked:
     """The status MUST show the exit of the instance before, with its exit code and times, and no exited one as running.
 
-    Needs one status that shows the last exit beside a newer instance. Reports the first objection, FAIL before INCONCLUSIVE.
+    Needs one status that shows the last exit after a restart. Reports the first objection, FAIL before INCONCLUSIVE.
     """
     findings: list[Finding] = []
     shown = 0
@@ -46,6 +46,7 @@ def check_last_exit(case: Case) -> Checked:
                 for state, ordinal in ((report.state, report.restart_count), (last, before)):
                     instance = told.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
+                        shown += state is last and report.state.kind == "waiting" and report.restart_count > 0
                         findings += _contradicts(case, pod, spec.name, status, state, instance)
                 present = told.of(report.container_id, report.restart_count)
                 if present is None or report.state.kind != "running":

@@ -1,7 +1,8 @@
 """What report.html shows, laid out: rows, links and anchors. The template only writes it down."""
 
+from collections.abc import Mapping
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import yaml
@@ -13,7 +14,7 @@ from crashloop.report.panels import Panel, panels_of
 from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results
 from crashloop.report.standing import Standing, reported, worst_standing
 from crashloop.report.text import anchor_of, counted, lines_text, took
-from crashloop.verdict import Evidence, Verdict
+from crashloop.verdict import Evidence, Outcome, Verdict
 
 
 class Source(NamedTuple):
@@ -142,15 +143,13 @@ def verdict_rows(results: Results) -> tuple[Row, ...]:
 
 
 def _row(results: Results, verdict: Verdict, anchor: str | None) -> Row:
-    delays = verdict.facts.get(DELAYS) or ()
-    silent = f"{counted(len(delays), 'delay')} judged" if delays else "as required"
     return Row(
         anchor=anchor,
         standing=Standing.of(verdict),
         requirement=results.requirement(verdict.requirement),
         scenario=verdict.scenario,
         profile=verdict.profile,
-        said=verdict.findings[0] if verdict.findings else silent,
+        said=verdict.findings[0] if verdict.findings else what_it_rests_on(verdict.facts),
         more=verdict.findings[1:],
         sources=tuple(source_of(each) for each in verdict.evidence),
         facts=tuple(flattened({key: value for key, value in verdict.facts.items() if key != DELAYS})),
@@ -162,6 +161,18 @@ def _row(results: Results, verdict: Verdict, anchor: str | None) -> Row:
         deviation=verdict.deviation,
         reported=reported(verdict),
     )
+
+
+def what_it_rests_on(facts: Mapping[str, Any]) -> str:
+    """What a verdict without a finding rests on, by its facts."""
+    if delays := facts.get(DELAYS):
+        return f"{counted(len(delays), 'delay')} judged"
+    if answers := facts.get("answers"):
+        return f"{counted(len(answers), 'answer')} judged"
+    if pods := facts.get("pods"):
+        decided = sum(number for outcome, number in pods.items() if outcome != Outcome.INCONCLUSIVE)
+        return f"{decided} of {counted(sum(pods.values()), 'pod')} judged"
+    return "as required"
 
 
 def panel_anchor(position: int) -> str:

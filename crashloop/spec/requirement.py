@@ -75,6 +75,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Checkers that also judge it on every other pod of a conformance run."""
     parameters: dict[str, Any] = {}
     """What the checkers are told, such as the least evidence in numbers: {min_delays: 4}."""
+    parameters_until: dict[str, dict[str, Any]] = {}
+    """What differs from `parameters` up to a release: {'1.34': {min_delays: 5}}."""
     needs: tuple[str, ...] = ()
     """Capabilities that the provider must have (crashloop.cluster.provider.Capability)."""
     observation: bool = False
@@ -91,6 +93,17 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def mode(self) -> VerdictMode:
         """What its verdicts decide: only a MUST that is no observation gates."""
         return VerdictMode.GATE if self.level is Level.MUST and not self.observation else VerdictMode.REPORT
+
+    def parameters_for(self, version: KubernetesVersion) -> dict[str, Any]:
+        """The parameters for a component of that version; of several releases that it does not exceed, the oldest counts."""
+        newest_first = sorted(
+            self.parameters_until, key=lambda each: KubernetesVersion.parse(each).release, reverse=True
+        )
+        found = dict(self.parameters)
+        for release in newest_first:
+            if version.release <= KubernetesVersion.parse(release).release:
+                found |= self.parameters_until[release]
+        return found
 
     @property
     def topic(self) -> str:

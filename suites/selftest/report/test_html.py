@@ -13,7 +13,7 @@ import pytest
 from crashloop.report.flatten import flattened
 from crashloop.report.html import to_html
 from crashloop.report.standing import Standing
-from crashloop.report.view import source_of, view_of, web_link
+from crashloop.report.view import source_of, view_of, web_link, what_it_rests_on
 from crashloop.verdict import Evidence, Outcome, Verdict
 from suites.selftest.kit.report_example import PROFILES, VERDICTS, example_results
 
@@ -285,3 +285,16 @@ def test_the_view_groups_requirements_by_topic() -> None:
         ("4", Standing.FAIL),
         ("6", Standing.PASS),
     ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        pytest.param({"delays": [{}, {}]}, "2 delays judged", id="delays"),
+        pytest.param({"answers": [{}]}, "1 answer judged", id="answers"),
+        pytest.param({"pods": {"PASS": 40, "INCONCLUSIVE": 2}}, "40 of 42 pods judged", id="every-pod"),
+        pytest.param({"exit_code": 0}, "as required", id="nothing-to-count"),
+    ],
+)
+def test_a_verdict_without_a_finding_says_what_it_rests_on(facts: dict[str, Any], words: str) -> None:
+    assert what_it_rests_on(facts) == words

@@ -230,3 +230,18 @@ GATED = msgspec.convert(ROW | {"since": "1.35", "until": "1.36", "gates": ["Kube
 )
 def test_a_skip_names_what_is_missing(version: str, gates: dict[str, bool], reason: str | None) -> None:
     assert applies(GATED, KubernetesVersion.parse(version), gates) == reason
+
+
+@pytest.mark.parametrize(
+    ("release", "least"), [("1.33.2", 3), ("1.34.9", 5), ("1.35.0", 9)], ids=["oldest", "until", "newer"]
+)
+def test_the_least_evidence_depends_on_the_release(release: str, least: int) -> None:
+    row = msgspec.convert(
+        ROW
+        | {
+            "parameters": {"min_delays": 9, "max_delays": 12},
+            "parameters_until": {"1.34": {"min_delays": 5}, "1.33": {"min_delays": 3}},
+        },
+        Requirement,
+    )
+    assert row.parameters_for(KubernetesVersion.parse(release)) == {"min_delays": least, "max_delays": 12}
