@@ -1,4 +1,4 @@
-"""How much longer a run took than its critical path: the longest observed scenario of each wave.
+"""Duration of a run against its critical path: the longest observed scenario of every wave.
 
 python -m bench.critical_path [RUN ...]        (default: runs/latest)
 """

@@ -63,7 +63,7 @@ def judge_again(run_dir: Path) -> int:
 
 
 def show(run_dir: Path) -> None:
-    """Show the verdicts of a stress run as they were judged."""
+    """Show the verdicts of a stress run, without judging it again."""
     from crashloop.report.stress.terminal import render_stress
     from crashloop.stress.folder import StressDir
     from crashloop.stress.publishing import published_stress
