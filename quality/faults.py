@@ -15,12 +15,12 @@ TRUE_BEHIND_HELPERS = Fault(
 RESTARTS_EARLY = Fault(
     name="finishes-early",
     sentence="takes exits for 1 s older than they are, and restarts too early",
-    meddling=Meddling(lie=Lie(finished_by_s=-1)),
+    meddling=Meddling(lie=Lie(finished_by_ms=-1_000)),
 )
 RESTARTS_LATE = Fault(
     name="finishes-late",
     sentence="takes exits for 30 s younger than they are, and restarts too late",
-    meddling=Meddling(lie=Lie(finished_by_s=30)),
+    meddling=Meddling(lie=Lie(finished_by_ms=30_000)),
 )
 FORGETS_EXITED = Fault(
     name="hides-exited",
@@ -67,6 +67,12 @@ REALLY_60S = Fault(
     name="really-60s",
     sentence="shows a maximum of 2 s and runs with 60 s",
     really={"crashLoopBackOff": {"maxContainerRestartPeriod": "60s"}},
+    fronted=True,
+)
+REALLY_4S = Fault(
+    name="really-4s",
+    sentence="shows a maximum of 2 s and runs with 4 s, so that it waits twice as long as is due",
+    really={"crashLoopBackOff": {"maxContainerRestartPeriod": "4s"}},
     fronted=True,
 )
 REALLY_1S = Fault(

@@ -25,7 +25,7 @@ REMOVE_CONTAINER = f"{SERVICE}RemoveContainer"
 class Lie(msgspec.Struct, frozen=True, kw_only=True):
     """False statements about containers. The default is the truth."""
 
-    finished_by_s: int = 0
+    finished_by_ms: int = 0
     """Added to finishedAt."""
     exit_codes: dict[int, int] = {}
     """Exit codes that are replaced."""
@@ -91,7 +91,7 @@ def _tell_status(status: api_pb2.ContainerStatus, lie: Lie) -> None:
     if status.state != api_pb2.CONTAINER_EXITED:
         return
     if status.finished_at:
-        status.finished_at += lie.finished_by_s * 10**9
+        status.finished_at += lie.finished_by_ms * 10**6
     if status.exit_code in lie.exit_codes:
         status.exit_code = lie.exit_codes[status.exit_code]
         # containerd's own words for the two (internal/cri/server/container_status.go at v2.3.7).

@@ -66,6 +66,7 @@ SLOW: tuple[Planted, ...] = (
     _planted(faults.RESTARTS_LATE, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "BACKOFF-7")),
     _planted(faults.CREATES_LATE, CRASHING, BY_RULE, expected=_fails("BACKOFF-3", "BACKOFF-4")),
     _planted(faults.REALLY_60S, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
+    _planted(faults.REALLY_4S, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
     _planted(faults.REALLY_NOT_REDUCED, REDUCED, expected=_fails("BACKOFF-3", "DECAY-1"), declared=REDUCED_DECAY),
 )
 """Missing or late restarts: their proof takes up to a minute and a half."""

@@ -75,7 +75,7 @@ CRASHING = _restarting(
 )
 POKED = Trial(
     name="poked",
-    # Lives of fractional seconds, so that the patches, one per second, hit the delay early.
+    # Lives of fractional seconds, so that the patches hit the delay early.
     pod=Pod(containers=(Container(program=exits_with(1, after_s=0.5, times=8)),)),
     until=Until(restarts={"app": 8}, at_most_s=WATCH_S),
     judged_by=("BACKOFF-2", "BACKOFF-20"),

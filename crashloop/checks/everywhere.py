@@ -2,7 +2,8 @@
 
 Theory of operation. A requirement may name checkers that judge it `everywhere`. They judge each recording of a pod for which
 the requirement applies. A contradiction in one of them is the requirement's FAIL, with the name of the scenario. The others
-decide what one recording leaves open, so the requirement is INCONCLUSIVE only if no recording decides it.
+decide what one recording leaves open. A requirement that no recording decides is INCONCLUSIVE and only reported, since no
+test selected it.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.requirement import Requirement, applies
-from crashloop.verdict import Outcome, Verdict
+from crashloop.verdict import Outcome, Verdict, VerdictMode
 
 EVERY_POD = "every pod"
 """Replaces the scenario's name."""
@@ -53,7 +54,7 @@ def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:
         scenario=EVERY_POD,
         profile=_profiles(quoted or verdicts),
         outcome=outcome,
-        mode=verdicts[0].mode,
+        mode=verdicts[0].mode if decided or faulty else VerdictMode.REPORT,
         findings=tuple(map(_in_scenario, quoted[:MOST_QUOTED])),
         evidence=tuple(each for verdict in quoted[:MOST_QUOTED] for each in verdict.evidence),
         facts={"pods": dict(Counter(each.outcome.value for each in verdicts))},

@@ -3,8 +3,8 @@
 Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync waits for a
 share of a smaller rest. From then on the excuse is the recorded stall of the accused: missed beats, run-queue wait of
 kubelet and runtime, slow creates of control containers. Stalls of the whole system do not name a process and count only
-without better evidence (`history.host`); they never excuse delays that are repeatedly late by about the same time
-(`repetition`), since stalls scatter and faults do not.
+without better evidence (`history.host`). CPU pressure never excuses delays that are repeatedly late by about the same time
+(`repetition`): stalls scatter, and neither faults nor a slow disk do.
 """
 
 from crashloop.checks.case import Case
@@ -27,7 +27,7 @@ def excuse(
     if not host.covers(*late_ns):
         return "No heartbeat covers that time, so the host may have stood still"
     held = host.held(*late_ns)
-    held_s = held.of_the_accused_s if repeated else held.total_s
+    held_s = held.but_cpu_pressure_s if repeated else held.total_s
     shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
@@ -52,7 +52,7 @@ def _by(held: Held, *, repeated: bool) -> str:
         "missed heartbeats": held.missed_s,
         "run-queue wait of kubelet and runtime": held.waited_s,
         "slow control containers": held.runtime_s,
-        "I/O or memory pressure": None if repeated else held.blocked_s,
+        "I/O or memory pressure": held.blocked_s,
         "CPU pressure of the whole system": None if repeated else held.pressed_s,
     }
     shown = [f"{what} {seconds(held_s)}" for what, held_s in parts.items() if held_s]

@@ -13,7 +13,7 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.history.statuses import ContainerState, StatusReport
+from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
 from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.verdict import Outcome
 
@@ -34,12 +34,15 @@ def check_last_exit(case: Case) -> Checked:
         for spec in case.scenario.pod.containers:
             told = _Told(pod.instances(spec.name))
             statuses = [each for each in pod.statuses if spec.name in each.containers]
+            numbered = _numbered([each.containers[spec.name] for each in statuses])
             for status, newer in zip_longest(statuses, statuses[1:]):
                 report = status.containers[spec.name]
                 last = report.last_state
                 # A container that waits to be restarted shows its newest instance as the last, and may not name any.
                 is_newest = last is not None and last.container_id == report.container_id
                 before = report.restart_count - (not is_newest) if report.container_id else -1
+                # While a container is being created, the last state may still be that of the one before the last.
+                before = numbered.get(last.container_id, before) if last else before
                 for state, ordinal in ((report.state, report.restart_count), (last, before)):
                     instance = told.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
@@ -57,6 +60,15 @@ def check_last_exit(case: Case) -> Checked:
         findings.append(inconclusive(f"no status with a last exit was seen, 1 needed: {why_it_ended(case)}."))
     worst_first = sorted(findings, key=lambda each: tuple(Outcome).index(each.outcome))
     return Checked(findings=tuple(worst_first[:1]), facts={"last_exits_shown": shown})
+
+
+def _numbered(reports: list[ContainerReport]) -> dict[str, int]:
+    """The restartCount under which each container id was first stated to be the present one."""
+    numbers: dict[str, int] = {}
+    for each in reports:
+        if each.container_id:
+            numbers.setdefault(each.container_id, each.restart_count)
+    return numbers
 
 
 class _Told:

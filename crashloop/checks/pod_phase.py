@@ -102,23 +102,30 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
 
 
 def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) -> Iterator[Finding]:
-    """The first status whose phase no moment shortly before it allows."""
+    """The first status whose phase no moment shortly before it allows.
+
+    Statuses come in order, so none goes back behind what an earlier one has shown, however late it is.
+    """
+    shown = 0
     times_ns, leaves = [each.t_ns for each in changes], leaves_ns(case, pod)
     for status in pod.statuses:
         if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
-        first = bisect_right(times_ns, status.t_ns - SETTLED_NS) - 1
-        last = _begun(changes, bisect_right(times_ns, status.t_ns), status.t_ns)
-        allowed = changes[max(first, 0) : last]
+        last = max(shown + 1, _begun(changes, bisect_right(times_ns, status.t_ns), status.t_ns))
+        lag_ns = may_lag_ns(case, status.t_ns - 2 * SETTLED_NS, status.t_ns)
+        first, before = (
+            max(shown, bisect_right(times_ns, status.t_ns - age_ns) - 1) for age_ns in (SETTLED_NS, lag_ns)
+        )
+        possible = [number for number in range(before, last) if changes[number].phase == status.phase]
+        shown = possible[0] if possible else shown
+        allowed = changes[first:last]
         if status.phase in {each.phase for each in allowed}:
             continue
         newest = allowed[-1]
         lines = tuple(line for line in (newest.line, status.line) if line)
         due = " or ".join(dict.fromkeys(each.phase for each in allowed))
         sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}; {due} was due."
-        lag_ns = may_lag_ns(case, status.t_ns - 2 * SETTLED_NS, status.t_ns)
-        before = bisect_right(times_ns, status.t_ns - lag_ns) - 1
-        if status.phase in {each.phase for each in changes[max(before, 0) : last]}:
+        if possible:
             yield inconclusive(f"{sentence} The host, the API server or the watch may have held it up.", *lines)
         else:
             yield _doubted(case, pod, sentence, status, lines)

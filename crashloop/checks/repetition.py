@@ -28,10 +28,11 @@ def late_alike(delays: Sequence[MeasuredDelay]) -> dict[DelayKey, str]:
         if each.shortest is not None:
             groups[each.pod.uid, each.container, each.due.delay_s].append(each)
     for (_, _, due_s), group in groups.items():
-        excesses = [late.excess_s for each in group if (late := lateness(each)) is not None]
+        excesses = [seen.excess_s for each in group if (seen := lateness(each)) is not None]
         if len(group) < LEAST or len(excesses) < len(group) or max(excesses) - min(excesses) > ALIKE_S:
             continue
         by = f"{seconds(min(excesses))} to {seconds(max(excesses))}"
-        sentence = f"All {count(len(group), 'delay')} of {seconds(due_s)} exceeded their bounds, by {by}: no pressure does that."
+        late = f"All {count(len(group), 'delay')} of {seconds(due_s)} exceeded their bounds, by {by}"
+        sentence = f"{late}, which no CPU pressure explains."
         found |= dict.fromkeys(map(key_of, group), sentence)
     return found

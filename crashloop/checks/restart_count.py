@@ -39,6 +39,7 @@ def check_restart_count(case: Case) -> Checked:
             counted[spec.name] = reports[-1][1].restart_count if reports else 0
             findings += _ahead(case, pod, spec.name, instances, reports)
             findings += _falling(spec.name, reports)
+            findings += _of_another_instance(case, pod, spec.name, instances, reports)
             findings += _behind(case, spec.name, instances, reports)
     if not findings:
         findings += unwatched(case, "a status")
@@ -99,6 +100,34 @@ def _falling(name: str, reports: _Reports) -> Iterator[Finding]:
                 *lines,
             )
             return
+
+
+def _of_another_instance(
+    case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
+) -> Iterator[Finding]:
+    """The first status that says an instance runs, and counts more or fewer restarts than made that instance.
+
+    The container id names the instance, so no delay on the way of the status explains the difference.
+    """
+    if case.restarts_all:  # counts rise when containers are removed: KEP-5532
+        return
+    ordinals = {each.container_id: each for each in instances if each.container_id is not None}
+    for status, report in reports:
+        instance = ordinals.get(report.container_id) if report.state.kind == "running" else None
+        if instance is None or instance.ordinal == report.restart_count:
+            continue
+        lines = (*instance.lines[:1], status.line)
+        sentence = (
+            f'the status said restartCount {report.restart_count} of "{name}" while the instance of restart '
+            f"{instance.ordinal} ran {at_lines(lines)}."
+        )
+        blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
+        yield (
+            fail(sentence, *lines)
+            if blind is None
+            else inconclusive(f"{sentence} An earlier one could have gone unseen: {blind}.", *lines)
+        )
+        return
 
 
 def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Reports) -> Iterator[Finding]:

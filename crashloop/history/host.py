@@ -21,6 +21,8 @@ PRESSURE_AT_MOST_S = 2.0
 """What CPU pressure of the whole system can excuse at most; beats of a busy host still come within 50 ms."""
 CONTROL_NEAR_NS = 30 * BEAT_NS
 """A control container speaks for the time around it, since two creates never coincide."""
+CONTROL_USUAL_NS = 150_000_000
+"""What a control container takes on a calm host, which the bounds of a restart allow for."""
 CONTROL_FACTOR = 2
 """How much longer the kubelet's own call may have taken than the slowest control call around it."""
 
@@ -45,14 +47,19 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_the_accused_s(self) -> float:
-        """Without what names nobody."""
+        """Without the pressures, which name nobody."""
         shown = self.missed_s + (self.waited_s or 0.0) + (self.runtime_s or 0.0)
         return min(self.length_s, shown)
 
     @property
+    def but_cpu_pressure_s(self) -> float:
+        """Without the CPU pressure of the whole system."""
+        return min(self.length_s, self.of_the_accused_s + (self.blocked_s or 0.0))
+
+    @property
     def total_s(self) -> float:
         """Never more than the interval; what shows the same stall twice counts twice, in favour of the accused."""
-        return min(self.length_s, self.of_the_accused_s + (self.blocked_s or 0.0) + (self.pressed_s or 0.0))
+        return min(self.length_s, self.but_cpu_pressure_s + (self.pressed_s or 0.0))
 
 
 class HostRecord:
@@ -144,7 +151,7 @@ class HostRecord:
         first = bisect_left(self._control_ns, from_ns - CONTROL_NEAR_NS)
         last = bisect_right(self._control_ns, to_ns + CONTROL_NEAR_NS)
         near = self._control_took_ns[first:last]
-        return CONTROL_FACTOR * max(near) / 1e9 if near else None
+        return CONTROL_FACTOR * max(0, max(near) - CONTROL_USUAL_NS) / 1e9 if near else None
 
 
 class _Counted:

@@ -24,8 +24,9 @@ _RESYNC_S = 60.0  # syncFrequency: of the remaining time no more is asked for at
 _JITTER = 0.5
 _TICK_S = 1.0
 _POLL_S = 10.0  # backOffPeriod up to 1.34
-POKE_S = POKE_EVERY_S[1] + 1.0
-"""The longest time between two patches, and one relist until the pod's cached state is newer than the last sync."""
+POKE_S = POKE_EVERY_S[1] + 1.2
+"""The longest time between two patches, and one relist, with its own time, until the pod's cached state is newer than the
+last sync. A patch that is looked at just before a relist makes an exit wait for the next one: as long for a free restart."""
 
 
 def polls(version: KubernetesVersion) -> bool:
@@ -46,7 +47,7 @@ def latest_s(
     `other_sync_sources`: other containers, probes or updates make the kubelet sync the pod as well.
     """
     if due_s <= 0:
-        return detection_s
+        return max(detection_s, POKE_S) if mode is Mode.ANNOTATED else detection_s
     return max(detection_s, due_s + lateness_s(due_s, version, mode, other_sync_sources, detection_s))
 
 

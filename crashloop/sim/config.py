@@ -68,9 +68,7 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     """What a kubelet of that version does with the profile's configuration, given in one file."""
     release = version.release
     gates = default_gates(release)
-    refusal = _set_gates(gates, profile.config.get("featureGates") or {}, release)
-    if refusal is not None:
-        return refusal
+    # Decoding comes first; defaults are filled in, and gates set for them, on what was decoded.
     raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
     raw = _with_unit(raw, behaviour)
     if raw is not None and not isinstance(raw, str):
@@ -79,6 +77,9 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         period = parse(raw) if raw is not None else None
     except BadDuration as error:
         return StartRefusal(f"failed to load kubelet config file, error: {error}")
+    refusal = _set_gates(gates, profile.config.get("featureGates") or {}, release)
+    if refusal is not None:
+        return refusal
     if period is None and gates[MAX_PERIOD]:
         period = 300 * S
     refusal = _validate(period, gates[MAX_PERIOD])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
@@ -49,6 +50,7 @@ class ScenarioPlayer:
         self._created_ns = self.loop.now
         self._exits: dict[str, int] = {}
         self._pokes_ns: list[int] = []
+        self._poke_chance = Random(scenario.name)
         self.pod, self._writer = self._create()
         self.loop.after(int(scenario.until.at_least_s * 1e9), self._check)
         for index, each in enumerate(scenario.interventions):
@@ -111,7 +113,7 @@ class ScenarioPlayer:
     def _period_ns(self) -> int:
         """Until the next poke, any length as likely as another."""
         least, most = POKE_MS
-        return int((least + (most - least) * self.host.chance.random()) * MS)
+        return int((least + (most - least) * self._poke_chance.random()) * MS)
 
     def _write_poke(self, t_ns: int, **more: int) -> None:
         self.tape.intervened(t_ns, InterventionKind.ANNOTATE.value, {}, None, t_ns, **more)

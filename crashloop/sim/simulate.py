@@ -138,6 +138,7 @@ def simulate_api(
             "dry_run": request.dry_run,
             "warnings": [],
             "found": found,
+            "stored_bytes": server.stored_bytes(request.name),
         }
         tape.answered(now, data | answer)
     return tape.seal(now + S // 100, "complete")

@@ -6,7 +6,7 @@ from crashloop.checks.everywhere import EVERY_POD, judge_everywhere, of_every_po
 from crashloop.checks.judgement import JudgementInput
 from crashloop.requirements import load_requirements
 from crashloop.spec.scenario import PodScenario
-from crashloop.verdict import Outcome, Verdict
+from crashloop.verdict import Outcome, Verdict, VerdictMode
 from suites.selftest.kit.cases import CRASHING, GOOD, good, question, renamed
 from suites.selftest.kit.histories import History
 
@@ -50,12 +50,12 @@ def test_what_one_recording_leaves_open_is_left_to_the_others() -> None:
     assert verdict.facts == {"pods": {"INCONCLUSIVE": 1, "PASS": 1}}
 
 
-def test_without_a_recording_that_decides_it_a_requirement_stays_open() -> None:
+def test_without_a_recording_that_decides_it_a_requirement_is_reported_as_open() -> None:
     open_verdict = msgspec.structs.replace(
         verdicts(good())["BACKOFF-2"], outcome=Outcome.INCONCLUSIVE, findings=("BACKOFF-2: 0 delays seen, 1 needed.",)
     )
     verdict = of_every_pod([open_verdict])
-    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert (verdict.outcome, verdict.mode) == (Outcome.INCONCLUSIVE, VerdictMode.REPORT)
     assert verdict.findings == ("BACKOFF-2: in crashing (max-2s): 0 delays seen, 1 needed.",)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from crashloop.history.event import Channel, Kind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Until
@@ -75,7 +76,7 @@ def test_a_disk_that_held_somebody_up_excuses(io_us: int, excused: bool) -> None
     assert outcome(history) is (Outcome.INCONCLUSIVE if excused else Outcome.FAIL)
 
 
-@pytest.mark.parametrize(("create_s", "excused"), [(0.8, True), (0.1, False)], ids=["slow", "prompt"])
+@pytest.mark.parametrize(("create_s", "excused"), [(0.95, True), (0.1, False)], ids=["slow", "prompt"])
 def test_a_control_container_says_better_than_pressure_how_slow_the_disk_was(create_s: float, excused: bool) -> None:
     history = late().control(6.0, create_s=create_s)
     history.io_us = 900_000
@@ -83,7 +84,7 @@ def test_a_control_container_says_better_than_pressure_how_slow_the_disk_was(cre
 
 
 def test_slow_lists_of_the_runtime_excuse_a_late_relist() -> None:
-    assert outcome(late().control(6.0, list_s=0.4)) is Outcome.INCONCLUSIVE
+    assert outcome(late().control(6.0, list_s=0.5)) is Outcome.INCONCLUSIVE
     assert outcome(late().control(6.0, list_s=0.1)) is Outcome.FAIL
 
 
@@ -109,7 +110,7 @@ def again(*created_s: float, pressure_us: int = 950_000) -> History:
 def test_lateness_that_repeats_is_a_fail_whatever_the_pressure() -> None:
     first, *_ = told(checked("delays", again(0.4, 3.5, 3.1, 3.3), MAX_1S))
     assert first.startswith('FAIL: restart 2 of "app" was created 3.5 s after the exit')
-    assert first.endswith("All 3 delays of 1 s exceeded their bounds, by 0.6 s to 1 s: no pressure does that.")
+    assert first.endswith("All 3 delays of 1 s exceeded their bounds, by 0.6 s to 1 s, which no CPU pressure explains.")
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,16 @@ def test_lateness_that_repeats_is_a_fail_whatever_the_pressure() -> None:
 def test_what_may_be_stalls_stays_open(created_s: tuple[float, ...]) -> None:
     findings = told(checked("delays", again(*created_s), MAX_1S))
     assert findings
-    assert not any("no pressure does that" in each for each in findings)
+    assert not any("no CPU pressure explains" in each for each in findings)
     assert findings[0].startswith("INCONCLUSIVE: ")
+
+
+def test_a_slow_disk_may_well_make_every_create_as_late() -> None:
+    history = again(0.4, 3.5, 3.1, 3.3)
+    for second in range(60):
+        data = {"some_us": 950_000, "io_us": 900_000, "interval_ns": 1_000_000_000}
+        history.add(second + 0.6, Channel.RECORDER, Kind.PRESSURE, data)
+    assert all(each.startswith("INCONCLUSIVE: ") for each in told(checked("delays", history, MAX_1S)))
 
 
 def test_what_the_accused_were_seen_to_wait_is_not_taken_away_by_repetition() -> None:

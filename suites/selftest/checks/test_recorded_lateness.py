@@ -60,5 +60,5 @@ def test_twice_the_delay_due_is_a_fail_under_real_pressure(recording: Recording)
     )
     assert verdict.findings[0].endswith(
         "1 s was due, and 2.5 s at the latest: the counter says 1 s. "
-        "All 5 delays of 1 s exceeded their bounds, by 0.251 s to 0.803 s: no pressure does that."
+        "All 5 delays of 1 s exceeded their bounds, by 0.251 s to 0.803 s, which no CPU pressure explains."
     )

@@ -157,6 +157,18 @@ def test_a_wrong_exit_code_in_the_status_is_a_fail() -> None:
     ]
 
 
+def test_a_last_state_that_is_still_the_one_before_the_last_is_known_by_its_id() -> None:
+    """Only the journal tells of the instances; while the third is being created, the last state is still the first's."""
+    lives = ((0.5, 1.5, 255), (2.0, 3.0, 143), (5.3, None, 0))
+    history = History(CRASHING).lives("app", *lives, runtime=False, status=False).without(Kind.SANDBOX)
+    history.status(0.8, {"app": history.running("app", 0, 0.5)})
+    first = history.exited("app", 0, 0.5, 1.5, 255)
+    history.status(1.8, {"app": first}).status(2.3, {"app": history.running("app", 1, 2.0)})
+    creating = {"name": "app", "restartCount": 2, "containerID": "containerd://app-2", "lastState": first["state"]}
+    history.status(5.2, {"app": creating})
+    assert checked("last-exit", history.ends(30)).outcome is not Outcome.FAIL
+
+
 def test_a_wrong_time_in_the_status_is_a_fail() -> None:
     history = History(CRASHING).lives("app", *GOOD, status=False)
     history.status(1.8, {"app": history.exited("app", 0, 0.5, 7.0, 1)}).ends(30)
@@ -184,3 +196,16 @@ def test_without_a_status_of_a_restarted_container_no_last_exit_is_shown() -> No
     assert told(checked("last-exit", counting((1.0, 0)))) == [
         "INCONCLUSIVE: no status with a last exit was seen, 1 needed: the scenario was complete."
     ]
+
+
+def test_a_count_that_is_not_the_running_instances_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    says = {
+        "name": "app",
+        "restartCount": 0,
+        "containerID": "containerd://app-1",
+        "state": {"running": {"startedAt": "2026-01-01T00:00:02Z"}},
+    }
+    history.status(2.5, {"app": says}).counts(9, "app", 3).ends(30)
+    (finding,) = told(checked("restart-count", history))
+    assert finding.startswith('FAIL: the status said restartCount 0 of "app" while the instance of restart 1 ran')

@@ -53,8 +53,10 @@ def test_pressure_of_disk_and_memory_counts_only_without_control_containers() ->
     host.add_control(100 * S, S // 20, S // 100)
     assert host.held_s(5 * S, 15 * S) == 0.6
     host.add_control(20 * S, S // 20, S // 100)
-    assert host.held(5 * S, 15 * S).runtime_s == pytest.approx(2 * (0.05 + 2 * 0.01))
-    assert host.held_s(5 * S, 15 * S) == pytest.approx(0.14)
+    assert host.held(5 * S, 15 * S).runtime_s == 0.0
+    assert host.held_s(5 * S, 15 * S) == 0.0
+    host.add_control(22 * S, S // 2, S // 10)
+    assert host.held_s(5 * S, 15 * S) == pytest.approx(2 * (0.5 + 2 * 0.1 - 0.15))
 
 
 @given(

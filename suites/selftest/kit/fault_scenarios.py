@@ -80,25 +80,6 @@ def _at_restart(number: int, action: InterventionKind, *, after_s: float = 2.0) 
 FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
     (
         _pod(
-            "further-killed-by-a-signal",
-            "max-10s",
-            Container(program=exits_with(143, times=4)),
-            until=Until(restarts={"app": 4}),
-        ),
-        ("delays",),
-    ),
-    (
-        _pod(
-            "further-recreated",
-            "stock",
-            Container(program=exits_with(1, times=3)),
-            until=Until(restarts={"app": 3}, at_most_s=240),
-            interventions=_at_restart(2, InterventionKind.RECREATE_POD),
-        ),
-        ("delays", "reset"),
-    ),
-    (
-        _pod(
             "further-kubelet-restarted",
             "stock",
             Container(program=exits_with(1, times=4)),
@@ -107,22 +88,6 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
             interventions=_at_restart(2, InterventionKind.RESTART_KUBELET),
         ),
         ("delays", "reset", "independent-counters"),
-    ),
-    (
-        _pod(
-            "further-sidecar-with-rules",
-            "max-2s",
-            Container(
-                name="sidecar",
-                kind=ContainerKind.INIT,
-                restart_policy=RestartPolicy.ALWAYS,
-                rules=(restart_in(42),),
-                program=exits_with(1, times=3),
-            ),
-            Container(program=HOLDS),
-            until=Until(restarts={"sidecar": 3}),
-        ),
-        ("restart-decision", "delays"),
     ),
     (
         _pod(

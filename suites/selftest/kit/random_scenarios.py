@@ -45,7 +45,7 @@ class RandomCase(msgspec.Struct, frozen=True, kw_only=True):
     host: HostModel
 
 
-def random_case(seed: int) -> RandomCase:
+def random_case(seed: int, hosts: tuple[HostModel, ...] = HOSTS) -> RandomCase:
     """The scenario of that number. Every kubelet starts with its profile."""
     chance = Random(seed)
     version = chance.choice(VERSIONS)
@@ -53,7 +53,7 @@ def random_case(seed: int) -> RandomCase:
         scenario=_scenario(chance, version),
         profile=_profile(chance, version),
         version=version,
-        host=chance.choice(HOSTS),
+        host=chance.choice(hosts),
     )
 
 

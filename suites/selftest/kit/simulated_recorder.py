@@ -28,7 +28,8 @@ def main(path: str) -> None:
     run = RunDir.open(Path(path))
     plan = run.plan()
     version = KubernetesVersion.parse(plan.kubernetes_version)
-    faults = frozenset(each for each in FAULTS if each.name == os.environ.get(FAULT))
+    by_name = {each.name: each for each in FAULTS}
+    faults = frozenset({by_name[os.environ[FAULT]]} if FAULT in os.environ else ())
     for scenario in plan.scenarios:
         events = history_of(scenario, faults, version=version)
         run.history(scenario.name).write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))

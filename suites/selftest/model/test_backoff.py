@@ -33,8 +33,8 @@ def test_delays_double_after_a_free_restart_up_to_the_maximum(curve: Curve, ladd
 
 def test_a_due_says_which_restart_until_when_and_why() -> None:
     assert judged([Lived(0, 1), Lived(1.5, 2)]) == [
-        Due(restart=1, delay_s=0, latest_s=2, reason="the counter is empty, so the restart is free"),
-        Due(restart=2, delay_s=10, latest_s=12.3, reason="the counter says 10 s"),
+        Due(restart=1, delay_s=0, latest_s=2.5, reason="the counter is empty, so the restart is free"),
+        Due(restart=2, delay_s=10, latest_s=12.5, reason="the counter says 10 s"),
     ]
 
 
@@ -43,7 +43,7 @@ def test_mode_release_and_neighbours_move_the_latest_moment_only() -> None:
     for version, mode, others, latest in (
         (V1_37, Mode.NATURAL, False, [2, 16, 31]),
         (V1_37, Mode.NATURAL, True, [2, 16, 31]),
-        (V1_37, Mode.ANNOTATED, False, [2, 12.3, 22.3]),
+        (V1_37, Mode.ANNOTATED, False, [2.5, 12.5, 22.5]),
         (V1_34, Mode.NATURAL, False, [2, 26, 36]),
     ):
         found = dues(DEFAULT, lives, version=version, mode=mode, other_sync_sources=others)

@@ -18,7 +18,7 @@ from suites.selftest.kit.model_inputs import V1_34, V1_37, profile, scenario
     ("until", "mode", "version", "expected"),
     [
         (Until(restarts={"app": 3}), Mode.NATURAL, V1_37, (33, 64)),
-        (Until(restarts={"app": 3}), Mode.ANNOTATED, V1_37, (33, 51.6)),
+        (Until(restarts={"app": 3}), Mode.ANNOTATED, V1_37, (33, 52.5)),
         (Until(restarts={"app": 3}), Mode.NATURAL, V1_34, (33, 79)),
         (Until(exits={"app": 1}), Mode.NATURAL, V1_37, (1, 4)),
         (Until(at_least_s=30), Mode.NATURAL, V1_37, (30, 30)),

@@ -67,12 +67,13 @@ def test_up_to_1_34_delays_below_the_poll_last_as_long_as_it(due_s: float, soone
 @pytest.mark.parametrize("version", [V1_34, V1_37], ids=str)
 def test_a_free_restart_comes_once_the_exit_is_noticed(version: KubernetesVersion) -> None:
     assert latest_s(0, version, mode=Mode.NATURAL) == 2.0
+    assert latest_s(0, version, mode=Mode.ANNOTATED) == 2.5
     assert latest_s(0, version, mode=Mode.NATURAL, detection_s=0.5) == 0.5
 
 
 @pytest.mark.parametrize("version", [V1_34, V1_37], ids=str)
 def test_annotations_take_the_jitter_away(version: KubernetesVersion) -> None:
-    assert latest_s(40, version, mode=Mode.ANNOTATED) == 42.3
+    assert latest_s(40, version, mode=Mode.ANNOTATED) == 42.5
 
 
 @given(due_s=DELAYS)

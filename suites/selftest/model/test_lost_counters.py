@@ -44,7 +44,7 @@ def test_a_changed_container_keeps_its_counter_as_documented(part: ChangedPart) 
 def test_a_changed_container_has_a_new_counter_in_the_kubelet(part: ChangedPart) -> None:
     lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 13), KeyChanged(18, part), Lived(19, 20)]
     found = judged(lives, deviations=frozenset({CHANGED_CONTAINER_FORGETS}))
-    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 2), (10, 12.3), (5, 7), (10, 12.3)]
+    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 2.5), (10, 12.5), (5, 7.5), (10, 12.5)]
 
 
 def test_a_kill_for_a_new_image_is_no_crash() -> None:
@@ -89,13 +89,13 @@ def test_restart_all_is_delayed_like_any_restart_as_documented() -> None:
         Lived(15, 16, restart_all=True),
     ]
     found = judged(lives)
-    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 62), (10, 72.3), (20, 82.3)]
+    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 62.5), (10, 72.5), (20, 82.5)]
 
 
 def test_restart_all_is_never_delayed_by_the_kubelet() -> None:
     lives: list[Observed] = [Lived(0, 1, restart_all=True), Lived(3, 4, restart_all=True), Lived(5, 6)]
     found = judged(lives, deviations=frozenset({RESTART_ALL_WITHOUT_BACKOFF}))
-    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 60), (0, 60), (0, 2)]
+    assert [(due.delay_s, due.latest_s) for due in found] == [(0, 60), (0, 60), (0, 2.5)]
 
 
 def test_restart_all_of_1_35_may_wait_for_the_next_resync() -> None:
