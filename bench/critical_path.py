@@ -1,5 +1,5 @@
-"""How much longer a run took than its critical path: the longest observed scenario, or the scenarios that followed each
-other on a node because they disturb it.
+"""Duration of a run against its critical path: the longest observed scenario, or the consecutive scenarios of a node that
+disturb it.
 
 python -m bench.critical_path [RUN ...]        (default: runs/latest)
 """

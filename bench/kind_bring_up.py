@@ -1,8 +1,8 @@
-"""The same clusters on `local` and on `kind`: how long each takes to come up, and what this suite adds to `kind create cluster`.
+"""The same clusters on `local` and on `kind`: time to come up, and this suite's part beyond `kind create cluster`.
 
     python -m bench.kind_bring_up
 
-Needs a Docker, root, and that binaries and the node image are there already (the first cluster of a machine makes them).
+Needs Docker, root, and cached binaries and node image (the first cluster of a machine makes them).
 """
 
 import shlex
@@ -18,12 +18,12 @@ from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
 
 TARGETS = {2: 4.0, 8: 6.0}
-"""How many times quicker `local` is to be, by the number of nodes besides the control plane."""
+"""Target ratio of the time on `kind` to that on `local`, by the number of nodes besides the control plane."""
 TARGET_SHARE = 0.10
 
 
 class TimedKind:
-    """`kind` as a program that writes down how long its `create` took."""
+    """`kind` as a program that records the duration of its `create`."""
 
     def __init__(self, folder: Path) -> None:
         self._times = folder / "times"

@@ -1,8 +1,8 @@
-"""How many requests `crashloop observe` makes of an API server, and how much CPU it takes, on a cluster full of crash loops.
+"""Requests of `crashloop observe` to the API server, and its CPU, on a cluster full of crash loops.
 
     python -m bench.observe_requests [--pods 1000] [--for 60]
 
-The API server is a small one of our own (suites/selftest/kit/cluster_peer.py) whose pods all crash at a maximum of 10 s.
+The API server is the tests' own (suites/selftest/kit/cluster_peer.py); all of its pods crash at a maximum of 10 s.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def pod(number: int, restart: int, started_s: float) -> Json:
 
 
 def crash(peer: ClusterPeer, pods: int, ended: threading.Event) -> None:
-    """Each pod restarts every RUN_S + WAIT_S seconds, evenly spread over them, until told to end."""
+    """Every pod restarts every RUN_S + WAIT_S seconds, evenly spread, until `end`."""
     period_s = RUN_S + WAIT_S
     restart, number = 30, 0
     while not ended.wait(period_s / pods):

@@ -1,4 +1,4 @@
-"""How many pods the load generator creates and deletes for each second of its CPU, beside kube-burner if it is on PATH.
+"""Pods that the load generator creates and deletes per second of its CPU, beside kube-burner if it is on PATH.
 
     python -m bench.pods_per_cpu_second
 
@@ -114,7 +114,7 @@ def main() -> None:
     tools = dict(TOOLS)
     if shutil.which("kube-burner") is None:
         del tools["kube-burner"]
-        console.print("kube-burner: none on PATH, so there is nothing to stand beside.")
+        console.print("kube-burner: not on PATH, so there is no comparison.")
     request = ClusterRequest(name="bench-pods", kubernetes_version=resolve_settings().versions.kubernetes, nodes=())
     cluster = provider("local").up(request, SilentProgress())
     api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)

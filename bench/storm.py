@@ -1,4 +1,4 @@
-"""What a storm of 110 crashing pods loses, and what watching it costs.
+"""Lost restarts in a storm of 110 crashing pods, and the cost of recording it.
 
     python -m bench.storm [RUN ...]             (default: records manifests/stress/storm-110.yaml, about seven minutes)
 

@@ -1,4 +1,4 @@
-"""How long the report of a storm takes, from the evidence on disk to report.html, and how large it is.
+"""Time to report a storm, from the evidence on disk to report.html, and the size of the report.
 
 python -m bench.stress_report [RUN ...]     (default: ten minutes of 110 crashing pods, made up)
 """
@@ -18,11 +18,11 @@ from suites.selftest.kit.stress_kit import NODE, Folder, crashing, plan
 
 TARGET_S, TARGET_MB = 5.0, 2.0
 PODS, RESTARTS, SECONDS = 110, 54, 600
-"""About ten restarts a second, which is what two cores come to."""
+"""About ten restarts per second, the limit of two cores."""
 
 
 def made_up(folder: Path) -> StressDir:
-    """A run directory with as much in it as such a storm leaves behind."""
+    """A run directory with the evidence of such a storm."""
     run = Folder(folder / "run", plan())
     for mark in ((0, "begin", 0, 0), (0, "measure", 1, 1), (0, "drain", 2, 1), (0, "end", 3, 0)):
         run.marks(mark)

@@ -1,4 +1,4 @@
-"""Pictures of the page: plots of a run's report as files of their own, beside the page."""
+"""Pictures of the page: plots of a run's report as separate files beside the page."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ WIDTH = 430
 
 
 class Picture(NamedTuple):
-    """A picture and what it shows, for people who do not see it."""
+    """A picture and its text alternative."""
 
     name: str
     svg: str
@@ -24,7 +24,7 @@ class Picture(NamedTuple):
 
 
 def along_time(results: StressResults) -> Iterator[Picture]:
-    """The load along time, one picture a quantity and node."""
+    """The load over time, one picture per quantity and node."""
     profiles = {node.name: node.profile for node in results.nodes}
     for row in rows(results):
         for plot in row.plots if row.title in ALONG_TIME else ():
@@ -46,7 +46,7 @@ def delays(results: StressResults) -> Iterator[Picture]:
 
 
 def as_markdown(found: Iterable[Picture], folder: Path) -> str:
-    """Write the pictures into the folder, and show them two in a line."""
+    """Write the pictures into the folder, and show two per line."""
     folder.mkdir(exist_ok=True)
     shown = []
     for each in found:

@@ -26,7 +26,7 @@ def stages(results: StressResults) -> str:
 
 
 def verdicts(results: StressResults) -> str:
-    """What became of each promise."""
+    """The verdict of every promise."""
     rows = []
     for verdict in results.verdicts:
         standing = Standing(verdict.outcome.value)
@@ -35,7 +35,7 @@ def verdicts(results: StressResults) -> str:
 
 
 def compared(results: StressResults) -> str:
-    """Treatment against baseline, one table a mix."""
+    """Treatment against baseline, one table per mix."""
     blocks = []
     for each in results.comparisons:
         header = (each.mix, each.baseline, each.treatment, "ratio", "95 % interval", "reading")
@@ -45,7 +45,7 @@ def compared(results: StressResults) -> str:
 
 def costs(results: StressResults) -> str:
     """What one restart cost."""
-    return costs_in_words(results.costs) if results.costs else "Too few restarts to tell the cost of one."
+    return costs_in_words(results.costs) if results.costs else "Too few restarts to measure the cost of one."
 
 
 def _effect(effect: Effect) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def down(
     every: Annotated[bool, typer.Option("--all", help="Every cluster, and the remains of every run.")] = False,
     force: Annotated[bool, typer.Option(help="Also clusters that a run is using.")] = False,
 ) -> None:
-    """Remove a cluster with everything it put on this host."""
+    """Remove a cluster with everything it made on this host."""
     from crashloop.cluster.removal import remove, remove_all
 
     if every == (name is not None):

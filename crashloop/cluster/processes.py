@@ -99,7 +99,7 @@ def exit_code(daemon: Daemon) -> int | None:
 
 
 def is_alive(daemon: Daemon) -> bool:
-    """Whether the process runs. A child of ours has ended only once its exit code is known: its threads end one by one."""
+    """Whether the process runs. A child has ended only when its exit code is known, since its threads end one by one."""
     try:
         process = psutil.Process(daemon.pid)
         if process.create_time() != daemon.started:

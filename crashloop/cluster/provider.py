@@ -143,7 +143,7 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(Protocol):
-    """Tells a person what takes so long."""
+    """Reports long steps to a person."""
 
     def step(self, text: str) -> AbstractContextManager[None]:
         """Announce a step and, when it ends, how long it took."""

@@ -19,7 +19,7 @@ class OwningProvider(Provider, Protocol):
 
 
 class LendingProvider(Provider, Protocol):
-    """A provider that makes no clusters, and lends nodes of one that exists as they are."""
+    """A provider that makes no clusters, and lends the unchanged nodes of an existing one."""
 
     def survey(self, options: ExistingOptions) -> Survey:
         """What the cluster has to offer. Raises UsageError and PrerequisiteError, listing what stands in the way."""

@@ -101,7 +101,7 @@ def _reason(scenario: ScenarioChange) -> str:
 
 
 def outcome(judged: ScenarioOutcome | Standing | None) -> str:
-    """`PASS`, or what stands for a run that did not judge."""
+    """`PASS`, or the mark of a run that did not judge."""
     standing = judged.standing if isinstance(judged, ScenarioOutcome) else judged
     return "not judged" if standing is None else standing.label
 
@@ -142,7 +142,7 @@ def spread(distribution: Distribution) -> str:
 
 
 def difference(lateness: LatenessChange) -> str:
-    """`+0.41 s (0.12 to 0.71; threshold 0.25)`, or that there are too few."""
+    """`+0.41 s (0.12 to 0.71; threshold 0.25)`, or a note on too few delays."""
     if lateness.difference_s is None:
         return f"not compared: fewer than {MIN_DELAYS}"
     ends = f"{_signed(lateness.low_s)} to {_signed(lateness.high_s)}"

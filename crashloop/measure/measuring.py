@@ -11,7 +11,7 @@ from typing import Self
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.kube.client import KubeApi
 from crashloop.measure.endpoints import Endpoint, endpoints
-from crashloop.measure.processes import ProcessAccount, Told
+from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.measure.scraper import Cost, Scraper
 from crashloop.slo.exposition import Exposition
 from crashloop.slo.families import SOURCES
@@ -98,5 +98,5 @@ class Measuring:
         return SourceLine(source=source, node=node, interval_s=self._interval_s, families=families)
 
 
-def _answer(api: KubeApi, path: str, exposition: Exposition) -> list[Told]:
+def _answer(api: KubeApi, path: str, exposition: Exposition) -> list[Sample]:
     return list(exposition.read(api.get_raw(path, answer_s=ANSWER_S)))

@@ -21,7 +21,7 @@ HARNESS = "harness"
 
 _PRESSURE = Path("/proc/pressure/cpu")
 
-Told = tuple[bytes, SeriesKey, float]
+Sample = tuple[bytes, SeriesKey, float]
 _Key = tuple[str, str]
 """Component and node."""
 
@@ -70,7 +70,7 @@ class ProcessAccount:
         self._roots.add(pid)
         self._strangers.discard(pid)
 
-    def read(self) -> Iterator[Told]:
+    def read(self) -> Iterator[Sample]:
         """The current values, in the form of a scrape."""
         self._look()
         alive: dict[_Key, list[_Seen]] = {key: [] for key in self._ended}
@@ -144,7 +144,7 @@ class ProcessAccount:
                 yield process
 
 
-def _host() -> Iterator[Told]:
+def _host() -> Iterator[Sample]:
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     # Guest time is part of user time already.
@@ -156,6 +156,6 @@ def _host() -> Iterator[Told]:
         yield _told("host_cpu_pressure_seconds_total", {}, int(some.rpartition("total=")[2]) / 1e6)
 
 
-def _told(name: str, labels: dict[str, str], value: float) -> Told:
+def _told(name: str, labels: dict[str, str], value: float) -> Sample:
     key = f"{name}{sorted(labels.items())}".encode()
     return key, SeriesKey(name, labels), float(value)

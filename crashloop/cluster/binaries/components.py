@@ -47,7 +47,7 @@ class ReleaseFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
-    """Packages that `go install` builds as they are."""
+    """Packages that `go install` builds unchanged."""
 
     packages: dict[str, str]
     """Program -> package path."""

@@ -20,7 +20,7 @@ COMMITTED = KubernetesVersion.parse(Versions().kubernetes)
 """Version of the shipped go.mod and go.sum in kube_build."""
 
 SELF_UPDATING_GO = (1, 21)
-"""From this release on `go` fetches the toolchain that go.mod asks for (go.dev/doc/toolchain)."""
+"""From this release on `go` downloads the toolchain of go.mod (go.dev/doc/toolchain)."""
 KUBERNETES_MODULE = "k8s.io/kubernetes"
 BINARY = "kube"
 BUILD_S = 3600.0

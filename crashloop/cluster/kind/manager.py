@@ -1,8 +1,8 @@
 """pytest-kubernetes' KindManager, adapted to clusters of several nodes; the only module that knows its peculiarities.
 
-Of 0.9.0: it passes no `--image` together with a configuration (so every node of ours names its own), forces the prefix `pytest-`
-on names that come from elsewhere than the configuration (so ours always has a `name:`), runs a shell, changes this process's
-environment, hides what `kind` printed, asks for readiness with `kubectl` on PATH, and sleeps before each question.
+Of 0.9.0: it passes no `--image` together with a configuration (so every node names its image), forces the prefix `pytest-`
+on names from outside of the configuration (so it always has a `name:`), runs a shell, changes this process's environment, hides
+the output of `kind`, checks readiness with `kubectl` on PATH, and sleeps before every check.
 """
 
 import subprocess

@@ -47,7 +47,7 @@ def own_image_name(binaries: BinarySet, archive: ImageArchive) -> str:
 
 
 def ensure_own_image(docker: Docker, binaries: BinarySet, settings: Settings, progress: Progress) -> str:
-    """The name of our own node image, built if Docker does not have it. Raises PrerequisiteError, CommandFailed."""
+    """The name of crashloop's node image, built if Docker does not have it. Raises PrerequisiteError, CommandFailed."""
     archive = ensure_image_archive(binaries, settings)
     name = own_image_name(binaries, archive)
     if docker.image(name) is None:

@@ -22,7 +22,7 @@ def stage_name(stage: StageResult) -> str:
 
 
 def stage_rows(results: StressResults) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What was put on in each stage, for how long, and its figures."""
+    """Load, duration and figures of every stage."""
     stages = results.stages
     yield "users", tuple(", ".join(f"{count} {name}" for name, count in each.users.items()) for each in stages)
     yield "measured for (s)", tuple(f"{each.to_s - each.from_s:.0f}" for each in stages)
@@ -35,7 +35,7 @@ FAR = 100.0
 
 
 def ratios_in_words(interval: Interval | None) -> str:
-    """`0.77 to 1.20`; what lies far out is told as such."""
+    """`0.77 to 1.20`; extreme bounds are shown as such."""
     if interval is None:
         return "–"
     lower, upper = interval.lower or 0.0, interval.upper

@@ -4,7 +4,7 @@ from functools import cache
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crashloop.inference.fitting import Fitter, grid
@@ -80,10 +80,15 @@ def test_a_wrong_configuration_is_contradicted_given_enough_waits(true: str, wro
 
 @settings(max_examples=10, deadline=None)
 @given(st.sampled_from(["max-1s", "max-2s", "max-4s", "max-10s", "max-11s"]), st.integers(0, 10_000))
-def test_small_maxima_are_the_most_likely_ones_after_a_few_dozen_waits(name: str, seed: int) -> None:
+@example("max-2s", 420)
+def test_a_small_maximum_is_the_most_likely_one_after_a_few_dozen_waits(name: str, seed: int) -> None:
+    """The initial delay shows in one wait per pod only, so one that is a second shorter may seem likelier."""
     loops = simulated_loops(load_profile(name), V1_37, pods=5, restarts=12, seed=seed)
-    curve = simulated_curve(load_profile(name), V1_37)
-    assert judge_node("node", loops, V1_37).likely == curve
+    curve, likely = simulated_curve(load_profile(name), V1_37), judge_node("node", loops, V1_37).likely
+    assert curve is not None
+    assert likely is not None
+    assert likely.maximum_s == curve.maximum_s
+    assert curve.initial_s - likely.initial_s in (0, 1)
 
 
 def test_every_curve_that_a_node_can_be_configured_for_is_a_candidate_once() -> None:
