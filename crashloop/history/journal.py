@@ -95,7 +95,7 @@ def _missing_starts(stamps: tuple[Stamp, ...]) -> list[str]:
     seen = {stamp.life for stamp in stamps}
     last = max(seen, default=-1)
     if last >= 2 * len(stamps):
-        return [f"life {last} is told of, but only {len(begun)} starts"]
+        return [f"the journal names life {last}, but only {len(begun)} starts"]
     return [f"the start of life {life} is missing" for life in range(last + 1) if life not in begun]
 
 

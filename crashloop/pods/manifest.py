@@ -17,7 +17,7 @@ NOBODY = 65534
 REQUESTS = {"cpu": "10m", "memory": "8Mi"}
 
 HEARTBEAT = "heartbeat"
-"""Name of the container that tells of a node's heartbeat, and beginning of its pod's name."""
+"""Name of the heartbeat container, and beginning of its pod's name."""
 
 _EVIDENCE = "evidence"
 
@@ -38,7 +38,7 @@ def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> d
 
 
 def heartbeat_manifest(*, node: str, image: str, run: str) -> dict[str, Any]:
-    """The pod that tells of a node's heartbeat and clock."""
+    """The pod that writes a node's heartbeat and clock."""
     container = _program(HEARTBEAT, image, beat_command()) | {"resources": {"requests": REQUESTS}}
     return _pod(
         name=f"{HEARTBEAT}-{node}",

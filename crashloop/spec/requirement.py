@@ -74,7 +74,7 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     everywhere: tuple[str, ...] = ()
     """Checkers that also judge it on every other pod of a conformance run."""
     parameters: dict[str, Any] = {}
-    """What the checkers are told, such as the least evidence in numbers: {min_delays: 4}."""
+    """Options of the checkers, such as the least evidence in numbers: {min_delays: 4}."""
     parameters_until: dict[str, dict[str, Any]] = {}
     """What differs from `parameters` up to a release: {'1.34': {min_delays: 5}}."""
     needs: tuple[str, ...] = ()

@@ -58,7 +58,7 @@ class NodeHeartbeat:
             self._api.create_pod(self._namespace, self._manifest)
         except ApiRefusal as error:
             raise ClusterError(
-                f"node {self._node}: the pod that tells of its heartbeat is refused in namespace {self._namespace}.\n{error}"
+                f"node {self._node}: its heartbeat pod is refused in namespace {self._namespace}.\n{error}"
             ) from error
         self._thread.start()
 
@@ -73,7 +73,7 @@ class NodeHeartbeat:
             self._require_image(state)
             if time.monotonic() >= deadline_s:
                 raise ClusterError(
-                    f"node {self._node}: the pod that tells of its heartbeat has not told for {BEATS_WITHIN_S:g} s.\n"
+                    f"node {self._node}: its heartbeat pod has been silent for {BEATS_WITHIN_S:g} s.\n"
                     f"Its state: {msgspec.json.encode(state).decode()}"
                 )
 

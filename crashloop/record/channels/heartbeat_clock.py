@@ -74,7 +74,7 @@ class NodeClock:
         return len(self._offsets_ns) >= WARM
 
     def take(self, beat: Beat, received_ns: int) -> list[Event]:
-        """The events that a beat amounts to; none for one that was told before."""
+        """The events of a beat; none for one that was reported before."""
         before = self._last
         if before is not None and beat.boot_ns <= before.boot_ns:
             return []

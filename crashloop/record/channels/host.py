@@ -28,7 +28,7 @@ _PRESSURE = {"some_us": "cpu", "io_us": "io", "memory_us": "memory"}
 
 
 class Heartbeat:
-    """When beats are due, and which come late. Pure: it is told the time."""
+    """When beats are due, and which come late. Pure: the caller gives the time."""
 
     def __init__(self, now_ns: int) -> None:
         self.due_ns = now_ns + BEAT_NS

@@ -33,7 +33,7 @@ def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: 
         except KubeError as error:
             missing = str(error)
             return False
-        missing = f"its journal tells of {newest.starts} starts; {expected} were seen"
+        missing = f"its journal has {newest.starts} starts; {expected} were seen"
         return newest.starts >= expected
 
     gaps = []

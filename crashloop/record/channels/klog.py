@@ -28,7 +28,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
-    """One backoff that a line tells of."""
+    """One backoff in a line."""
 
     delay_s: float | None
     container: str
@@ -71,7 +71,7 @@ def _in_year(stamp: str, year: int) -> datetime | None:
 
 
 def backoffs(line: str) -> Iterator[Backoff]:
-    """The backoffs that a line tells of, each once."""
+    """The backoffs in a line, each once."""
     found = (
         Backoff(
             delay_s=duration_seconds(match["delay"]),

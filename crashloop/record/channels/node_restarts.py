@@ -19,7 +19,7 @@ class NodeSign(msgspec.Struct, frozen=True, kw_only=True):
     ready_since: str | None
     """None while the node is not Ready."""
     kubelet_started_ns: int | None
-    """The newest start that a Kubernetes Event tells of, in whole seconds; they are kept for an hour. None: none is known."""
+    """The newest start in a Kubernetes Event, in whole seconds; they are kept for an hour. None: none is known."""
     unread: str | None = None
     """Why none of this could be read; None if it was."""
 

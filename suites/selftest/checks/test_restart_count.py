@@ -158,7 +158,7 @@ def test_a_wrong_exit_code_in_the_status_is_a_fail() -> None:
 
 
 def test_a_last_state_that_is_still_the_one_before_the_last_is_known_by_its_id() -> None:
-    """Only the journal tells of the instances; while the third is being created, the last state is still the first's."""
+    """Only the journal has the instances; while the third is being created, the last state is still the first's."""
     lives = ((0.5, 1.5, 255), (2.0, 3.0, 143), (5.3, None, 0))
     history = History(CRASHING).lives("app", *lives, runtime=False, status=False).without(Kind.SANDBOX)
     history.status(0.8, {"app": history.running("app", 0, 0.5)})

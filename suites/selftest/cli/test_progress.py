@@ -1,4 +1,4 @@
-"""A person who waits is told what for, and for how long already."""
+"""Progress names the step and the time that it has taken."""
 
 import io
 import re

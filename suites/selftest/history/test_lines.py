@@ -1,4 +1,4 @@
-"""Reading history lines: what is whole comes back as it was written, and each fault is told with its line."""
+"""Reading history lines: what is whole comes back as it was written, and each fault names its line."""
 
 from collections.abc import Callable
 

@@ -2,7 +2,7 @@
 
     history = History(scenario).lives("app", (0.5, 1.5, 1), (1.8, 2.8, 1), (5.1, 6.1, 1)).ends(60)
 
-Every life is told by the runtime (created 0.1 s before its start), by the journal and by a pod status 0.3 s later,
+Every life is reported by the runtime (created 0.1 s before its start), by the journal and by a pod status 0.3 s later,
 unless a test leaves one of them out. Heartbeat, clock readings and the node's configuration come of themselves.
 """
 
@@ -137,7 +137,7 @@ class History:
         return self.add(at_s, Channel.JOURNAL, kind, data, pod=True, container=container, instance=number, boot=True)
 
     def running(self, container: str, number: int, start_s: float) -> dict[str, Any]:
-        """The status of a container that runs; it keeps the last exit that was told."""
+        """The status of a container that runs; it keeps the last exit."""
         before = self._states.get(container, {}).get("state", {})
         return {
             "name": container,

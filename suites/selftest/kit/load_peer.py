@@ -1,4 +1,4 @@
-"""An API server for the load generator that is none: it takes objects, tells of none, and removes what it is told to."""
+"""An API server for the load generator that is none: it takes objects, lists none, and removes what is deleted."""
 
 import json
 import threading
@@ -21,7 +21,7 @@ PODS = ["crashers-0-0", "crashers-0-1", "crashers-0-2"]
 
 
 class Accepting:
-    """Takes every object, tells of none, and forgets what is deleted: a delete is answered as of something unknown."""
+    """Takes every object, lists none, and forgets what is deleted: a delete is answered as of something unknown."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []

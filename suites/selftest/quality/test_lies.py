@@ -1,4 +1,4 @@
-"""What a wrong kubelet is told: exactly the lie, and everything else as it was."""
+"""What a wrong kubelet hears: exactly the lie, and everything else as it was."""
 
 from pathlib import Path
 

@@ -219,7 +219,7 @@ def test_a_scenario_is_complete_once_the_statuses_tell_what_the_runtime_showed(
         assert not watched.is_complete()
         router.pod("s", runtime(Kind.EXITED, t_ns + 1, "s"))
     assert watched.missing() == ()
-    assert not watched.is_complete(), "no status tells of the restart yet"
+    assert not watched.is_complete(), "no status shows the restart yet"
     take_pod(router, reported("s", 5, restarts=1), received_ns=9)
     assert watched.is_complete()
 

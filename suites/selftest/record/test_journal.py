@@ -1,4 +1,4 @@
-"""A journal is read whatever became of its log: whole stamps count, and what is wrong is told, never raised."""
+"""A journal is read whatever became of its log: whole stamps count, and what is wrong is reported, never raised."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Lines of the kubelet's log are read for who wrote them, when, and which backoff they tell of."""
+"""Lines of the kubelet's log are read for who wrote them, when, and which backoff they name."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The kubelet's log is followed as it grows, is replaced or cut short; restarts and backoffs are told."""
+"""The kubelet's log is followed as it grows, is replaced or cut short; restarts and backoffs are reported."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -48,13 +48,13 @@ class Told(Sink):
         self.events: list[tuple[str, Event]] = []
 
     def pod(self, pod: str, event: Event) -> None:
-        raise AssertionError(f"nothing is known of pods, but {pod} was told {event}")
+        raise AssertionError(f"nothing is known of pods, but {pod} got {event}")
 
     def node(self, node: str, event: Event) -> None:
         self.events.append((node, event))
 
     def everyone(self, event: Event) -> None:
-        raise AssertionError(f"every node has its own, but everyone was told {event}")
+        raise AssertionError(f"every node has its own, but everyone got {event}")
 
 
 @pytest.fixture

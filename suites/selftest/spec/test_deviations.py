@@ -1,4 +1,4 @@
-"""Reading deviations.yaml: what is wrong with an entry is told with its name."""
+"""Reading deviations.yaml: a finding about an entry names it."""
 
 from pathlib import Path
 

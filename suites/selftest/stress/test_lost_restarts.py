@@ -1,4 +1,4 @@
-"""A restart that never comes is told, unless something else explains that none was seen."""
+"""A restart that never comes is reported, unless something else explains that none was seen."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -193,7 +193,7 @@ RULED = "rule: {operator: In, values: [42]}, restart_policy: Never"
 
 
 def planned(folder: Path, crashing: str, *, version: str, kubelet: str = "max-1s") -> StressPlan:
-    """The plan of a load that crashes as it is told to."""
+    """The plan of a load that crashes as planned."""
     text = GOOD.replace("profile: stock", f"profile: {kubelet}").replace("run_s: 0.5", crashing)
     profile = load_stress_profile(written(folder, text))
     return plan_of(profile, provider="local", kubernetes_version=version, cores=2, kubelet=load_profile)
