@@ -97,7 +97,10 @@ def test_a_slow_retry_is_hidden_by_any_other_look(fault: Fault, least_s: float) 
 )
 def test_a_rounded_maximum_is_a_second_at_least(fault: Fault, maximum: str, ladder: list[int]) -> None:
     delays = sim.delays_s(sim.simulated(sim.crashing(len(ladder)), maximum, faults=[fault]))
-    assert [int(delay) for delay in delays[1:]] == ladder[1:]
+    assert all(due <= delay <= due + LATE_S for due, delay in zip(ladder[1:], delays[1:], strict=True))
+    assert min(delay - due for due, delay in zip(ladder[1:], delays[1:], strict=True)) < 1, (
+        "a second more is another maximum"
+    )
 
 
 def test_a_finished_time_is_stated_late() -> None:
