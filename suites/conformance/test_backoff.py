@@ -6,10 +6,10 @@ KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handl
 from collections.abc import Iterator
 
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, exiting, init, restarting
 
 
 @requirement("BACKOFF-1")
@@ -48,6 +48,12 @@ def test_on_failure_restarts_until_success() -> Scenario:
 def test_never_means_never() -> Iterator[Scenario]:
     yield ending("never-exit-1", app(runs((1, 1))), pod=NEVER, exits={"app": 1}, phase="Failed")
     yield ending("never-exit-0", app(runs((1, 0))), pod=NEVER, exits={"app": 1}, phase="Succeeded")
+
+
+@requirement("BACKOFF-10")
+def test_every_exit_code_is_delayed_alike() -> Scenario:
+    free = 1
+    return exiting("same-delay", "max-10s", free, 1, 42, 130, 137, 255, mode=Mode.ANNOTATED)
 
 
 @requirement("BACKOFF-11")
