@@ -1,5 +1,6 @@
 """Every command that README and docs show is one that exists, with options that it has."""
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -36,8 +37,16 @@ def of(program: str) -> list[tuple[str, list[str]]]:
 
 def test_pages_show_nothing_but_programs_of_this_project() -> None:
     programs = {words[0].rpartition("/")[2] for _, words in COMMANDS}
-    assert programs <= {"crashloop", "pytest", "make", "eval", "kubectl", "docker"}
+    assert programs <= {"crashloop", "pytest", "make", "python", "eval", "kubectl", "docker"}
     assert {"crashloop", "pytest", "make"} <= programs
+
+
+@pytest.mark.parametrize(("where", "words"), of("python"), ids=[where for where, _ in of("python")])
+def test_a_module_that_is_run_is_one_of_this_project(where: str, words: list[str]) -> None:
+    option, module, *_ = words
+    assert option == "-m", where
+    assert module.partition(".")[0] in ("tools", "quality", "bench"), where
+    assert importlib.util.find_spec(module) is not None, where
 
 
 @pytest.mark.parametrize(("where", "words"), of("crashloop"), ids=[where for where, _ in of("crashloop")])
