@@ -33,6 +33,8 @@ class Peer:
     """Serves on a socket between `start` and `stop`. Every subscriber gets every event, and all of them end on `stop`."""
 
     def __init__(self, socket: Path) -> None:
+        self.collects_snapshots = False
+        """Whether a snapshot is gone before it can be removed."""
         self.socket = str(socket)
         self.containers: dict[str, api_pb2.Container] = {}
         self.filters: list[str] = []
@@ -135,6 +137,8 @@ class Peer:
         def answer(asked: Any, context: Any) -> api_pb2.Whatever:
             namespace = dict(context.invocation_metadata())["containerd-namespace"]
             self.calls.append(f"{namespace} {method} {subject(asked)}".rstrip())
+            if method == "Remove" and self.collects_snapshots:
+                context.abort(grpc.StatusCode.NOT_FOUND, f"snapshot {subject(asked)} does not exist: not found")
             return api_pb2.Whatever()
 
         return grpc.unary_unary_rpc_method_handler(

@@ -55,6 +55,19 @@ def test_a_control_container_is_made_measured_and_removed(channel: tuple[Control
     assert event.data["list_ns"] > 0
 
 
+def test_a_snapshot_that_the_garbage_collector_has_removed_is_no_trouble(
+    channel: tuple[ControlChannel, Peer, Told], caplog: pytest.LogCaptureFixture
+) -> None:
+    control, peer, told = channel
+    peer.collects_snapshots = True
+    peer.start()
+    control.start()
+    wait_until("two control containers", lambda: len(told.events) >= 2, timeout_s=20, every_s=0.05)
+    control.stop()
+    peer.stop()
+    assert caplog.messages == []
+
+
 def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlChannel, Peer, Told]) -> None:
     control, peer, told = channel
     control.start()
