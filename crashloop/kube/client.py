@@ -209,7 +209,7 @@ class KubeApi:
         """
         if not self._client.configuration.verify_ssl:
             raise ApiUnreachable(f"query {address}{path}: the kubeconfig turns off the verification of certificates.")
-        return self._json(f"ask {address}{path}", "GET", path, host=address)
+        return self._json(f"query {address}{path}", "GET", path, host=address)
 
     def get_raw(self, path: str, *, answer_s: float = ANSWER_S) -> bytes:
         """The raw answer to a GET of a path, such as /metrics."""
