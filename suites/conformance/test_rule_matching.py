@@ -22,9 +22,9 @@ NOT_IN_WITHOUT_0 = restarting(
 )
 LONG_LIFE = restarting(
     "long-life-matches",
-    app(runs((1, 42), (10, 42), (1, 42)), policy=NEVER, rules=(restart_in(42),)),
+    app(runs((1, 42), (10, 42), (1, 42), (1, 42)), policy=NEVER, rules=(restart_in(42),)),
     pod=NEVER,
-    restarts={"app": 3},
+    restarts={"app": 4},
 )
 
 
