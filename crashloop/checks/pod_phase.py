@@ -6,7 +6,7 @@ start, the status may also precede it: the kubelet reports a running container a
 container stamps its start when its program runs.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -135,6 +135,8 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
 def _unseen_waits(case: Case) -> Iterator[Finding]:
     """Fewer waits than needed in which a status was received: what was said in the others is not known."""
     needed = int(case.number("min_shown_waits", 0))
+    if needed == 0:
+        return
     waits = [
         (each.exit.utc_ns, following.utc_ns)
         for pod in case.pods
@@ -142,8 +144,12 @@ def _unseen_waits(case: Case) -> Iterator[Finding]:
         for each, later in pairwise(ran(pod, spec.name))
         if each.exit is not None and (following := later.created or later.start) is not None
     ]
-    told_ns = [status.t_ns for pod in case.pods for status in pod.statuses]
-    shown = sum(1 for from_ns, to_ns in waits if from_ns and to_ns and any(from_ns < t_ns < to_ns for t_ns in told_ns))
+    told_ns = sorted(status.t_ns for pod in case.pods for status in pod.statuses)
+    shown = sum(
+        1
+        for from_ns, to_ns in waits
+        if from_ns and to_ns and bisect_right(told_ns, from_ns) < bisect_left(told_ns, to_ns)
+    )
     if shown < needed:
         yield inconclusive(
             f"{count(shown, 'wait', 'for a restart')} shown by a status, {needed} needed: {why_it_ended(case)}."

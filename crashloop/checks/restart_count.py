@@ -137,13 +137,13 @@ def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Re
         (each, fact.utc_ns) for each in instances if (fact := each.created or each.start) and fact.utc_ns is not None
     ]
     settled = [each for each, created_ns in created if created_ns <= recording.end_ns - SETTLED_NS]
+    if stated >= max(0, len(settled) - 1):
+        return
     overdue = [
         each
         for each, created_ns in created
         if created_ns + may_lag_ns(case, created_ns, recording.end_ns) <= recording.end_ns
     ]
-    if stated >= max(0, len(settled) - 1):
-        return
     judged = overdue if stated < len(overdue) - 1 else settled
     newest, due = judged[-1], len(judged) - 1
     lines = (*newest.lines[:1], *((reports[-1][0].line,) if reports else ()))
