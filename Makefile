@@ -64,7 +64,7 @@ provider: setup ## The kit that every provider passes, on a real cluster (PYTEST
 	$(BIN)/pytest suites/provider -q $(PYTEST_ARGS)
 
 quick: setup ## One live quick run
-	$(BIN)/crashloop run --scope quick --at-least 49 -q -n 2
+	$(BIN)/crashloop run --scope quick --at-least 70 -q -n 2
 
 kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
 	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)
