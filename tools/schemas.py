@@ -3,9 +3,9 @@
 `python -m tools.schemas docs/schema` writes them again after a type has changed; a self-test compares.
 """
 
+import argparse
 import inspect
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,4 +75,8 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.schemas", description="Write the JSON Schemas into a folder."
+    )
+    parser.add_argument("folder", type=Path, help="such as docs/schema")
+    main(parser.parse_args().folder)
