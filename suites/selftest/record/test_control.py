@@ -5,36 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.history.event import Event, Kind
+from crashloop.history.event import Kind
 from crashloop.record.channels.control import ControlChannel
-from crashloop.record.channels.events import Sink
 from crashloop.waiting import wait_until
 from suites.selftest.kit.containerd_peer import Peer
-
-
-class Told(Sink):
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Event]] = []
-
-    def pod(self, pod: str, event: Event) -> None:
-        raise AssertionError(f"nothing is known of pods, but {pod} got {event}")
-
-    def node(self, node: str, event: Event) -> None:
-        self.events.append((node, event))
-
-    def everyone(self, event: Event) -> None:
-        raise AssertionError(f"every node has its own, but everyone got {event}")
+from suites.selftest.kit.node_sink import NodeSink
 
 
 @pytest.fixture
-def channel(tmp_path: Path) -> Iterator[tuple[ControlChannel, Peer, Told]]:
-    peer, told = Peer(tmp_path / "containerd.sock"), Told()
+def channel(tmp_path: Path) -> Iterator[tuple[ControlChannel, Peer, NodeSink]]:
+    peer, told = Peer(tmp_path / "containerd.sock"), NodeSink()
     control = ControlChannel("node-1", peer.socket, told)
     yield control, peer, told
     control.stop()
 
 
-def test_a_control_container_is_made_measured_and_removed(channel: tuple[ControlChannel, Peer, Told]) -> None:
+def test_a_control_container_is_made_measured_and_removed(channel: tuple[ControlChannel, Peer, NodeSink]) -> None:
     control, peer, told = channel
     peer.start()
     control.start()
@@ -56,7 +42,7 @@ def test_a_control_container_is_made_measured_and_removed(channel: tuple[Control
 
 
 def test_a_snapshot_that_the_garbage_collector_has_removed_is_no_trouble(
-    channel: tuple[ControlChannel, Peer, Told], caplog: pytest.LogCaptureFixture
+    channel: tuple[ControlChannel, Peer, NodeSink], caplog: pytest.LogCaptureFixture
 ) -> None:
     control, peer, told = channel
     peer.collects_snapshots = True
@@ -68,7 +54,7 @@ def test_a_snapshot_that_the_garbage_collector_has_removed_is_no_trouble(
     assert caplog.messages == []
 
 
-def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlChannel, Peer, Told]) -> None:
+def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlChannel, Peer, NodeSink]) -> None:
     control, peer, told = channel
     control.start()
     peer.start()

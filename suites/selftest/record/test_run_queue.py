@@ -10,10 +10,10 @@ import pytest
 
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
-from crashloop.history.event import Event, Kind
-from crashloop.record.channels.events import Sink
+from crashloop.history.event import Kind
 from crashloop.record.channels.run_queue import NodeProcesses, RunQueueChannel, are_counted, read_waits, waited_ns
 from crashloop.waiting import wait_until
+from suites.selftest.kit.node_sink import NodeSink
 
 MS = 1_000_000
 S = 1_000 * MS
@@ -41,20 +41,6 @@ def test_the_kernel_says_how_long_each_thread_has_waited() -> None:
     waits = read_waits(os.getpid())
     assert {thread.native_id for thread in threading.enumerate()} <= waits.keys()
     assert all(ns >= 0 for ns in waits.values())
-
-
-class Told(Sink):
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Event]] = []
-
-    def pod(self, pod: str, event: Event) -> None:
-        raise AssertionError(f"nothing is known of pods, but {pod} got {event}")
-
-    def node(self, node: str, event: Event) -> None:
-        self.events.append((node, event))
-
-    def everyone(self, event: Event) -> None:
-        raise AssertionError(f"every node has its own, but everyone got {event}")
 
 
 @pytest.fixture
@@ -105,7 +91,7 @@ def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
 
 
 def test_each_node_is_told_of_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo) -> None:
-    told, kubelet = Told(), started(tmp_path, "kubelet", "node-1")
+    told, kubelet = NodeSink(), started(tmp_path, "kubelet", "node-1")
     channel = RunQueueChannel(told)
     channel.set_cluster(cluster)
     channel.start()
