@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.report.stress.html import to_stress_html
+from crashloop.report.html import to_html
+from crashloop.report.stress.document import stress_document
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
 from suites.selftest.kit.stress_kit import NODE, Folder, crashing, plan
@@ -49,7 +50,7 @@ def main(paths: list[Path]) -> None:
             began_s = time.perf_counter()
             results = judge_run(run)
             judged_s = time.perf_counter()
-            page = to_stress_html(results)
+            page = to_html(stress_document(results))
             taken_s = time.perf_counter() - began_s
             megabytes = len(page.encode()) / 1e6
             table.add_row(

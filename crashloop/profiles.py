@@ -17,10 +17,11 @@ from crashloop.errors import UsageError
 from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
+from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 
-MANIFESTS = Path(__file__).parents[1] / "manifests" / "kubelet"
+KUBELET_MANIFESTS = MANIFESTS / "kubelet"
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
@@ -28,6 +29,9 @@ KIND = "KubeletConfiguration"
 FIELDS = ("crashLoopBackOff", "featureGates")
 """Fields that decide about restarts. The kubelet drops a misspelt field silently."""
 BACKOFF_FIELDS = ("maxContainerRestartPeriod",)
+
+
+_WORDS: dict[type, str] = {list: "list", str: "text", int: "number", float: "number"}
 
 
 class _Fields(msgspec.Struct, rename="camel"):
@@ -43,7 +47,7 @@ def load_profile(profile: str | Path) -> KubeletProfile:
     Raises UsageError for a file that is missing or is no KubeletConfiguration.
     """
     named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
-    path = MANIFESTS / f"{profile}.yaml" if named else Path(profile)
+    path = KUBELET_MANIFESTS / f"{profile}.yaml" if named else Path(profile)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -56,9 +60,7 @@ def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> No
 
     Raises UsageError if the kubelet of that version refuses the configuration, or would drop a misspelt part of it.
     """
-    misspelt = next(_misspelt(profile), None)
-    if misspelt is not None:
-        raise UsageError(f'kubelet profile "{profile.name}": {misspelt}')
+    check_spelling(profile)
     kubelet = kubelet_version(profile, version)
     curve = effective_curve(profile, version, deviations=as_shipped(kubelet))
     if isinstance(curve, Refusal):
@@ -68,14 +70,23 @@ def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> No
         )
 
 
+def check_spelling(profile: KubeletProfile) -> None:
+    """Raise UsageError for a field or a feature gate that the kubelet would drop, and that looks like a known one."""
+    misspelt = next(_misspelt(profile), None)
+    if misspelt is not None:
+        raise UsageError(f'kubelet profile "{profile.name}": {misspelt}')
+
+
 def _config(path: Path, text: str) -> dict[str, Any]:
     """The fragment in the file, without apiVersion and kind."""
     try:
         config = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise _wrong(path, f"not YAML: {error}") from error
+        raise _wrong(path, f"it is not one document of YAML: {error}") from error
+    if config is None:
+        raise _wrong(path, f"it is empty; expected a {KIND}.")
     if not isinstance(config, dict):
-        raise _wrong(path, f"{type(config).__name__} at the top; expected a {KIND}.")
+        raise _wrong(path, f"it is a {_WORDS.get(type(config), 'value')}; expected a {KIND}.")
     for field, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
         found = config.pop(field, None)
         if found != expected:
@@ -117,10 +128,14 @@ def _wrong(path: Path, fault: str) -> UsageError:
     return UsageError(f'kubelet profile "{path.stem}": {fault}\nSeen in {path}.')
 
 
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+
+
 def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
     if not named:
-        return UsageError(f'kubelet profile "{path.stem}": {path} cannot be read: {error}.')
-    known = ", ".join(sorted(each.stem for each in MANIFESTS.glob("*.yaml")))
+        return UsageError(f'kubelet profile "{path.stem}": {path} cannot be read ({_reason(error)}).')
+    known = ", ".join(sorted(each.stem for each in KUBELET_MANIFESTS.glob("*.yaml")))
     return UsageError(
         f'kubelet profile "{path.stem}": unknown; expected one of {known}.\n'
         "Give the path of a file to use a profile of your own."

@@ -11,6 +11,7 @@ import msgspec
 import yaml
 
 from crashloop.cluster.provider import Capability
+from crashloop.resources import MANIFESTS
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.requirement import Basis, Level, Requirement, Scope, State, applies
 from crashloop.spec.version import KubernetesVersion
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 CATALOGUE = Path(__file__).parent / "catalogue"
-SLO_ROWS = Path(__file__).parents[1] / "manifests" / "slo"
+SLO_ROWS = MANIFESTS / "slo"
 """What `slos` of a requirement may name."""
 
 CHECKED: Mapping[str, str] = {"no-early-restart": "BACKOFF-2"}
@@ -38,7 +39,7 @@ CHECKED: Mapping[str, str] = {"no-early-restart": "BACKOFF-2"}
 
 _ID = re.compile(r"[A-Z]+-?[1-9][0-9]*")
 _WORD = re.compile(r"\b(MUST|SHOULD)\b")
-_TEXT = re.compile(r"KEP-\d+ |Pod Lifecycle |Kubernetes 1\.4 documentation ")
+_TEXT = re.compile(r"KEP-\d+ |(?:Pod Lifecycle|Init Containers|Sidecar Containers|Kubernetes 1\.4 documentation) ")
 """How the sources begin in which Kubernetes promises something."""
 
 

@@ -5,14 +5,16 @@ Evidence is append-only: a run never writes into the directory of another.
 """
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
+from crashloop import __version__
 from crashloop.errors import UsageError
-from crashloop.spec.plan import PLAN_FORMAT, Plan
+from crashloop.spec.plan import PLAN_FORMAT, Plan, RunPlan
 
 RUN_FORMAT = "crashloop.run/1"
 
@@ -94,6 +96,13 @@ class RunDir:
         return run
 
     @classmethod
+    def begin(cls, root: Path, plan: RunPlan, settings: dict[str, Any], *, now: datetime) -> Self:
+        """Make a new run directory with run.json and plan.json. Raises UsageError."""
+        run = cls.create(root, RunInfo(suite=plan.suite, started=now, crashloop_version=__version__, settings=settings))
+        run.write(run.plan_json, plan)
+        return run
+
+    @classmethod
     def open(cls, root: Path) -> Self:
         """Open the directory of an earlier run. Raises UsageError for any other folder, damage, or a newer format."""
         run = cls(root)
@@ -113,6 +122,17 @@ class RunDir:
         except (OSError, msgspec.DecodeError):
             return {}
         return environment if isinstance(environment, dict) else {}
+
+    def damage(self) -> Iterator[str]:
+        """A sentence for each file that exists, holds no JSON object, and decides no verdict."""
+        for path in (self.cluster_json, self.environment_json, self.recorder_json):
+            try:
+                if not isinstance(msgspec.json.decode(path.read_bytes()), dict):
+                    raise msgspec.DecodeError("it is no object")
+            except FileNotFoundError:
+                continue
+            except (OSError, msgspec.DecodeError) as error:
+                yield f"run directory {self.root}: {path.name} is damaged ({error}); what it says is not shown."
 
     def write(self, path: Path, value: Any) -> None:
         """Write a JSON file of the run directory whole or not at all."""

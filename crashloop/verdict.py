@@ -31,6 +31,8 @@ class VerdictMode(StrEnum):
     """The outcome of the run."""
     REPORT = "report"
     """Nothing: the observation is shown."""
+    TEXT = "text"
+    """Nothing: a FAIL says that a text is wrong, and accuses no kubelet."""
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
@@ -45,11 +47,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[int, ...] = ()
 
 
+COMPARED = "compared"
+"""Key of the facts of each scenario, by name, in those of a comparison."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The judgement of one requirement on one scenario."""
+    """The judgement of one requirement on one scenario, or on a comparison of several."""
 
     requirement: str
     scenario: str
+    """Name of the scenario, or of the comparison."""
     profile: str
     outcome: Outcome
     mode: VerdictMode = VerdictMode.GATE

@@ -53,7 +53,9 @@ def main() -> int:
     console.print(f"Evidence: {run.root}", markup=False, soft_wrap=True)
     if options.write:
         version = run.plan().kubernetes_version
-        text = to_markdown(rows, kubernetes_version=version, took_s=time.monotonic() - began)
+        before = DOCUMENT.read_text(encoding="utf-8")
+        took_s = time.monotonic() - began
+        text = to_markdown(rows, planted=PLANTED, before=before, kubernetes_version=version, took_s=took_s)
         DOCUMENT.write_text(text, encoding="utf-8")
     return ExitCode.OK if all(row.as_expected for row in rows) else ExitCode.FAIL
 
@@ -61,7 +63,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m quality", description=__doc__)
     parser.add_argument("--only", action="append", metavar="FAULT", help="only this fault (may be given again)")
-    parser.add_argument("--write", action="store_true", help=f"write docs/{DOCUMENT.name}")
+    parser.add_argument("--write", action="store_true", help=f"write docs/{DOCUMENT.name}; with --only these rows")
     parser.add_argument("--keep", action="store_true", help="leave the cluster up; `crashloop down` removes it")
     return parser.parse_args()
 

@@ -28,10 +28,11 @@ class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[NodeRow, ...]:
     """One row per node, in the given order."""
-    return tuple(_row(each, [verdict for verdict in verdicts if verdict.profile == each.profile]) for each in planted)
+    return tuple(row_of(each, [verdict for verdict in verdicts if verdict.profile == each.profile]) for each in planted)
 
 
-def _row(planted: Planted, verdicts: Sequence[Verdict]) -> NodeRow:
+def row_of(planted: Planted, verdicts: Sequence[Verdict]) -> NodeRow:
+    """The row of one kubelet, from all its verdicts."""
     outcome = worst(verdict.outcome for verdict in verdicts)
     worst_ones = [verdict for verdict in verdicts if verdict.outcome is outcome and outcome is not Outcome.PASS]
     return NodeRow(

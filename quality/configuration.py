@@ -3,6 +3,8 @@
 from typing import Any
 
 from crashloop.cluster.kubelet_config import merged
+from crashloop.spec.duration import duration_seconds
+from crashloop.spec.profile import REDUCED_DECAY_GATE
 
 UPSTREAM_PERIOD = "5m0s"
 """maxContainerRestartPeriod where none is declared (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""
@@ -23,6 +25,19 @@ def real_config(declared: Config, *, really: Config, runtime_endpoint: str | Non
     if runtime_endpoint is not None:
         config = merged(config, {"containerRuntimeEndpoint": runtime_endpoint})
     return merged(config, _FRONTED) if fronted else config
+
+
+def delays_s(declared: Config) -> tuple[float, ...]:
+    """Seconds that are due after each instance by its number, from 0; the last one counts for all that follow."""
+    gates = declared.get("featureGates", {})
+    reduced = gates.get(REDUCED_DECAY_GATE, False)
+    stated = (declared.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
+    upstream_s = 60.0 if reduced else 300.0
+    maximum_s = (None if stated is None else duration_seconds(stated)) or upstream_s
+    found = [0.0, min(1.0 if reduced else 10.0, maximum_s)]
+    while found[-1] < maximum_s:
+        found.append(min(2 * found[-1], maximum_s))
+    return tuple(found)
 
 
 def told_configz(effective: Config, declared: Config) -> Config:

@@ -22,6 +22,7 @@ from quality.lies import (
     START_CONTAINER,
     STOP_CONTAINER,
     NotThere,
+    attempt_of,
     exited_in,
     is_restart,
     successor,
@@ -66,7 +67,7 @@ class CriProxy:
         raise AssertionError("abort does not return")
 
     async def _answer(self, method: str, request: bytes) -> bytes:
-        if method == CREATE_CONTAINER and is_restart(request):
+        if method == CREATE_CONTAINER and attempt_of(request) >= self._meddling.create_late_from:
             await asyncio.sleep(self._meddling.create_late_s)
         if method == STOP_CONTAINER:
             self._requests.pop(api_pb2.StopContainerRequest.FromString(request).container_id, None)

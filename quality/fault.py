@@ -14,6 +14,8 @@ class Meddling(msgspec.Struct, frozen=True, kw_only=True):
     lie: Lie = TRUTH
     create_late_s: float = 0.0
     """Delay of CreateContainer, except for the first instance of a container."""
+    create_late_from: int = 1
+    """The first restart of a container whose CreateContainer is delayed."""
     removes_exited: bool = False
     """Exited containers are removed before the kubelet sees their exit."""
     replaces_exited: bool = False
@@ -44,6 +46,14 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """None: the kubelet talks to its runtime directly."""
     really: dict[str, Any] = {}
     """KubeletConfiguration fragment that the kubelet gets on top of the declared configuration."""
+    stretch: float = 1.0
+    """Each delay is that many times as long as the curve of the declared configuration has it."""
+    from_second_start: bool = False
+    """Whether the kubelet meddles only after it was started for the second time."""
+    panics: bool = False
+    """Whether it crashes where it would have refused its configuration."""
+    phase_while_all_wait: str | None = None
+    """The phase that it states while no container of a pod runs."""
     fronted: bool = False
     """Whether a front shows the declared configuration instead of the real one."""
     accident: Accident | None = None

@@ -15,12 +15,12 @@ TRUE_BEHIND_HELPERS = Fault(
 RESTARTS_EARLY = Fault(
     name="finishes-early",
     sentence="takes exits for 1 s older than they are, and restarts too early",
-    meddling=Meddling(lie=Lie(finished_by_ms=-1_000)),
+    meddling=Meddling(lie=Lie(finished_by_ms=(-1_000,))),
 )
 RESTARTS_LATE = Fault(
     name="finishes-late",
     sentence="takes exits for 30 s younger than they are, and restarts too late",
-    meddling=Meddling(lie=Lie(finished_by_ms=30_000)),
+    meddling=Meddling(lie=Lie(finished_by_ms=(30_000,))),
 )
 FORGETS_EXITED = Fault(
     name="hides-exited",
@@ -61,6 +61,53 @@ SWAPS_EXIT_CODES = Fault(
     name="swaps-codes",
     sentence="takes exit code 42 for 43 and 43 for 42",
     meddling=Meddling(lie=Lie(exit_codes={42: 43, 43: 42})),
+)
+
+LATE_TWICE = Fault(
+    name="late-twice",
+    sentence="waits twice as long as is due, on every curve",
+    stretch=2.0,
+)
+LONG_20_PERCENT = Fault(
+    name="long-20-percent",
+    sentence="waits 20 % longer than is due",
+    stretch=1.2,
+)
+EARLY_30_MS = Fault(
+    name="early-30-ms",
+    sentence="takes a delay for over 30 ms before it is",
+    meddling=Meddling(lie=Lie(finished_by_ms=(-30,))),
+)
+MAXIMUM_EARLY = Fault(
+    name="maximum-early",
+    sentence="reaches its maximum one step early",
+    meddling=Meddling(lie=Lie(finished_by_ms=(0, 10_000, 0))),
+)
+LATE_FROM_THIRD = Fault(
+    name="late-from-third",
+    sentence="restarts a container 10 s late from its third restart on",
+    meddling=Meddling(create_late_s=10.0, create_late_from=3),
+)
+NO_SECOND_RULE = Fault(
+    name="no-second-rule",
+    sentence="takes exit code 43 for 44, so that it ignores the rule for 43",
+    meddling=Meddling(lie=Lie(exit_codes={43: 44})),
+)
+COUNTS_ONE_MORE_AGAIN = Fault(
+    name="recounts",
+    sentence="counts one restart too many once it was started again",
+    meddling=Meddling(lie=Lie(restart_count_by=1)),
+    from_second_start=True,
+)
+PANICS = Fault(
+    name="panics",
+    sentence="panics where it should refuse its configuration",
+    panics=True,
+)
+PENDING_WHILE_ALL_WAIT = Fault(
+    name="says-pending",
+    sentence="states the phase Pending while all containers of a pod wait",
+    phase_while_all_wait="Pending",
 )
 
 REALLY_60S = Fault(

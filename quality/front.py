@@ -34,6 +34,17 @@ class RequestHead(msgspec.Struct, frozen=True):
         method, target, *_ = self.line.split(" ")
         return method == "GET" and target.partition("?")[0] == "/configz"
 
+    @property
+    def length(self) -> int:
+        """Bytes of the body."""
+        named = (each.partition(":") for each in self.headers)
+        return next((int(value) for name, _, value in named if name.lower() == "content-length"), 0)
+
+    def with_length(self, length: int) -> "RequestHead":
+        """The head of a request with another body."""
+        kept = (each for each in self.headers if not each.lower().startswith("content-length:"))
+        return RequestHead(self.line, (*kept, *([f"Content-Length: {length}"] if length else [])))
+
     def as_the_only_one(self) -> bytes:
         """The head that allows no further request on the connection; an upgrade keeps the connection to itself."""
         if any(each.lower().startswith("upgrade:") for each in self.headers):

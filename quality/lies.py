@@ -25,8 +25,8 @@ REMOVE_CONTAINER = f"{SERVICE}RemoveContainer"
 class Lie(msgspec.Struct, frozen=True, kw_only=True):
     """False statements about containers. The default is the truth."""
 
-    finished_by_ms: int = 0
-    """Added to finishedAt."""
+    finished_by_ms: tuple[int, ...] = ()
+    """Added to finishedAt of each instance by its number, from 0; the last one counts for all that follow."""
     exit_codes: dict[int, int] = {}
     """Exit codes that are replaced."""
     restart_count_by: int = 0
@@ -90,8 +90,9 @@ def _tell_status(status: api_pb2.ContainerStatus, lie: Lie) -> None:
     _tell_restart_count(status.annotations, lie)
     if status.state != api_pb2.CONTAINER_EXITED:
         return
-    if status.finished_at:
-        status.finished_at += lie.finished_by_ms * 10**6
+    if status.finished_at and lie.finished_by_ms:
+        number = min(int(status.annotations[RESTART_COUNT]), len(lie.finished_by_ms) - 1)
+        status.finished_at += lie.finished_by_ms[number] * 10**6
     if status.exit_code in lie.exit_codes:
         status.exit_code = lie.exit_codes[status.exit_code]
         # containerd's own words for the two (internal/cri/server/container_status.go at v2.3.7).
@@ -111,7 +112,13 @@ def exited_in(answer: bytes) -> tuple[str, ...]:
 
 def is_restart(request: bytes) -> bool:
     """Whether a CreateContainer request is for a later instance of a container than the first."""
-    return api_pb2.CreateContainerRequest.FromString(request).config.metadata.attempt > 0
+    return attempt_of(request) > 0
+
+
+def attempt_of(request: bytes) -> int:
+    """The number of the instance that a CreateContainer request asks for, from 0."""
+    number: int = api_pb2.CreateContainerRequest.FromString(request).config.metadata.attempt
+    return number
 
 
 def successor(request: bytes) -> bytes:

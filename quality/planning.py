@@ -1,11 +1,11 @@
 """The plan of the run. Pure, except that it reads the profiles that the nodes claim to run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from crashloop.profiles import load_profile
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import PodScenario
+from crashloop.spec.scenario import Scenario
 from quality.planted import Planted
 
 SUITE = "quality"
@@ -23,14 +23,14 @@ def build_plan(
     `kubelet_of` gives the path of the fault's kubelet; None is the cluster's own.
     """
     placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
-    placed.sort(key=lambda each: (-each[0].until.at_most_s, each[0].name))
+    placed.sort(key=lambda each: (-each[0].longest_s, each[0].name))
     return Plan(
         suite=SUITE,
         provider="local",
         kubernetes_version=kubernetes_version,
         scope="quick",
         budgets=budgets,
-        profiles=tuple(_profile(each, kubelet_of(each)) for each in planted),
+        profiles=tuple(profile for each in planted for profile in _profiles(each, kubelet_of(each))),
         scenarios=tuple(scenario for each in planted for scenario in scenarios_of(each)),
         judgements=tuple(
             Judgement(requirement=requirement, scenario=trial.on(each.profile).name)
@@ -43,15 +43,22 @@ def build_plan(
     )
 
 
-def scenarios_of(planted: Planted) -> tuple[PodScenario, ...]:
+def scenarios_of(planted: Planted) -> tuple[Scenario, ...]:
     """The scenarios of a node."""
     return tuple(trial.on(planted.profile) for trial in planted.trials)
 
 
-def _profile(planted: Planted, kubelet: str | None) -> KubeletProfile:
-    declared = load_profile(planted.declared)
+def _profiles(planted: Planted, kubelet: str | None) -> Iterator[KubeletProfile]:
+    """What its node runs with, and what the same kubelet is tried with beside it."""
+    yield _profile(planted.declared, planted.profile, planted, kubelet)
+    for name in (name for trial in planted.trials for name in trial.tried):
+        yield _profile(name, f"{name}--on--{planted.profile}", planted, kubelet)
+
+
+def _profile(manifest: str, name: str, planted: Planted, kubelet: str | None) -> KubeletProfile:
+    declared = load_profile(manifest)
     return KubeletProfile(
-        name=planted.profile,
+        name=name,
         config=declared.config,
         description=f"{declared.description} Its kubelet {planted.fault.sentence}.",
         kubelet_binary=kubelet,

@@ -5,9 +5,26 @@ import msgspec
 from crashloop.verdict import Outcome
 from quality import faults
 from quality.fault import Fault
-from quality.scenarios import BY_RULE, CRASHING, INIT, POKED, REDUCED, SUCCEEDING, UNMATCHED, UNTIL_SUCCESS, Trial
+from quality.scenarios import (
+    BAD_CONFIGURATION,
+    BY_RULE,
+    CRASHING,
+    INIT,
+    KUBELET_RESTARTED,
+    LONGER,
+    POKED,
+    REDUCED,
+    SEVERAL_RULES,
+    SIX_POKED,
+    SUCCEEDING,
+    UNMATCHED,
+    UNTIL_SUCCESS,
+    StartTrial,
+    Trial,
+)
 
 MAX_2S = "max-2s"
+MAX_1S, MAX_20S = "max-1s", "max-20s"
 REDUCED_DECAY = "reduced-decay"
 
 
@@ -29,7 +46,7 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
     fault: Fault
     declared: str = MAX_2S
     """Kubelet profile (manifests/kubelet) that the node claims to run."""
-    trials: tuple[Trial, ...]
+    trials: tuple[Trial | StartTrial, ...]
     expected: Expectation
 
     @property
@@ -54,7 +71,7 @@ def _says(outcome: Outcome, words: str, *requirements: str) -> Expectation:
 PASSES = Expectation(outcome=Outcome.PASS)
 
 
-def _planted(fault: Fault, *trials: Trial, expected: Expectation, declared: str = MAX_2S) -> Planted:
+def _planted(fault: Fault, *trials: Trial | StartTrial, expected: Expectation, declared: str = MAX_2S) -> Planted:
     return Planted(fault=fault, declared=declared, trials=trials, expected=expected)
 
 
@@ -67,6 +84,11 @@ SLOW: tuple[Planted, ...] = (
     _planted(faults.CREATES_LATE, CRASHING, BY_RULE, expected=_fails("BACKOFF-3", "BACKOFF-4")),
     _planted(faults.REALLY_60S, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
     _planted(faults.REALLY_4S, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
+    _planted(faults.LATE_TWICE, CRASHING, SUCCEEDING, expected=_fails("BACKOFF-3", "CONFIG-14")),
+    _planted(faults.LONG_20_PERCENT, LONGER, expected=_fails("CONFIG-14"), declared=MAX_20S),
+    _planted(faults.MAXIMUM_EARLY, LONGER, expected=_fails("CONFIG-14"), declared=MAX_20S),
+    _planted(faults.LATE_FROM_THIRD, CRASHING, expected=_fails("BACKOFF-3", "CONFIG-14")),
+    _planted(faults.NO_SECOND_RULE, SEVERAL_RULES, expected=_fails("RULES-6", "RULES-28")),
     _planted(faults.REALLY_NOT_REDUCED, REDUCED, expected=_fails("BACKOFF-3", "DECAY-1"), declared=REDUCED_DECAY),
 )
 """Missing or late restarts: their proof takes up to a minute and a half."""
@@ -80,6 +102,10 @@ QUICK: tuple[Planted, ...] = (
     _planted(faults.RESTARTS_BY_ITSELF, CRASHING, BY_RULE, expected=_fails("BACKOFF-2", "RULES-16")),
     _planted(faults.STARTS_TWICE, INIT, CRASHING, expected=_fails("BACKOFF-16", says="before it had exited")),
     _planted(faults.COUNTS_ONE_MORE, CRASHING, BY_RULE, expected=_fails("RULES-15", "RULES-22")),
+    _planted(faults.EARLY_30_MS, SIX_POKED, expected=_fails("BACKOFF-2", "BACKOFF-20"), declared=MAX_1S),
+    _planted(faults.COUNTS_ONE_MORE_AGAIN, KUBELET_RESTARTED, expected=_fails("RULES-22")),
+    _planted(faults.PANICS, BAD_CONFIGURATION, expected=_fails("CONFIG-2", says="panic: runtime error")),
+    _planted(faults.PENDING_WHILE_ALL_WAIT, CRASHING, expected=_fails("RULES-20")),
     _planted(
         faults.KUBELET_KILLED,
         CRASHING,

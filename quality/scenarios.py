@@ -2,15 +2,39 @@
 
 import msgspec
 
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, StartupScenario, Until
 
 WATCH_S = 60.0
 """Longest wait for a restart. A stall of the host excuses a delay of the same length, so a late restart has to be very late."""
 QUIET_S = 66.0
 """Observation of "it does not restart" after the last exit: twice (the largest due delay, 2 s, plus 30 s), and a margin."""
 SPARE_S = 5.0
+
+
+class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """Starts of the kubelet with a configuration that it has to refuse, beside a valid one."""
+
+    name: str
+    candidate: str
+    """Kubelet profiles (manifests/kubelet)."""
+    control: str
+    judged_by: tuple[str, ...]
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        return self.candidate, self.control
+
+    def on(self, profile: str) -> StartupScenario:
+        """The scenario on a node with that profile."""
+        return StartupScenario(
+            name=f"{self.name}--{profile}",
+            profile=profile,
+            candidate=f"{self.candidate}--on--{profile}",
+            control=f"{self.control}--on--{profile}",
+        )
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,11 +45,18 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     until: Until
     judged_by: tuple[str, ...]
     mode: Mode = Mode.NATURAL
+    interventions: tuple[Intervention, ...] = ()
+    tried: tuple[str, ...] = ()
 
     def on(self, profile: str) -> PodScenario:
         """The scenario on a node with that profile."""
         return PodScenario(
-            name=f"{self.name}--{profile}", profile=profile, pod=self.pod, until=self.until, mode=self.mode
+            name=f"{self.name}--{profile}",
+            profile=profile,
+            pod=self.pod,
+            until=self.until,
+            mode=self.mode,
+            interventions=self.interventions,
         )
 
 
@@ -69,7 +100,7 @@ def _by_rule(program: Program) -> Container:
 
 CRASHING = _restarting(
     "crashing",
-    *("BACKOFF-2", "BACKOFF-3", "BACKOFF-4", "CONFIG-14", "RULES-22"),
+    *("BACKOFF-2", "BACKOFF-3", "BACKOFF-4", "CONFIG-14", "RULES-20", "RULES-22"),
     restarts=5,
     container=Container(program=exits_with(1, times=5)),
 )
@@ -82,6 +113,49 @@ POKED = Trial(
     mode=Mode.ANNOTATED,
 )
 """Without the requeue's jitter, which would hide a delay that is a second too short."""
+SIX = {f"app-{number}": 0.1 + 0.15 * number for number in range(6)}
+"""Containers, and how long each of their instances runs: they exit at all times between two relists."""
+SIX_POKED = Trial(
+    name="six-poked",
+    pod=Pod(
+        containers=tuple(
+            Container(name=name, program=exits_with(1, after_s=run_s, times=24)) for name, run_s in SIX.items()
+        )
+    ),
+    until=Until(restarts=dict.fromkeys(SIX, 24), at_most_s=WATCH_S),
+    judged_by=("BACKOFF-2", "BACKOFF-20"),
+    mode=Mode.ANNOTATED,
+)
+"""A sync waits for the next relist, one a second, so 3 % of the delays end within the 30 ms before one: 140 delays show it."""
+LONGER = Trial(
+    name="longer",
+    pod=Pod(containers=(Container(program=exits_with(1, times=4)),)),
+    until=Until(restarts={"app": 4}, at_most_s=90.0),
+    judged_by=("BACKOFF-2", "BACKOFF-20", "CONFIG-14"),
+    mode=Mode.ANNOTATED,
+)
+SEVERAL_RULES = _restarting(
+    "several-rules",
+    "RULES-6",
+    "RULES-28",
+    restarts=2,
+    policy=RestartPolicy.NEVER,
+    container=Container(
+        program=runs((1, 42), (1, 43)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42), restart_in(43))
+    ),
+)
+KUBELET_RESTARTED = Trial(
+    name="kubelet-restarted",
+    pod=Pod(containers=(Container(program=exits_with(1, times=5)),)),
+    until=Until(restarts={"app": 5}, at_most_s=WATCH_S),
+    judged_by=("RULES-22",),
+    interventions=(
+        Intervention(trigger=Trigger(container="app", after_restart=2), action=InterventionKind.RESTART_KUBELET),
+    ),
+)
+BAD_CONFIGURATION = StartTrial(
+    name="bad-configuration", candidate="max-301s", control="max-300s", judged_by=("CONFIG-2",)
+)
 SUCCEEDING = _restarting(
     "succeeding", "BACKOFF-7", "RULES-22", restarts=5, container=Container(program=exits_with(0, times=5))
 )

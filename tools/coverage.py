@@ -5,13 +5,11 @@ python -m tools.coverage --write    write docs/coverage.md
 """
 
 import argparse
-import ast
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from crashloop.requirements import (
     CHECKED,
@@ -21,22 +19,21 @@ from crashloop.requirements import (
     load_requirements,
     load_topics,
 )
+from crashloop.run.citations import Citation, requirements_with_tests
 from crashloop.run.planning import Declared
 from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
 from crashloop.slo.row_faults import read_rows
+from crashloop.spec.comparison import Judgeable
 from crashloop.spec.requirement import OLDEST_RELEASE, Requirement, State
-from crashloop.spec.scenario import Scenario
 from fixtures.requirements import declared_in
 from suites import conformance
 
 ROOT = Path(__file__).parents[1]
-SUITES = ROOT / "suites"
 DOCUMENT = ROOT / "docs" / "coverage.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 """What the overview stands between in the README."""
 
-DECORATOR = "requirement"
 CHECKS = "crashloop/stress/checks.py"
 EVERY_POD = "crashloop/checks/everywhere.py"
 
@@ -46,6 +43,8 @@ SOURCES = {
     "KEP-5307": "Container restart rules: https://kep.k8s.io/5307",
     "KEP-5532": "Restart all containers on container exits: https://kep.k8s.io/5532",
     "Pod Lifecycle": "Kubernetes documentation: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/",
+    "Init Containers": "Kubernetes documentation: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
+    "Sidecar Containers": "Kubernetes documentation: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
     "Kubernetes 1.4 documentation": "https://kubernetes-v1-4.github.io/docs/user-guide/pod-states/",
     "Back-off algorithm article": "a description, in Japanese, of the kubelet's backoff by its source code",
     "Liveness and CPU limit article": "M. Robbins, Kubernetes Liveness Probes and CPU Limit Risks Self-Reinforcing "
@@ -53,15 +52,6 @@ SOURCES = {
     "`path@version`": "a file of https://github.com/kubernetes/kubernetes (client-go: its own repository) at that tag",
 }
 """What the sources of the catalogue abbreviate; the words in quotes after them name a section."""
-
-
-class Citation(NamedTuple):
-    """A test, an SLO row or a check of a stress run that names a requirement."""
-
-    path: str
-    """Of its file, from the folder that holds the suites."""
-    test: str
-    """Its name."""
 
 
 def citations() -> dict[str, tuple[Citation, ...]]:
@@ -85,21 +75,6 @@ def requirements_with_slos() -> dict[str, tuple[Citation, ...]]:
     return found
 
 
-def requirements_with_tests(suites: Path = SUITES) -> dict[str, tuple[Citation, ...]]:
-    """The tests that name each requirement: `@requirement("CAP-3")` in suites/**/test_*.py, read without importing.
-
-    Raises ValueError for a decorator whose id is no string literal.
-    """
-    found: dict[str, list[Citation]] = {}
-    for path in sorted(suites.rglob("test_*.py")):
-        shown = path.relative_to(suites.parent).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
-            if isinstance(node, ast.FunctionDef):
-                for call in _declarations(node):
-                    found.setdefault(_identifier(call, shown), []).append(Citation(shown, node.name))
-    return {identifier: tuple(citations) for identifier, citations in found.items()}
-
-
 def disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[Citation, ...]]) -> tuple[str, ...]:
     """Where the catalogue and the suites contradict each other, one sentence each."""
     return tuple(_disagreements(requirements, tests))
@@ -107,7 +82,7 @@ def disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[C
 
 def too_narrow(requirements: dict[str, Requirement], declarations: Iterable[Declared]) -> Iterator[str]:
     """Requirements whose scope in the catalogue has time for none of their scenarios, one sentence each."""
-    shortest: dict[str, Scenario] = {}
+    shortest: dict[str, Judgeable] = {}
     for each in sorted(declarations, key=lambda each: each.scenario.longest_s):
         shortest.setdefault(each.requirement, each.scenario)
     for identifier, scenario in shortest.items():
@@ -173,22 +148,6 @@ def main(arguments: list[str] | None = None) -> int:
     counts = ", ".join(f"{states[state]} {state}" for state in State)
     sys.stdout.writelines(f"{sentence}\n" for sentence in (*found, f"requirements: {counts}"))
     return 1 if found else 0
-
-
-def _declarations(function: ast.FunctionDef) -> Iterator[ast.Call]:
-    for decorator in function.decorator_list:
-        if isinstance(decorator, ast.Call):
-            named = decorator.func
-            name = named.id if isinstance(named, ast.Name) else getattr(named, "attr", None)
-            if name == DECORATOR:
-                yield decorator
-
-
-def _identifier(call: ast.Call, path: str) -> str:
-    first = call.args[0] if call.args else None
-    if isinstance(first, ast.Constant) and isinstance(first.value, str):
-        return first.value
-    raise ValueError(f"{path}:{call.lineno}: @{DECORATOR} begins with the requirement's id as a string literal.")
 
 
 def _disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[Citation, ...]]) -> Iterator[str]:

@@ -19,16 +19,19 @@ from typing import NamedTuple
 import msgspec
 
 from crashloop.checks.judge import judge
-from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.judgement import ComparisonInput, JudgementInput
+from crashloop.checks.kinds import COMPARISONS
 from crashloop.deviations import load_deviations
 from crashloop.history.event import Event
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile
-from crashloop.requirements import load_requirements
+from crashloop.requirements import applies, load_requirements
 from crashloop.sim import CALM, FAULTS, Fault, HostModel
 from crashloop.sim.faults import NodeFault
 from crashloop.sim.kinds import SIMULATIONS
+from crashloop.spec.comparison import Judgeable
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import API_SERVER, Scenario
@@ -49,10 +52,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement judged on a scenario."""
+    """A requirement judged on a scenario or a comparison."""
 
     requirement: Requirement
-    scenario: Scenario
+    scenario: Judgeable
     scope: str
 
 
@@ -72,6 +75,11 @@ def profile_of(scenario: Scenario) -> KubeletProfile:
 @cache
 def _profile(name: str) -> KubeletProfile:
     return load_profile(name)
+
+
+def later_of(*scenarios: Scenario) -> tuple[KubeletProfile, ...]:
+    """The profiles that scenarios restart the kubelet of their node with."""
+    return tuple(map(_profile, sorted({name for each in scenarios for name in each.later_profiles})))
 
 
 def history_of(
@@ -94,12 +102,20 @@ def histories_of(
     seed: int = SEED,
     host: HostModel = CALM,
 ) -> tuple[tuple[Event, ...], ...]:
-    """The simulated histories of pods that run together on one node, or of a start of a kubelet.
+    """The simulated histories of pods, of which those of one profile run together on one node, or of a start of a kubelet.
 
     Raises ValueError if the kubelet does not start with the profile.
     """
-    simulated = SIMULATIONS[type(scenarios[0])]
-    return simulated(scenarios, profile_of(scenarios[0]), version, rng=Random(seed), faults=faults, host=host)
+    on_node: dict[str, list[Scenario]] = {}
+    for each in scenarios:
+        on_node.setdefault(each.subject, []).append(each)
+    found: dict[str, tuple[Event, ...]] = {}
+    for group in on_node.values():
+        simulated = SIMULATIONS[type(group[0])]
+        profile, later = profile_of(group[0]), later_of(*group)
+        histories = simulated(group, profile, version, rng=Random(seed), faults=faults, host=host, later=later)
+        found |= zip((each.name for each in group), histories, strict=True)
+    return tuple(found[each.name] for each in scenarios)
 
 
 def recorded(events: Iterable[Event]) -> Recording:
@@ -107,18 +123,47 @@ def recorded(events: Iterable[Event]) -> Recording:
     return read_recording(_encode(event) + b"\n" for event in events)
 
 
+def recordings_of(
+    judged: Judgeable,
+    faults: frozenset[Fault] = NO_FAULT,
+    *,
+    version: KubernetesVersion = VERSION,
+    seed: int = SEED,
+    host: HostModel = CALM,
+) -> tuple[Recording, ...]:
+    """The simulated recordings of what is judged, one per scenario."""
+    return tuple(map(recorded, histories_of(judged.scenarios, faults, version=version, seed=seed, host=host)))
+
+
+def holds(trial: Trial, version: KubernetesVersion) -> bool:
+    """Whether the requirement holds for a node of the trial, or for the API server, in a cluster of that version."""
+    nodes = [
+        profile_of(each) if each.node_profile is None else _profile(each.node_profile)
+        for each in trial.scenario.scenarios
+    ]
+    reasons = [
+        applies(trial.requirement, kubelet_version(node, version), effective_gates(node, version)) for node in nodes
+    ]
+    return None in reasons
+
+
 def verdict_of(
-    requirement: Requirement, scenario: Scenario, recording: Recording, version: KubernetesVersion = VERSION
+    requirement: Requirement, judged: Judgeable, *recordings: Recording, version: KubernetesVersion = VERSION
 ) -> Verdict:
-    """The verdict of a requirement on a simulated history."""
-    question = JudgementInput(
-        requirement=requirement,
-        scenario=scenario,
-        profile=profile_of(scenario),
-        version=version,
-        recording=recording,
+    """The verdict of a requirement on simulated histories, one per scenario."""
+    inputs = tuple(
+        JudgementInput(
+            requirement=requirement,
+            scenario=scenario,
+            profile=profile_of(scenario),
+            version=version,
+            later=later_of(scenario),
+            recording=recording,
+        )
+        for scenario, recording in zip(judged.scenarios, recordings, strict=True)
     )
-    return judge(question, load_deviations())
+    question = ComparisonInput(requirement=requirement, name=judged.name, histories=inputs)
+    return judge(question if judged.compared else inputs[0], load_deviations())
 
 
 def catches(fault: Fault, trials: Sequence[Trial]) -> tuple[Catch, ...]:
@@ -139,7 +184,7 @@ def _plays(fault: Fault, trials: Sequence[Trial]) -> Iterator[Play]:
         by_name: dict[str, list[Trial]] = {}
         for trial in trials:
             by_name.setdefault(trial.scenario.name, []).append(trial)
-        yield from (Play((own[0].scenario,), tuple(own)) for own in by_name.values())
+        yield from (Play(own[0].scenario.scenarios, tuple(own)) for own in by_name.values())
         return
     yield from full_nodes(trials)
 
@@ -149,34 +194,43 @@ def full_nodes(trials: Sequence[Trial]) -> Iterator[Play]:
     for number, scope in enumerate(SCOPES):
         nodes: dict[str, list[Trial]] = {}
         for trial in trials:
-            scenario = trial.scenario
-            if trial.scope in SCOPES[: number + 1] and scenario.pod_spec is not None and not scenario.disturbs_node:
-                nodes.setdefault(scenario.subject, []).append(trial)
+            for scenario in () if trial.scenario.compared else trial.scenario.scenarios:
+                if trial.scope in SCOPES[: number + 1] and scenario.pod_spec is not None and not scenario.disturbs_node:
+                    nodes.setdefault(scenario.subject, []).append(trial)
         for on_node in nodes.values():
-            scenarios = {trial.scenario.name: trial.scenario for trial in on_node}
+            scenarios = {scenario.name: scenario for trial in on_node for scenario in trial.scenario.scenarios}
             yield Play(tuple(scenarios.values()), tuple(trial for trial in on_node if trial.scope == scope))
 
 
 def _caught(fault: Fault, play: Play) -> Iterator[Catch]:
     shown = _acting(fault, play.scenarios)
     for trial in play.trials:
-        recording = shown.get(trial.scenario.name)
-        catch = None if recording is None else _catch(trial, recording, play.scenarios)
+        found = [shown.get(each.name) for each in trial.scenario.scenarios]
+        recordings = [each.recording for each in found if each is not None]
+        acts = any(each.acts for each in found if each is not None)
+        catch = _catch(trial, recordings, play.scenarios) if acts else None
         if catch is not None:
             yield catch
 
 
-def _acting(fault: Fault, scenarios: Sequence[Scenario]) -> dict[str, Recording]:
-    """What scenarios show of a fault, by name; without those that show the same as without the fault."""
+class Shown(NamedTuple):
+    """What a scenario shows of a fault."""
+
+    recording: Recording
+    acts: bool
+    """Whether it shows something else than without the fault."""
+
+
+def _acting(fault: Fault, scenarios: Sequence[Scenario]) -> dict[str, Shown]:
+    """What scenarios show of a fault, by name."""
     try:
         histories = histories_of(scenarios, frozenset({fault}))
     except ValueError:  # the faulty kubelet does not start: startup scenarios show that
         return {}
     correct = _correct_histories(_encode(scenarios))
     return {
-        scenario.name: recorded(events)
+        scenario.name: Shown(recorded(events), events != without)
         for scenario, events, without in zip(scenarios, histories, correct, strict=True)
-        if events != without
     }
 
 
@@ -185,17 +239,23 @@ def _correct_histories(scenarios: bytes) -> tuple[tuple[Event, ...], ...]:
     return histories_of(msgspec.json.decode(scenarios, type=tuple[Scenario, ...]))
 
 
-def _catch(trial: Trial, recording: Recording, scenarios: Sequence[Scenario]) -> Catch | None:
-    verdict = verdict_of(trial.requirement, trial.scenario, recording)
+def _catch(trial: Trial, recordings: Sequence[Recording], scenarios: Sequence[Scenario]) -> Catch | None:
+    verdict = verdict_of(trial.requirement, trial.scenario, *recordings)
     if not verdict.fails_the_run or verdict_without_fault(trial, scenarios).fails_the_run:
         return None
-    checkers = tuple(name for name in trial.requirement.checkers if _objects(name, trial, recording))
+    checkers = tuple(name for name in trial.requirement.checkers if _objects(name, trial, recordings))
     return Catch(trial=trial, checkers=checkers, finding=verdict.findings[0])
 
 
-def _objects(checker: str, trial: Trial, recording: Recording) -> bool:
-    alone = msgspec.structs.replace(trial.requirement, checkers=(checker,))
-    return verdict_of(alone, trial.scenario, recording).outcome is Outcome.FAIL
+def _objects(checker: str, trial: Trial, recordings: Sequence[Recording]) -> bool:
+    """Whether a checker objects by itself; in a comparison, one of single scenarios to any of them."""
+    alone, judged = msgspec.structs.replace(trial.requirement, checkers=(checker,)), trial.scenario
+    verdicts = (
+        [verdict_of(alone, judged, *recordings)]
+        if checker in COMPARISONS or not judged.compared
+        else [verdict_of(alone, *each) for each in zip(judged.scenarios, recordings, strict=True)]
+    )
+    return any(verdict.outcome is Outcome.FAIL for verdict in verdicts)
 
 
 def verdict_without_fault(trial: Trial, scenarios: Sequence[Scenario] = ()) -> Verdict:
@@ -203,7 +263,7 @@ def verdict_without_fault(trial: Trial, scenarios: Sequence[Scenario] = ()) -> V
 
     One that accuses a correct kubelet proves nothing about a faulty one.
     """
-    return _verdict_without_fault(_encode(trial), _encode(tuple(scenarios) or (trial.scenario,)))
+    return _verdict_without_fault(_encode(trial), _encode(tuple(scenarios) or trial.scenario.scenarios))
 
 
 @cache
@@ -211,7 +271,8 @@ def _verdict_without_fault(trial: bytes, scenarios: bytes) -> Verdict:
     asked = msgspec.json.decode(trial, type=Trial)
     histories = _correct_histories(scenarios)
     names = [each.name for each in msgspec.json.decode(scenarios, type=tuple[Scenario, ...])]
-    return verdict_of(asked.requirement, asked.scenario, recorded(histories[names.index(asked.scenario.name)]))
+    own = (histories[names.index(each.name)] for each in asked.scenario.scenarios)
+    return verdict_of(asked.requirement, asked.scenario, *map(recorded, own))
 
 
 def row(fault: Fault, caught: Sequence[Catch]) -> Row:
@@ -229,7 +290,7 @@ def text(trials: Sequence[Trial], rows: Sequence[Row]) -> str:
         if trial.scope != FURTHER:
             judged.setdefault(trial.requirement.id, trial.scope)
     known = [name for name in load_requirements() if name in judged]
-    scenarios = {trial.scenario.name for trial in trials}
+    scenarios = {each.name for trial in trials for each in trial.scenario.scenarios}
     return page(
         rows=rows,
         judged={name: judged[name] for name in known},

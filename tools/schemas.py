@@ -14,7 +14,6 @@ import msgspec
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.comparison.comparison import COMPARISON_FORMAT, Comparison
 from crashloop.comparison.matrix import MATRIX_FORMAT, Matrix
-from crashloop.comparison.stress.comparison import STRESS_COMPARISON_FORMAT, StressComparison
 from crashloop.history.event import Event
 from crashloop.inference.observation import OBSERVATION_FORMAT, Observation
 from crashloop.report.results import RESULTS_FORMAT, Results
@@ -32,7 +31,6 @@ _DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
     "observation": (Observation, "observe.json", OBSERVATION_FORMAT),
     "results": (Results, "results.json", RESULTS_FORMAT),
     "comparison": (Comparison, "the output of diff --json", COMPARISON_FORMAT),
-    "stress-comparison": (StressComparison, "the output of diff --json for stress runs", STRESS_COMPARISON_FORMAT),
     "matrix": (Matrix, "the output of matrix --json", MATRIX_FORMAT),
 }
 """Name of the schema: its type, what it describes, and the value of `format` where the document has one."""

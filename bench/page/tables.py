@@ -1,9 +1,7 @@
 """Tables of the page, from the results of a run."""
 
-from collections.abc import Iterable
-
 from crashloop.predict.text import costs_in_words, figure
-from crashloop.report.markdown import escaped
+from crashloop.report.markdown import escaped, table
 from crashloop.report.standing import Standing
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.text import ratios_in_words, stage_name, stage_rows
@@ -22,7 +20,7 @@ def about(results: StressResults) -> str:
 def stages(results: StressResults) -> str:
     """Figures by stage; figures that no stage has are left out."""
     told = (row for row in stage_rows(results) if set(row[1]) != {"–"})
-    return _table(("", *map(stage_name, results.stages)), ((words, *values) for words, values in told))
+    return table(("", *map(stage_name, results.stages)), [(words, *values) for words, values in told], right=True)
 
 
 def verdicts(results: StressResults) -> str:
@@ -31,7 +29,7 @@ def verdicts(results: StressResults) -> str:
     for verdict in results.verdicts:
         standing = Standing(verdict.outcome.value)
         rows.append((f"{standing.symbol} {standing.label}", verdict.mode, escaped(verdict.sentence)))
-    return _table(("outcome", "mode", "what was seen"), rows, left=True)
+    return table(("outcome", "mode", "what was seen"), rows)
 
 
 def compared(results: StressResults) -> str:
@@ -39,7 +37,7 @@ def compared(results: StressResults) -> str:
     blocks = []
     for each in results.comparisons:
         header = (each.mix, each.baseline, each.treatment, "ratio", "95 % interval", "reading")
-        blocks.append(_table(header, map(_effect, each.effects)))
+        blocks.append(table(header, map(_effect, each.effects), right=True))
     return "\n\n".join(blocks)
 
 
@@ -52,9 +50,3 @@ def _effect(effect: Effect) -> tuple[str, ...]:
     values = ("–" if each is None else figure(each) for each in (effect.baseline, effect.treatment, effect.ratio))
     what = f"{effect.what}, {effect.statistic} ({effect.unit})"
     return what, *values, ratios_in_words(effect.ratio_interval), effect.reading.value
-
-
-def _table(header: Iterable[str], rows: Iterable[Iterable[str]], *, left: bool = False) -> str:
-    columns = list(header)
-    lines = [columns, ["---", *(["---" if left else "--:"] * (len(columns) - 1))], *map(list, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -6,11 +6,16 @@ it. In reading order, the rest:
 
 - case.py, finding.py: input and output of a checker;
 - restart_all_triggers.py, model_input.py, measured_delay.py: recorded instances in the words of the model;
-- evidence.py, restart_window.py: the limits of a recording, and how long a restart can be expected;
+- evidence.py, absence.py, restart_window.py: the limits of a recording, and how long a restart can be expected;
 - delay_bounds.py, missing_restart.py: one delay against its bounds, and a restart that never came;
-- delays.py, reset.py, decision.py, restart_all_containers.py: the checkers of restarts;
-- in_place.py, starts_once.py, probe_kill.py: the checkers of the circumstances of restarts;
-- restart_count.py, last_exit.py, pod_phase.py: statements of the kubelet against ground truth;
+- delays.py, recovery.py, reset.py, decision.py, restarts_within.py, restart_all_containers.py: the checkers of restarts;
+- restart_all_order.py, restart_all_statements.py: the other checkers of RestartAllContainers;
+- first_start.py, starts_once.py, start_order.py, no_start_while.py, retried_start.py: the checkers of single starts;
+- in_place.py, probe_kill.py, resize_restart.py, surroundings.py: the checkers of the circumstances of restarts;
+- objects.py: what a container could take from ConfigMaps and Secrets at a time;
+- restart_count.py, last_exit.py, final_status.py, pod_phase.py: statements of the kubelet against ground truth;
+- compared_delays.py, compared_events.py: the checkers of several recordings together;
+- shown_waiting.py: what a status shows of a delay, reported only;
 - effective_config.py, startup.py: the kubelet's configuration.
 
 FAIL accuses Kubernetes and needs proof by ground truth; a deviation that the host or a lost channel may explain is

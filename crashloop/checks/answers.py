@@ -11,15 +11,17 @@ import msgspec
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.text import at_lines
 from crashloop.history.recording import ApiAnswer, Recording
-from crashloop.model.answers import RULE_FIELDS, Expected, pod_spec
-from crashloop.model.validation import FIELDS, Answer
-from crashloop.spec.scenario import ApiRequest, ApiScenario, Verb
+from crashloop.model.answers import NO_POD_FIELDS, PROBE_DEFAULTS, RULE_FIELDS, Expected, pod_spec
+from crashloop.model.validation import CONTAINER_LISTS, FIELDS, Answer
+from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.scenario import ApiScenario
 
 CONFLICT = 409
 BUSY = 429
 SERVER_ERROR = 500
 CREATED = 201
-CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+COMPARED = (*FIELDS, "livenessProbe")
+"""Fields of a container whose stored value is judged."""
 
 
 class AnswersCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +47,7 @@ def check_answer(case: AnswersCase) -> Checked:
 
 
 def check_stored(case: AnswersCase) -> Checked:
-    """An accepted object MUST keep its restart fields as the model says; a rejected or dry one MUST NOT be stored.
+    """An accepted object MUST keep its restart fields and probes as the model says; a rejected or dry one MUST NOT be stored.
 
     Needs an answer to each request, with the object that the API server returned.
     """
@@ -129,7 +131,7 @@ def _stored_findings(name: str, request: ApiRequest, due: Answer, seen: ApiAnswe
     if kept is None:
         yield fail(f"the object of {name} was accepted and not stored {at_lines([seen.line])}.", seen.line)
         return
-    stored, wanted = _restart_fields(pod_spec(kept)), _restart_fields(due.stored)
+    stored, wanted = _judged_fields(pod_spec(kept)), _judged_fields(due.stored)
     for place in sorted(stored.keys() | wanted.keys()):
         if stored.get(place) != wanted.get(place):
             yield fail(
@@ -139,26 +141,33 @@ def _stored_findings(name: str, request: ApiRequest, due: Answer, seen: ApiAnswe
             )
 
 
-def _restart_fields(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _judged_fields(spec: Mapping[str, Any]) -> dict[str, Any]:
     """`restartPolicy`, `containers[app].restartPolicyRules` and so on; an absent or empty field has no entry."""
-    own = {"restartPolicy": spec["restartPolicy"]} if spec.get("restartPolicy") else {}
+    own = {name: spec[name] for name in ("restartPolicy", *NO_POD_FIELDS) if spec.get(name)}
     return own | {
         f"{field}[{container['name']}].{key}": _known(key, container[key])
         for field in CONTAINER_LISTS
         for container in spec.get(field) or ()
-        for key in FIELDS
+        for key in COMPARED
         if container.get(key)
     }
 
 
 def _known(key: str, value: Any) -> Any:
-    """Rules without what is dropped while they are decoded: unknown fields and empty lists."""
+    """Probes by what has a default; rules without what is dropped while they are decoded: unknown fields and empty lists."""
+    if key == "livenessProbe":
+        return {name: value.get(name) for name in PROBE_DEFAULTS}
     if key != "restartPolicyRules":
         return value
     rules = [{name: each[name] for name in sorted(RULE_FIELDS) if name in each} for each in value]
     return [
-        rule | {"exitCodes": {name: part for name, part in rule["exitCodes"].items() if part != []}} for rule in rules
+        rule | {"exitCodes": _without_empty_lists(rule["exitCodes"])} if rule.get("exitCodes") else rule
+        for rule in rules
     ]
+
+
+def _without_empty_lists(codes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in codes.items() if part != []}
 
 
 def _name(index: int, request: ApiRequest) -> str:

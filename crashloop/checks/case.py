@@ -6,11 +6,16 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
+from crashloop.model.in_force import InForce
 from crashloop.model.prediction import Prediction
-from crashloop.model.restart import Decided, decide
+from crashloop.model.restart import Decided, Decision, decide, stranded
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.policy import Action
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import PodScenario
+from crashloop.spec.scenario import ContainerKind, PodScenario
+
+CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
+"""Interventions that change the definition of a container."""
 
 
 class Memo:
@@ -27,10 +32,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: PodScenario
     profile: KubeletProfile
+    """Of the node."""
+    later: tuple[KubeletProfile, ...] = ()
+    """Those that the kubelet was restarted with in mid-scenario."""
     prediction: Prediction
     recording: Recording
-    gates: dict[str, bool]
-    """The feature gates of the node."""
     memo: Memo = msgspec.field(default_factory=Memo)
     parameters: dict[str, Any] = {}
     """From the requirement: such as min_delays."""
@@ -52,17 +58,55 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             rule.action is Action.RESTART_ALL_CONTAINERS for each in self.scenario.pod.containers for rule in each.rules
         )
 
-    def decided(self, container: str, instance: Instance, *, killed: bool = False) -> Decided:
-        """What the model decides after the exit of an instance, with the exit code that was seen."""
-        return decide(
-            self.scenario.pod,
-            self.scenario.pod.container(container),
-            instance.exit_code if instance.exit_code is not None else 0,
-            gates=self.gates,
-            version=self.prediction.version,
-            killed=killed,
-            deviations=self.prediction.deviations,
+    def is_changed(self, container: str) -> bool:
+        """Whether the scenario changes the container's definition."""
+        return any(
+            each.action in CHANGES and each.arguments.get("container") == container
+            for each in self.scenario.interventions
         )
+
+    def profile_at(self, t_ns: int) -> KubeletProfile:
+        """The profile that the kubelet was to run with at a time (UTC)."""
+        name = self.recording.reconfigured_to(t_ns)
+        return next((each for each in self.later if each.name == name), self.profile)
+
+    def in_force_at(self, t_ns: int | None) -> InForce:
+        """What the kubelet ran with at a time (UTC); at the end of the recording, if the time is not known."""
+        return self.prediction.in_force[self.profile_at(self.recording.end_ns if t_ns is None else t_ns).name]
+
+    def lost_sandbox(self, instance: Instance) -> bool:
+        """Whether the scenario had killed the pod's sandbox by the time at which an instance ended."""
+        ended = instance.exit.utc_ns if instance.exit else None
+        kills = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
+        return ended is not None and any(each.ok and each.t_ns <= ended for each in kills)
+
+    def decided(
+        self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None
+    ) -> Decided:
+        """What the model decides after the exit of an instance, with the exit code that was seen.
+
+        The kubelet decides at every sync: a restart that one has decided is decided again by the one that carries it out.
+        """
+
+        pod, spec = self.scenario.pod, self.scenario.pod.container(container)
+        alone = len(pod.of_kind(ContainerKind.REGULAR)) == 1
+
+        def by(kubelet: InForce) -> Decided:
+            known: dict[str, Any] = {
+                "gates": kubelet.gates,
+                "version": kubelet.version,
+                "deviations": self.prediction.deviations,
+            }
+            code = instance.exit_code if instance.exit_code is not None else 0
+            decided = decide(pod, spec, code, killed=killed, sandbox_lost=self.lost_sandbox(instance), **known)
+            put_off = stranded(pod, spec, alone=alone, **known) if killed and spec.killing_probes else None
+            return decided if put_off is None or decided.decision is not Decision.RESTART else put_off
+
+        started = following and (following.created or following.start)
+        first = self.in_force_at(instance.exit.utc_ns if instance.exit else None)
+        last = self.in_force_at(started.utc_ns if started else None)
+        decided = by(first)
+        return decided if first is last or (decided.decision is Decision.STOP and following is None) else by(last)
 
     def number(self, parameter: str, default: float) -> float:
         """A numeric parameter of the requirement."""

@@ -16,8 +16,7 @@ from crashloop.checks.restart_all_triggers import (
     decided_after,
     exited_by_itself,
     ran,
-    reset_during,
-    resets_of,
+    replacements,
     was_killed,
 )
 from crashloop.checks.text import at_lines, count, seconds
@@ -52,20 +51,20 @@ class DecidedExit(msgspec.Struct, frozen=True, kw_only=True):
 
 def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExit]:
     """Every exit of a container, in order."""
-    instances, resets = ran(pod, container), resets_of(case, pod)
+    instances = ran(pod, container)
+    replaced = replacements(case, pod, instances)
     delays = {each.due.restart: each for each in delays_of(case, pod, container)}
     for number, instance in enumerate(instances):
         if instance.exit is None:
             continue
         following = instances[number + 1] if number + 1 < len(instances) else None
-        reset = reset_during(resets, instance, following, case.recording.end_ns)
         yield DecidedExit(
             pod=pod,
             container=container,
             number=number,
             instance=instance,
             following=following,
-            decided=decided_after(case, container, number, instance, reset),
+            decided=decided_after(case, container, number, instance, following, replaced[number]),
             delay=delays.get(number + 1),
         )
 
@@ -160,7 +159,7 @@ def _kill_is_due(case: Case, each: DecidedExit) -> bool:
     """Whether the scenario has somebody kill this container."""
     spec = case.scenario.pod.container(each.container)
     killed = was_killed(case, each.container, each.number, each.instance)
-    return killed and (spec.probe is not None or bool(case.scenario.interventions) or case.restarts_all)
+    return killed and (bool(spec.killing_probes) or bool(case.scenario.interventions) or case.restarts_all)
 
 
 def _quiet(case: Case, each: DecidedExit) -> Finding | None:

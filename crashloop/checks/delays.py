@@ -13,9 +13,8 @@ from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.restart_window import awaits_init
 from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
-from crashloop.spec.scenario import Container, InterventionKind
+from crashloop.spec.scenario import Container
 
-_CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
 MIN_DELAYS = 2
 """The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""
 
@@ -55,9 +54,13 @@ def check_doubling(case: Case) -> Checked:
 
 def check_cap(case: Case) -> Checked:
     """Delays MUST stop growing at the maximum. Needs min_at_cap (1) delays at the maximum."""
-    maximum_s = case.prediction.curve.maximum_s
-    at_cap = [each for each in all_delays(case) if each.due.delay_s >= maximum_s]
+    at_cap = [each for each in all_delays(case) if each.due.delay_s >= _maximum_s(case, each)]
     return judged(case, at_cap, least=int(case.number("min_at_cap", 1)), rest="at the maximum")
+
+
+def _maximum_s(case: Case, delay: MeasuredDelay) -> float:
+    """The maximum of the kubelet that delays."""
+    return case.in_force_at(delay.exit.utc_ns if delay.exit else None).curve.maximum_s
 
 
 def check_independent_counters(case: Case) -> Checked:
@@ -88,12 +91,8 @@ def check_independent_counters(case: Case) -> Checked:
 
 def _taken_along(case: Case, container: Container, first: Instance) -> bool:
     """Whether it was ended though neither its own program, nor a probe, a rule or a change of the pod did."""
-    changed = any(
-        each.action in _CHANGES and each.arguments.get("container") == container.name
-        for each in case.scenario.interventions
-    )
     killed = was_killed(case, container.name, 0, first)
-    return killed and container.probe is None and not case.restarts_all and not changed
+    return killed and not container.killing_probes and not case.restarts_all and not case.is_changed(container.name)
 
 
 def _counts(delay: MeasuredDelay) -> bool:

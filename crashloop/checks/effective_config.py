@@ -6,36 +6,37 @@ from typing import Any
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
+from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.measured_delay import all_delays
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
 from crashloop.model.profile_match import agrees
 from crashloop.model.variants import REDUCED_DECAY_KEEPS_300S
 from crashloop.spec.duration import duration_seconds
+from crashloop.spec.intervention import RESTART_THE_KUBELET
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import InterventionKind, PodScenario
-from crashloop.spec.version import KubernetesVersion
-
-_RESTARTS = (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET)
+from crashloop.spec.scenario import PodScenario
 
 
-def node_objections(
-    scenario: PodScenario, profile: KubeletProfile, version: KubernetesVersion, recording: Recording
-) -> tuple[Finding, ...]:
-    """Why what the node did is not evidence about the profile; none if it is. `version` is the cluster's.
+def node_objections(scenario: PodScenario, judgement: JudgementInput) -> tuple[Finding, ...]:
+    """Why what the node did is not evidence about its profiles; none if it is.
 
-    A kubelet with another configuration is an ERROR of this suite. One whose configuration could not be read and was not
-    declared, or that was restarted behind our back, leaves open what was tested.
+    A kubelet with another configuration than it was to have at that time is an ERROR of this suite. One whose configuration
+    could not be read and was not declared, or that was restarted behind our back, leaves open what was tested.
     """
+    recording = judgement.recording
     if not recording.nodes:
         return (inconclusive("the node's effective configuration was not recorded, so it is open what was tested."),)
+    profiles = {each.name: each for each in (*judgement.later, judgement.profile)}
     objections = []
     for each in recording.nodes:
-        matches = _matches(each, profile, version)
+        planned = profiles[recording.reconfigured_to(each.since_ns) or judgement.profile.name]
+        matches = _matches(each, planned, judgement)
+        whose = (
+            "the profile's configuration" if planned is judgement.profile else f'the configuration of "{planned.name}"'
+        )
         if matches is False:
-            objections.append(
-                error(f"the node did not run with the profile's configuration {at_lines([each.line])}.", each.line)
-            )
+            objections.append(error(f"the node did not run with {whose} {at_lines([each.line])}.", each.line))
         elif matches is None:
             objections.append(
                 inconclusive(f"the node's effective configuration was not readable {at_lines([each.line])}.", each.line)
@@ -43,16 +44,17 @@ def node_objections(
     return (*objections, *_restarts_unasked(scenario, recording))
 
 
-def _matches(report: NodeReport, profile: KubeletProfile, version: KubernetesVersion) -> bool | None:
-    """Whether the node ran with the profile, by what was read or else declared; None if neither."""
+def _matches(report: NodeReport, planned: KubeletProfile, judgement: JudgementInput) -> bool | None:
+    """Whether the node ran with the profile that it was to have, by what was read or else declared; None if neither."""
     told = report.data
-    if told.matches_profile is None and told.configz is not None:
-        return agrees(told.configz, profile, version)
-    return True if told.matches_profile is None and told.declared else told.matches_profile
+    compared = told.matches_profile if (told.profile or judgement.profile.name) == planned.name else None
+    if compared is None and told.configz is not None:
+        return agrees(told.configz, planned, judgement.version)
+    return True if compared is None and told.declared else compared
 
 
 def _restarts_unasked(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
-    asked = any(each.action in _RESTARTS for each in scenario.interventions)
+    asked = any(each.action in RESTART_THE_KUBELET for each in scenario.interventions)
     found = []
     for report in recording.nodes:
         if report.data.unread is not None:
@@ -83,26 +85,27 @@ def check_effective_config(case: Case) -> Checked:
 
     That a kubelet deviates by its default needs the maximum at /configz, or a delay that reached it.
     """
-    configured = case.profile.max_container_restart_period
     read = [each for each in case.recording.nodes if each.data.configz is not None]
+    configured = [case.profile_at(each.since_ns).max_container_restart_period for each in read]
+    facts = {"configured": configured[-1] if read else case.profile.max_container_restart_period}
     if not read:
         return Checked(
             findings=(inconclusive("the node's effective configuration was not recorded, 1 reading needed."),)
         )
-    if configured is None and REDUCED_DECAY_KEEPS_300S not in case.prediction.deviations:
-        return Checked(facts={"configured": configured})
-    due_s = case.prediction.curve.maximum_s
+    if not any(configured) and REDUCED_DECAY_KEEPS_300S not in case.prediction.deviations:
+        return Checked(facts=facts)
     findings = []
-    for each in read:
+    for each, period in zip(read, configured, strict=True):
+        due_s = case.in_force_at(each.since_ns).curve.maximum_s
         effective = effective_maximum(each.data.configz or {})
-        if duration_seconds(effective) != due_s and (configured is not None or effective is not None):
+        if duration_seconds(effective) != due_s and (period is not None or effective is not None):
             stated = f"the kubelet says it runs with maxContainerRestartPeriod {effective} {at_lines([each.line])}; "
-            because = f"{configured or 'nothing'} is configured, so {seconds(due_s)} was due."
+            because = f"{period or 'nothing'} is configured, so {seconds(due_s)} was due."
             findings.append(fail(stated + because, each.line))
     unstated = not any(effective_maximum(each.data.configz or {}) for each in read)
-    if configured is None and unstated:
-        findings += _unreached(case, due_s)
-    return Checked(findings=tuple(findings), facts={"configured": configured})
+    if not any(configured) and unstated:
+        findings += _unreached(case, case.prediction.curve.maximum_s)
+    return Checked(findings=tuple(findings), facts=facts)
 
 
 def _unreached(case: Case, maximum_s: float) -> Iterator[Finding]:

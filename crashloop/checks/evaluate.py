@@ -1,22 +1,45 @@
-"""Runs the checkers of a requirement on one recorded scenario, under given variants of the model."""
+"""Runs the checkers of a requirement on one recorded scenario, or on several together, under given variants of the model."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from crashloop.checks.finding import Checked, Finding, error
-from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.kinds import KINDS
+from crashloop.checks.judgement import JudgementInput, Question
+from crashloop.checks.kinds import COMPARISONS, KINDS
+from crashloop.verdict import COMPARED
 
 
-def run_checkers(judgement: JudgementInput, variants: frozenset[str]) -> Checked:
-    """What the requirement's checkers say, all together, with the prediction under these variants of the model."""
-    checks = tuple(_checks(judgement, variants))
-    if not checks:
-        named = ", ".join(judgement.requirement.checkers) or "none"
-        return Checked(
-            findings=(error(f"no checker for scenario {judgement.scenario.name!r} among its own ({named})."),)
-        )
+def run_checkers(question: Question, variants: frozenset[str]) -> Checked:
+    """What the requirement's checkers say, all together, with the prediction under these variants of the model.
+
+    In a comparison the checkers of single scenarios judge each, and those of comparisons all of them.
+    """
+    if len(question.histories) == 1:
+        checks = tuple(_checks(question.histories[0], variants))
+        return _together(checks) if checks else _no_checker(question)
+    comparing = tuple(_comparisons(question, variants))
+    if not comparing:
+        return _no_checker(question)
+    each_alone = {each.name: _together(_checks(each, variants)) for each in question.histories}
+    compared = _together(comparing)
+    return Checked(
+        findings=(
+            *(finding.in_history(name) for name, checked in each_alone.items() for finding in checked.findings),
+            *compared.findings,
+        ),
+        facts={**compared.facts, COMPARED: {name: checked.facts for name, checked in each_alone.items()}},
+    )
+
+
+def _no_checker(question: Question) -> Checked:
+    named = ", ".join(question.requirement.checkers) or "none"
+    what = "scenario" if len(question.histories) == 1 else "comparison"
+    return Checked(findings=(error(f"no checker for {what} {question.name!r} among its own ({named})."),))
+
+
+def _together(checks: Iterable[tuple[str, Callable[[], Checked]]]) -> Checked:
+    """The findings and facts of several checkers."""
     findings: list[Finding] = []
     facts: dict[str, Any] = {}
     for name, check in checks:
@@ -24,6 +47,13 @@ def run_checkers(judgement: JudgementInput, variants: frozenset[str]) -> Checked
         findings += [each for each in checked.findings if each not in findings]
         facts = {**checked.facts, **facts, **_more_delays(facts, checked.facts)}
     return Checked(findings=tuple(findings), facts=facts)
+
+
+def _comparisons(question: Question, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
+    wanted = [name for name in question.requirement.checkers if name in COMPARISONS]
+    cases = [KINDS[type(each.scenario)].case(each.scenario, each, variants) for each in question.histories if wanted]
+    for name in wanted:
+        yield name, partial(COMPARISONS[name], cases)
 
 
 def _checks(judgement: JudgementInput, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:

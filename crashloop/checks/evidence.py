@@ -7,10 +7,10 @@ from crashloop.checks.finding import Finding, inconclusive
 from crashloop.checks.text import seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
-from crashloop.history.recording import PodHistory, Recording
+from crashloop.history.recording import Done, PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
-from crashloop.spec.scenario import InterventionKind
+from crashloop.spec.intervention import InterventionKind
 
 
 def watched_s(recording: Recording, since: Fact | None) -> float:
@@ -80,13 +80,16 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
     return None if journal is None else f"{runtime}, {journal}"
 
 
+def is_journal_lost(case: Case, pod: PodHistory) -> bool:
+    """Whether the journals may lack something, at whatever time."""
+    gaps = case.recording.gaps_of(Channel.JOURNAL, case.recording.begin_ns, case.recording.end_ns)
+    return Channel.JOURNAL not in pod.channels or any(gaps)
+
+
 def _read_before(case: Case, pod: PodHistory, to_ns: int) -> str | None:
-    """A pod that is replaced has its journals read out first; what happens after that they do not tell."""
-    if pod is case.pods[-1]:
-        return None
-    replaced = (done for done in case.recording.interventions if done.data.action == InterventionKind.RECREATE_POD)
-    read = next((done for done in replaced if done.t_ns <= to_ns), None)
-    return None if read is None else f"its journals were read before the pod was replaced (history line {read.line})"
+    """A pod that is deleted has its journals read out first; what happens after that they do not tell."""
+    read = next((done for done in _deletions(case, pod) if done.t_ns <= to_ns), None)
+    return None if read is None else f"its journals were read before the pod was deleted (history line {read.line})"
 
 
 def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int) -> str | None:
@@ -101,7 +104,10 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
 
 def leaves_ns(case: Case, pod: PodHistory) -> int | None:
     """When the scenario began to delete the pod, which ends its containers under every policy; None if it did not."""
-    if pod is case.pods[-1]:
-        return None
-    replaced = (done for done in case.recording.interventions if done.data.action == InterventionKind.RECREATE_POD)
-    return next((done.t_ns for done in replaced), None)
+    return next((done.t_ns for done in _deletions(case, pod)), None)
+
+
+def _deletions(case: Case, pod: PodHistory) -> Iterator[Done]:
+    """The interventions that deleted a pod: each but the last was recreated."""
+    action = InterventionKind.DELETE_POD if pod is case.pods[-1] else InterventionKind.RECREATE_POD
+    return (done for done in case.recording.interventions if done.data.action == action)

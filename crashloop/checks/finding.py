@@ -1,5 +1,6 @@
 """The output of checkers: findings with the lines that prove them, and their numbers."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,6 +14,17 @@ class Finding(msgspec.Struct, frozen=True):
     outcome: Outcome
     sentence: str
     lines: tuple[int, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
+    """The same for a comparison: scenarios and lines of their histories."""
+
+    def at(self, *histories: tuple[str, Iterable[int]]) -> "Finding":
+        """The same, resting on lines of the histories of these scenarios."""
+        places = tuple((scenario, line) for scenario, lines in histories for line in lines)
+        return Finding(self.outcome, self.sentence, places=places)
+
+    def in_history(self, scenario: str) -> "Finding":
+        """The finding about one history as one about a comparison."""
+        return Finding(self.outcome, f"in {scenario}: {self.sentence}").at((scenario, self.lines))
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):

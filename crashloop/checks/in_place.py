@@ -1,4 +1,7 @@
-"""Checkers of where a restart happens: in the same pod and sandbox, one instance at a time."""
+"""Checker of where a restart happens: in the same pod and sandbox, at the same address."""
+
+from collections.abc import Iterator
+from itertools import pairwise
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
@@ -7,22 +10,26 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
-from crashloop.spec.scenario import InterventionKind
+from crashloop.spec.intervention import InterventionKind
 
 MIN_RESTARTS = 2
 
 
 def check_in_place(case: Case) -> Checked:
-    """Restarts MUST keep the pod and its sandbox. Needs min_restarts (2) restarts, and the runtime's events throughout."""
+    """Restarts MUST keep the pod, its sandbox and its address.
+
+    Needs min_restarts (2) restarts, and the runtime's events throughout.
+    """
     findings: list[Finding] = []
-    asked = any(each.action is InterventionKind.RECREATE_POD for each in case.scenario.interventions)
-    if len(case.pods) > 1 and not asked:
+    asked = {each.action for each in case.scenario.interventions}
+    if len(case.pods) > 1 and InterventionKind.RECREATE_POD not in asked:
         other = case.pods[1]
         lines = [fact.line for fact in (other.created,) if fact]
         findings.append(
             fail(f"a second pod appeared, uid {other.uid} {at_lines(lines)}; one pod was to be kept.", *lines)
         )
-    for first, event in (found for pod in case.pods for found in _later_sandboxes(pod)):
+    kept = case.pods if InterventionKind.KILL_SANDBOX not in asked else ()
+    for first, event in (found for pod in kept for found in _later_sandboxes(pod)):
         findings.append(
             fail(
                 f"a new sandbox was created {at_lines([first, event])}; a restart was to keep the sandbox.",
@@ -30,6 +37,7 @@ def check_in_place(case: Case) -> Checked:
                 event,
             )
         )
+    findings += [finding for pod in kept for finding in _other_addresses(pod)]
     restarts = sum(max(0, len(ran(pod, spec.name)) - 1) for pod in case.pods for spec in case.scenario.pod.containers)
     needed = int(case.number("min_restarts", MIN_RESTARTS))
     if not findings and restarts < needed:
@@ -62,3 +70,17 @@ def _later_sandboxes(pod: PodHistory) -> list[tuple[int, int]]:
     later = [line for line in created.values() if line > began]
     first = before[-1] if before else next(iter(later), 0)
     return [(first, line) for line in later if line != first]
+
+
+def _other_addresses(pod: PodHistory) -> Iterator[Finding]:
+    """The first status with another address than the one before."""
+    told = [each for each in pod.statuses if each.address]
+    for before, after in pairwise(told):
+        if after.address != before.address:
+            lines = (before.line, after.line)
+            yield fail(
+                f"the pod's address was said to be {after.address}, and {before.address} before {at_lines(lines)}; "
+                "a restart was to keep the address.",
+                *lines,
+            )
+            return

@@ -1,4 +1,4 @@
-"""The judge: one requirement on one recorded scenario, to one verdict.
+"""The judge: one requirement on one recorded scenario, or on several that are compared, to one verdict.
 
 Theory of operation. First the obstacles to a judgement: a damaged file, contradicting ground truths, a node that did not
 run with the profile. Then the requirement's checkers, with the prediction of the promise; the worst outcome wins. If it is
@@ -7,13 +7,13 @@ that explains the history, the FAIL carries the deviation's name. If the promise
 the variant, the deviation is gone; that is a FAIL too, since its entry has to be removed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crashloop.checks.evaluate import crashed, run_checkers
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.integrity import obstacles, unfinished
-from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.judgement import Question
 from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED
@@ -21,8 +21,8 @@ from crashloop.spec.deviation import Deviation
 from crashloop.verdict import Evidence, Outcome, Verdict
 
 
-def judge(question: JudgementInput, deviations: Sequence[Deviation] = ()) -> Verdict:
-    """The verdict of a requirement on a recorded scenario. Raises nothing: a crash of ours is an ERROR.
+def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
+    """The verdict of a requirement on what was recorded. Raises nothing: a crash of ours is an ERROR.
 
     `deviations` are all that are known.
     """
@@ -32,28 +32,46 @@ def judge(question: JudgementInput, deviations: Sequence[Deviation] = ()) -> Ver
         return verdict_of(question, Checked(findings=(crashed("the judge", crash),)))
 
 
-def _judged(question: JudgementInput, deviations: Sequence[Deviation]) -> Verdict:
-    kind = KINDS[type(question.scenario)]
-    found = obstacles(question.scenario, question.recording) or kind.obstacles(question.scenario, question)
+def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
+    found = tuple(_obstacles(question))
     if found:
         return verdict_of(question, Checked(findings=found))
     expected = tuple(
         each
         for each in deviations
-        if each.explains(question.requirement.id) and each.holds_in(kubelet_version(question.profile, question.version))
+        if each.explains(question.requirement.id)
+        and any(each.holds_in(kubelet_version(one.profile, one.version)) for one in question.histories)
     )
     promised = run_checkers(question, DOCUMENTED)
     if promised.outcome is Outcome.FAIL:
         return _failed(question, promised, expected)
     if promised.outcome is Outcome.PASS:
         gone = _gone(question, expected)
-        incomplete = unfinished(question.recording)
+        incomplete = _unfinished(question)
         findings = (*gone, *((incomplete,) if incomplete else ()))
         return verdict_of(question, Checked(findings=findings, facts=promised.facts))
     return verdict_of(question, promised)
 
 
-def _failed(question: JudgementInput, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
+def _obstacles(question: Question) -> Iterator[Finding]:
+    """Why nothing can be judged; in a comparison, in any of its histories."""
+    for each in question.histories:
+        kind = KINDS[type(each.scenario)]
+        found = obstacles(each.scenario, each.recording) or kind.obstacles(each.scenario, each)
+        yield from (_placed(finding, each.name, question) for finding in found)
+
+
+def _unfinished(question: Question) -> Finding | None:
+    found = ((each.name, unfinished(each.recording)) for each in question.histories)
+    return next((_placed(finding, name, question) for name, finding in found if finding is not None), None)
+
+
+def _placed(finding: Finding, scenario: str, question: Question) -> Finding:
+    """A finding about one history as one about what is judged."""
+    return finding if len(question.histories) == 1 else finding.in_history(scenario)
+
+
+def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
     The variant is tried alone, and with those that its entry names. If it explains all accused lines, and the host
@@ -65,7 +83,7 @@ def _failed(question: JudgementInput, promised: Checked, expected: Sequence[Devi
         alone = frozenset({deviation.variant})
         for variants in dict.fromkeys((alone, alone | set(deviation.company))):
             explained = run_checkers(question, variants)
-            incomplete = unfinished(question.recording)
+            incomplete = _unfinished(question)
             if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
             if explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and not _doubts(explained, promised):
@@ -77,11 +95,16 @@ def _failed(question: JudgementInput, promised: Checked, expected: Sequence[Devi
 
 def _doubts(explained: Checked, promised: Checked) -> bool:
     """Whether a variant leaves open the very lines that the promise accuses."""
-    accused = {line for each in promised.findings if each.outcome is Outcome.FAIL for line in each.lines}
-    return any(accused.intersection(each.lines) for each in explained.findings)
+    accused = {place for each in promised.findings if each.outcome is Outcome.FAIL for place in _stands_on(each)}
+    return any(accused.intersection(_stands_on(each)) for each in explained.findings)
 
 
-def _gone(question: JudgementInput, expected: Sequence[Deviation]) -> tuple[Finding, ...]:
+def _stands_on(finding: Finding) -> frozenset[tuple[str, int]]:
+    """History lines; of the only history, without a name."""
+    return frozenset((*(("", line) for line in finding.lines), *finding.places))
+
+
+def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, ...]:
     """Deviations that this kubelet was expected to show and that its history contradicts.
 
     Where promise and variant both explain the history, it cannot tell, and nothing is gone.
@@ -97,19 +120,26 @@ def _gone(question: JudgementInput, expected: Sequence[Deviation]) -> tuple[Find
 
 
 def verdict_of(
-    question: JudgementInput, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
+    question: Question, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
 ) -> Verdict:
     """The verdict with the requirement before each finding, worst first, and the history lines that they stand on."""
     worst_first = sorted(checked.findings, key=lambda each: tuple(Outcome).index(each.outcome))
-    lines = tuple(sorted({line for each in checked.findings for line in each.lines}))
+    only = question.histories[0].name if len(question.histories) == 1 else ""
+    stands_on = {(name or only, line) for each in checked.findings for name, line in _stands_on(each)}
     return Verdict(
         requirement=question.requirement.id,
-        scenario=question.scenario.name,
-        profile=question.scenario.subject,
+        scenario=question.name,
+        profile=question.subject,
         outcome=checked.outcome,
         mode=question.requirement.mode,
         findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first),
-        evidence=(Evidence(file=f"history/{question.scenario.name}.jsonl", lines=lines),),
+        evidence=tuple(
+            Evidence(
+                file=f"history/{each.name}.jsonl",
+                lines=tuple(sorted(line for name, line in stands_on if name == each.name)),
+            )
+            for each in question.histories
+        ),
         deviation=deviation,
         facts=checked.facts if facts is None else facts,
     )

@@ -3,23 +3,26 @@
 A further kind needs a row here, and one in each table that `crashloop.spec.scenario` names.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from crashloop.checks.answers import AnswersCase, check_answer, check_stored, check_stored_size
 from crashloop.checks.case import Case
+from crashloop.checks.compared_delays import check_added_restarts, check_same_delays
+from crashloop.checks.compared_events import check_same_decisions, check_same_order
 from crashloop.checks.effective_config import node_objections
 from crashloop.checks.finding import Checked, Finding
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.checks.startup import StartupCase, check_startup
+from crashloop.checks.sums import TextCase, check_sums
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict, predict_startup
-from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 
 Variants = frozenset[str]
 """Names of variants of the model (crashloop.model.variants)."""
@@ -39,14 +42,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 def _pod_case(scenario: PodScenario, judgement: JudgementInput, variants: Variants) -> Case:
     predictions = judgement.memo.predictions
     if variants not in predictions:
-        predictions[variants] = predict(scenario, judgement.profile, judgement.version, variants)
+        predictions[variants] = predict(scenario, judgement.profile, judgement.version, variants, later=judgement.later)
     return Case(
         scenario=scenario,
         profile=judgement.profile,
+        later=judgement.later,
         prediction=predictions[variants],
         recording=judgement.recording,
         memo=judgement.memo,
-        gates=effective_gates(judgement.profile, judgement.version),
         parameters=_parameters(judgement),
     )
 
@@ -56,9 +59,7 @@ def _parameters(judgement: JudgementInput) -> dict[str, Any]:
 
 
 def _pod_obstacles(scenario: PodScenario, judgement: JudgementInput) -> tuple[Finding, ...]:
-    return pod_obstacles(scenario, judgement.recording) or node_objections(
-        scenario, judgement.profile, judgement.version, judgement.recording
-    )
+    return pod_obstacles(scenario, judgement.recording) or node_objections(scenario, judgement)
 
 
 def _startup_case(scenario: StartupScenario, judgement: JudgementInput, variants: Variants) -> StartupCase:
@@ -87,7 +88,18 @@ KINDS: dict[type[AnyScenario], Judged] = {
         case=_answers_case,
         obstacles=lambda *_: (),
     ),
+    TextScenario: Judged(
+        checkers={"sums": check_sums}, case=lambda scenario, *_: TextCase(scenario=scenario), obstacles=lambda *_: ()
+    ),
 }
 
-CHECKERS = frozenset(name for kind in KINDS.values() for name in kind.checkers)
+COMPARISONS: Mapping[str, Callable[[Sequence[Case]], Checked]] = {
+    "added-restarts": check_added_restarts,
+    "same-decisions": check_same_decisions,
+    "same-delays": check_same_delays,
+    "same-order": check_same_order,
+}
+"""Checkers of several pod scenarios together, by the names that the catalogue uses."""
+
+CHECKERS = frozenset({*COMPARISONS, *(name for kind in KINDS.values() for name in kind.checkers)})
 """Every name that a requirement may use."""

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from crashloop.checks.absence import away_ns
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import reset_during, resets_of
+from crashloop.checks.restart_all_triggers import replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
@@ -100,10 +101,11 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
             *present.lines[:1],
         )
     elif not last.container_id:
-        reset = reset_during(resets_of(case, pod), previous, present, case.recording.end_ns)
+        reset = replacements(case, pod, pod.instances(name))[previous.ordinal]
         hidden = reset is not None and RESTART_ALL_HIDES_EXIT_CODE in case.prediction.deviations
         due = HIDDEN_EXIT_CODE if hidden else previous.exit_code
-        if due is not None and last.exit_code != due:
+        may_be = (due, previous.exit_code) if reset is not None and not reset.sure else (due,)
+        if due is not None and last.exit_code not in may_be:
             yield _other_code(name, status, last, previous, due)
 
 
@@ -116,7 +118,7 @@ def _said_to_run_on(
         return
     stood_until_ns = newer.t_ns if newer else case.recording.end_ns
     stood_ns = stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0)
-    if stood_ns <= SETTLED_NS:
+    if stood_ns - away_ns(case, ended.utc_ns, stood_until_ns) <= SETTLED_NS:
         return
     lines = (ended.line, status.line)
     sentence = (

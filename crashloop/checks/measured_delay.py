@@ -15,7 +15,7 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.checks.excuse import late_window
 from crashloop.checks.model_input import observed
-from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, reset_during, resets_of
+from crashloop.checks.restart_all_triggers import Replacement, decided_after, ran, replacements
 from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
@@ -77,11 +77,14 @@ def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[MeasuredDela
 
 
 def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDelay]:
-    instances, resets = ran(pod, container), resets_of(case, pod)
-    for ideal in case.prediction.dues_for(container, observed(case, pod, container)):
+    instances = ran(pod, container)
+    replaced = replacements(case, pod, instances)
+    first = instances[0].created or instances[0].start if instances else None
+    begins = case.in_force_at(first.utc_ns if first else None)
+    for ideal in case.prediction.dues_for(container, observed(case, pod, container), begins):
         previous = instances[ideal.restart - 1]
         following = instances[ideal.restart] if ideal.restart < len(instances) else None
-        reset = reset_during(resets, previous, following, case.recording.end_ns)
+        reset = replaced[ideal.restart - 1]
         due = _since_trigger(ideal, previous, reset)
         shortest = _shortest(case.recording.clocks, previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None
@@ -90,7 +93,7 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDel
             pod=pod,
             container=container,
             due=due,
-            decided=decided_after(case, container, due.restart - 1, previous, reset),
+            decided=decided_after(case, container, due.restart - 1, previous, following, reset),
             previous=previous,
             next=following,
             shortest=shortest,
@@ -115,12 +118,12 @@ def _held_s(case: Case, window_ns: tuple[int, int], due: Due) -> float:
     return round(case.recording.host.held_s(*late_window(window_ns, due.delay_s)), 3)
 
 
-def _since_trigger(due: Due, previous: Instance, reset: RestartAllTrigger | None) -> Due:
+def _since_trigger(due: Due, previous: Instance, reset: Replacement | None) -> Due:
     """A container that had stopped before RestartAllContainers was triggered is late only from the trigger on."""
     exited = previous.exit
-    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.t_ns:
+    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.trigger.t_ns:
         return due
-    return msgspec.structs.replace(due, latest_s=due.latest_s + (reset.t_ns - exited.utc_ns) / 1e9)
+    return msgspec.structs.replace(due, latest_s=due.latest_s + (reset.trigger.t_ns - exited.utc_ns) / 1e9)
 
 
 def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | None:

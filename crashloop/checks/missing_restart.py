@@ -1,5 +1,6 @@
 """A restart that was due and was not seen."""
 
+from crashloop.checks.absence import never_back
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot
 from crashloop.checks.excuse import excuse
@@ -35,5 +36,9 @@ def missing_restart(case: Case, delay: MeasuredDelay, because: str) -> Finding |
     blind = blind_spot(case, delay.pod, delay.pod.instances(delay.container), *window_ns)
     if blind is not None:
         return inconclusive(f"{seen} A start could have gone unseen: {blind}.", exited.line)
+    gone = never_back(case, until_ns)
+    if gone is not None:
+        lines = (exited.line, gone)
+        return inconclusive(f"{seen} The kubelet was ended meanwhile {at_lines([gone])} and not seen again.", *lines)
     doubt = excuse(case, window_ns, last.delay_s, waited_s - latest_s)
     return fail(seen, exited.line) if doubt is None else inconclusive(f"{seen} {doubt}.", exited.line)

@@ -1,10 +1,12 @@
 """Input of the backoff model from one container's history: its lives, and other changes of its counter."""
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.restart_all_triggers import ran, reset_during, resets_of, was_killed
+from crashloop.checks.objects import missing_for
+from crashloop.checks.restart_all_triggers import ran, replacements, was_killed
 from crashloop.history.recording import PodHistory
 from crashloop.model.lives import (
     ChangedPart,
@@ -14,13 +16,19 @@ from crashloop.model.lives import (
     Mark,
     Observed,
     StartAttemptFailed,
+    StartsBlocked,
 )
-from crashloop.spec.scenario import ContainerKind, InterventionKind
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.scenario import ContainerKind
 
 _CHANGED = {
     InterventionKind.CHANGE_IMAGE: ChangedPart.IMAGE,
     InterventionKind.RESIZE: ChangedPart.RESOURCES,
 }
+
+
+CREATE_NS = 10_000_000_000
+"""The longest that a start attempt is looked for before its create."""
 
 
 def observed(case: Case, pod: PodHistory, container: str) -> tuple[Observed, ...]:
@@ -29,7 +37,10 @@ def observed(case: Case, pod: PodHistory, container: str) -> tuple[Observed, ...
     marks = tuple(_marks(case, pod, container))
     if not lives:
         return ()
-    return tuple(sorted((*lives, *marks), key=_time))
+    # A create is stamped rounded down: what is told to have followed within the resolution may have come before it.
+    begun = (each.created or each.start for each in pod.instances(container))
+    step_s = max((fact.resolution_ns for fact in begun if fact is not None), default=1) / 1e9
+    return tuple(sorted((*lives, *marks), key=lambda each: _time(each, step_s)))
 
 
 def zero_ns(pod: PodHistory) -> int:
@@ -42,25 +53,29 @@ def zero_ns(pod: PodHistory) -> int:
 def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     """Lives in the model's order: one that began before the last had ended counts from that end; delay_bounds.py objects to it.
 
-    They end with the first whose end was not seen, even if another follows: starts-once objects to that.
+    They end with the first whose end was not seen, even if another follows: starts-once objects to that; and before the
+    first of which is not known whether RestartAllContainers replaced it, since that decides whether its restart counts.
     """
     instances = ran(pod, container)
-    resets = resets_of(case, pod)
+    replaced = replacements(case, pod, instances)
     ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
     zero = latest_ns = zero_ns(pod)
     for number, instance in enumerate(instances):
         attempt, exited = instance.created or instance.start, instance.exit
         if attempt is None or attempt.utc_ns is None or (exited is not None and exited.utc_ns is None):
             return
+        reset = None if ephemeral else replaced[number]
+        if reset is not None and not reset.sure:
+            return
         started_ns = latest_ns = max(latest_ns, attempt.utc_ns)
         if exited is not None and exited.utc_ns is not None:
             latest_ns = max(latest_ns, exited.utc_ns)
-        following = instances[number + 1] if number + 1 < len(instances) else None
         yield Lived(
             started_attempt_s=(started_ns - zero) / 1e9,
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=was_killed(case, container, number, instance),
-            restart_all=not ephemeral and reset_during(resets, instance, following, case.recording.end_ns) is not None,
+            restart_all=reset is not None,
+            created_late_s=case.recording.host.held_s(attempt.utc_ns - CREATE_NS, attempt.utc_ns),
         )
         if exited is None:
             return
@@ -71,15 +86,18 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
     zero = zero_ns(pod)
     for before, after in pairwise(case.recording.nodes):
         if after.data.kubelet_started_ns != before.data.kubelet_started_ns:
-            yield CounterLost(((after.data.kubelet_started_ns or after.t_ns) - zero) / 1e9)
+            yield CounterLost((after.since_ns - zero) / 1e9, case.in_force_at(after.since_ns))
     for done in case.recording.interventions:
         part = next((part for kind, part in _CHANGED.items() if kind == done.data.action), None)
         if part is not None and done.ok and (done.data.arguments or {}).get("container", container) == container:
             yield KeyChanged((done.t_ns - zero) / 1e9, part)
+    for gone, back in missing_for(case, case.scenario.pod.container(container)):
+        until_s = math.inf if back is None else (back.to_ns - zero) / 1e9
+        yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s)
     for instance in pod.instances(container):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
 
 
-def _time(each: Observed) -> float:
-    return each.started_attempt_s if isinstance(each, Lived) else each.at_s
+def _time(each: Observed, step_s: float) -> float:
+    return each.started_attempt_s + step_s if isinstance(each, Lived) else each.at_s

@@ -15,8 +15,8 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
+from crashloop.checks.restart_all_triggers import ran, was_killed
+from crashloop.checks.statement_age import SETTLED_NS, SLOW_API_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
@@ -40,7 +40,7 @@ def check_pod_phase(case: Case) -> Checked:
     """The phase MUST follow from the containers' states at all times, and end as the model says.
 
     Needs the watch throughout, a status in min_shown_waits (0) of the waits for a restart, and one with the final phase, received
-    after the containers' last change.
+    after the containers' last change; of a pod that the scenario deletes, no final phase is due.
     """
     findings: list[Finding] = []
     seen: list[str] = []
@@ -49,7 +49,7 @@ def check_pod_phase(case: Case) -> Checked:
         seen += [each.phase for each in pod.statuses]
         findings += _forbidden(case, pod, changes)
     if not findings:
-        findings += _final(case, case.pods[-1])
+        findings += () if leaves_ns(case, case.pods[-1]) else _final(case, case.pods[-1])
     if not findings:
         findings += unwatched(case, "a phase")
     if not findings:
@@ -64,15 +64,17 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
     }
     changes = [PhaseChange(0, PENDING, 0)]
     initialized = False
-    for t_ns, line, name, state in sorted(_transitions(case, pod), key=lambda each: each[0]):
-        states[name] = state
-        kind = case.scenario.pod.container(name).kind
-        initialized = initialized or (kind is ContainerKind.REGULAR and state.kind is StateKind.RUNNING)
+    for t_ns, line, name, state in sorted((*_transitions(case, pod), *_reconfigured(case)), key=lambda each: each[0]):
+        if name is not None:
+            states[name] = state
+            kind = case.scenario.pod.container(name).kind
+            initialized = initialized or (kind is ContainerKind.REGULAR and state.kind is StateKind.RUNNING)
+        kubelet = case.in_force_at(t_ns)
         now = phase(
             case.scenario.pod,
             states,
-            gates=case.gates,
-            version=case.prediction.version,
+            gates=kubelet.gates,
+            version=kubelet.version,
             initialized=initialized,
             deviations=case.prediction.deviations,
         )
@@ -82,6 +84,13 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
     if ended is None:
         return tuple(changes)
     return (*(each for each in changes if each.t_ns <= ended.t_ns), PhaseChange(ended.t_ns, FAILED, ended.line))
+
+
+def _reconfigured(case: Case) -> Iterator[tuple[int, int, None, KnownState]]:
+    """Another configuration of the kubelet, by which the same states may stand for another phase."""
+    for before, after in pairwise(case.recording.nodes):
+        if case.in_force_at(before.since_ns) is not case.in_force_at(after.since_ns):
+            yield after.since_ns, after.line, None, NEVER_STARTED
 
 
 def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, KnownState]]:
@@ -94,7 +103,8 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
             if started is not None and started.utc_ns is not None:
                 yield started.utc_ns, started.line, spec.name, IS_RUNNING
             if each.exit is not None and each.exit.utc_ns is not None and each.exit_code is not None:
-                yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code)
+                probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
+                yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code, killed=probed)
             last = number + 1 == len(instances)
             if each.removed is not None and each.removed.utc_ns is not None and case.restarts_all and not last:
                 reset = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
@@ -112,7 +122,7 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
         last = max(shown + 1, _begun(changes, bisect_right(times_ns, status.t_ns), status.t_ns))
-        lag_ns = may_lag_ns(case, status.t_ns - 2 * SETTLED_NS, status.t_ns)
+        lag_ns = may_lag_ns(case, status.t_ns - SLOW_API_NS - 2 * SETTLED_NS, status.t_ns)
         first, before = (
             max(shown, bisect_right(times_ns, status.t_ns - age_ns) - 1) for age_ns in (SETTLED_NS, lag_ns)
         )

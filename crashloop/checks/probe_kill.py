@@ -1,74 +1,151 @@
-"""Checker of kills by a failing probe: after the threshold of failures, not before, and not much later."""
+"""Checker of kills by a failing probe: after the threshold of failures in a row, not before, and not much later."""
 
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.evidence import is_journal_lost, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of, fatal, last_failures, spared
+from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
-from crashloop.history.stamps import Fact
-from crashloop.model.planned_exit import planned_ends
-from crashloop.spec.scenario import Container, Probe, ProbeKind
+from crashloop.history.recording import PodHistory
+from crashloop.model.planned_exit import failures_go_on
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.scenario import Container
 
-LATE_S = 1.0
-"""Beyond a further period of the probe: its own run time, the kill and the exit."""
-MIN_KILLS = 1
+LATE_S = 2.0
+"""From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
+HELD_S = 0.5
+"""A host that stands still for as long may make an answer late that was given in time."""
+UNASKED_PERIODS = 5
+"""So many periods of a probe without a question are no chance."""
 
 
 def check_probe_kill(case: Case) -> Checked:
-    """A container whose probe fails MUST be killed once the failures reach the threshold, and MUST NOT be before.
+    """A container MUST be killed once a probe has failed as often in a row as its threshold says, and MUST NOT be before.
 
-    Needs min_kills (1) instances that outlived or met their kill.
+    Needs min_kills (1) kills, min_spared (0) runs of fewer failures than the threshold before a success, and min_answers (1).
     """
     findings: list[Finding] = []
-    seen = 0
-    for pod in case.pods:
+    kills = times = answers = 0
+    for pod in case.pods if not case.scenario.interventions else ():
         for spec in case.scenario.pod.containers:
-            ends = planned_ends(spec)
-            for number, instance in enumerate(ran(pod, spec.name)):
-                if spec.probe is None or case.scenario.interventions or not ends[min(number, len(ends) - 1)].killed:
-                    continue
-                seen += instance.exit is not None
-                findings += _judged(case, spec, spec.probe, instance)
-    least = int(case.number("min_kills", MIN_KILLS))
-    if not findings and seen < least:
-        findings.append(inconclusive(f"{count(seen, 'kill')} seen, {least} needed: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"kills": seen})
+            before = dict.fromkeys(spec.killing_probes, 0)
+            for number, instance in enumerate(ran(pod, spec.name) if spec.killing_probes else ()):
+                due = [
+                    (each, last)
+                    for each, failures in before.items()
+                    if (last := fatal(instance, each, failures=failures)) is not None
+                ]
+                times += sum(spared(instance, each) for each in spec.killing_probes)
+                answers += sum(1 for each in spec.killing_probes for _ in answers_of(instance, each))
+                kills += bool(due) and instance.exit is not None
+                if not due:
+                    findings += _unasked(case, pod, spec, instance)
+                    if was_killed(case, spec.name, number, instance):
+                        findings += _too_early(case, pod, spec, instance)
+                for probe, last in due[:1]:
+                    findings += _asked_again(spec, probe, instance, last) or _too_late(
+                        case, spec, probe, instance, last
+                    )
+                if failures_go_on(case.prediction.deviations):
+                    before = {each: last_failures(instance, each, failures=known) for each, known in before.items()}
+    if not findings:
+        seen = {"min_kills": (kills, 1, "kill"), "min_spared": (times, 0, "spared run of failures")}
+        findings += _too_few(case, seen | {"min_answers": (answers, 1, "answer")})
+    return Checked(findings=tuple(findings), facts={"kills": kills, "spared": times, "probe_answers": answers})
 
 
-def _earliest_start(instance: Instance) -> Fact | None:
-    """The runtime's stamp may come late on a host that stalls, the journal's a moment after it."""
-    starts = [each for each in (instance.started, instance.journal_started) if each and each.utc_ns is not None]
-    return min(starts, key=lambda each: each.utc_ns or 0, default=None)
+def _too_few(case: Case, seen: dict[str, tuple[int, int, str]]) -> Iterator[Finding]:
+    """What there is less of than the requirement needs, by parameter: the number seen, the default, and its noun."""
+    for parameter, (number, default, noun) in seen.items():
+        least = int(case.number(parameter, default))
+        if number < least:
+            yield inconclusive(f"{count(number, noun)} seen, {least} needed: {why_it_ended(case)}.")
 
 
-def _judged(case: Case, spec: Container, probe: Probe, instance: Instance) -> Iterator[Finding]:
-    start, ended = _earliest_start(instance), instance.exit
-    if start is None or start.utc_ns is None or (ended is not None and ended.utc_ns is None):
+def _too_early(case: Case, pod: PodHistory, spec: Container, instance: Instance) -> Iterator[Finding]:
+    """A kill without a probe that had failed often enough. RestartAllContainers kills for another reason."""
+    if case.restarts_all or instance.exit is None:
+        return
+    worst = max(spec.killing_probes, key=lambda each: _failures(instance, each))
+    failures = _failures(instance, worst)
+    lines = (*instance.lines[:1], instance.exit.line)
+    sentence = (
+        f'"{spec.name}" was ended after {count(failures, "failure")} in a row of its {worst.kind} probe {at_lines(lines)}; '
+        f"{worst.failure_threshold} were to be needed."
+    )
+    if instance.journal_started is None or is_journal_lost(case, pod):
+        yield inconclusive(f"{sentence} Its journal may lack answers.", *lines)
+    elif doubt := _host_made_late(case, instance):
+        yield inconclusive(f"{sentence} {doubt}", *lines)
+    else:
+        yield fail(sentence, *lines)
+
+
+def _host_made_late(case: Case, instance: Instance) -> str | None:
+    """Why the kubelet may have had an answer too late that was given in time; None if the host was not in the way."""
+    begun, ended = instance.start, instance.exit
+    if begun is None or ended is None or begun.utc_ns is None or ended.utc_ns is None:
+        return "No clock tells for how long it ran."
+    held_s = case.recording.host.held_s(begun.utc_ns, ended.utc_ns)
+    return (
+        None if held_s < HELD_S else f"The host held it up for {seconds(held_s)}, and answers may have come too late."
+    )
+
+
+def _unasked(case: Case, pod: PodHistory, spec: Container, instance: Instance) -> Iterator[Finding]:
+    """A life without a single answer, though the probe's period passed several times."""
+    first = min(spec.killing_probes, key=lambda each: each.kind is not ProbeKind.STARTUP)
+    if any(True for _ in answers_of(instance, first)) or instance.journal_started is None or is_journal_lost(case, pod):
+        return
+    begun_ns, ended = instance.journal_started.utc_ns, instance.exit
+    until_ns = ended.utc_ns if ended else case.recording.end_ns
+    if begun_ns is None or until_ns is None:
+        return
+    ran_s, due_s = (until_ns - begun_ns) / 1e9, UNASKED_PERIODS * first.period_s + LATE_S
+    if ran_s <= due_s:
+        return
+    sentence = (
+        f'"{spec.name}" ran for {seconds(ran_s)} {at_lines(instance.lines[:1])} and its {first.kind} probe, due every '
+        f"{seconds(first.period_s)}, was not asked once."
+    )
+    doubt = excuse(case, (begun_ns, until_ns), due_s, ran_s - due_s)
+    lines = instance.lines[:1]
+    yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+
+
+def _asked_again(spec: Container, probe: Probe, instance: Instance, last: ProbeAnswer) -> list[Finding]:
+    """A kubelet that has seen enough failures asks no more."""
+    further = next((each for each in answers_of(instance, probe) if each.number > last.number), None)
+    if further is None:
+        return []
+    lines = (last.fact.line, further.fact.line)
+    sentence = (
+        f'"{spec.name}" failed its {probe.kind} probe {probe.failure_threshold} times in a row and was asked again'
+    )
+    return [fail(f"{sentence} {at_lines(lines)}; it was to be killed.", *lines)]
+
+
+def _failures(instance: Instance, probe: Probe) -> int:
+    """The most failures in a row."""
+    return max((each.in_a_row for each in answers_of(instance, probe) if each.failed), default=0)
+
+
+def _too_late(case: Case, spec: Container, probe: Probe, instance: Instance, last: ProbeAnswer) -> Iterator[Finding]:
+    ended = instance.exit
+    if last.had_ns == 0 or (ended is not None and ended.utc_ns is None):
         return
     until_ns = ended.utc_ns if ended and ended.utc_ns is not None else case.recording.end_ns
-    ran_s = (until_ns - start.utc_ns) / 1e9
-    earliest_s = probe.fails_after_s + (probe.failure_threshold - 1) * probe.period_s
-    latest_s = earliest_s + 2 * probe.period_s + LATE_S
-    lines = (start.line, *((ended.line,) if ended else ()))
-    why = (
-        f"its {probe.kind} probe fails from {seconds(probe.fails_after_s)} on, every {seconds(probe.period_s)}, "
-        f"and {count(probe.failure_threshold, 'failure')} kill"
+    lived_s = (until_ns - last.had_ns) / 1e9
+    if lived_s <= LATE_S:
+        return
+    lines = (last.fact.line, *((ended.line,) if ended else ()))
+    sentence = (
+        f'"{spec.name}" ran on for {seconds(lived_s, unlike=LATE_S)} after failure {probe.failure_threshold} in a row of its '
+        f"{probe.kind} probe {at_lines(lines)}; it was to be killed within {seconds(LATE_S)}."
     )
-    if ended is not None and ran_s < earliest_s and probe.kind is ProbeKind.LIVENESS and not case.restarts_all:
-        yield fail(
-            f'"{spec.name}" was ended {seconds(ran_s, unlike=earliest_s)} after its start {at_lines(lines)}; '
-            f"it was to run for {seconds(earliest_s)} at least: {why}.",
-            *lines,
-        )
-    elif ran_s > latest_s:
-        sentence = (
-            f'"{spec.name}" ran on for {seconds(ran_s, unlike=latest_s)} {at_lines(lines)}; '
-            f"it was to be killed within {seconds(latest_s)}: {why}."
-        )
-        # Each probe of the series can be held up, so the whole time counts.
-        doubt = excuse(case, (start.utc_ns, until_ns), 0.0, ran_s - latest_s)
-        yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+    doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - LATE_S)
+    yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)

@@ -14,31 +14,68 @@ from crashloop.checks.delays import (
     check_never_late,
 )
 from crashloop.checks.effective_config import check_effective_config
+from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
+from crashloop.checks.first_start import check_first_start
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.last_exit import check_last_exit
+from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.probe_kill import check_probe_kill
+from crashloop.checks.ready_truth import check_ready_truth
+from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
+from crashloop.checks.resize_restart import check_resize_restart
+from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
+from crashloop.checks.restart_all_statements import (
+    check_restart_all_condition,
+    check_restart_all_goes_on,
+    check_restart_all_phase,
+)
 from crashloop.checks.restart_count import check_restart_count
+from crashloop.checks.restarts_within import check_restarts_within
+from crashloop.checks.retried_start import check_retried_start
+from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
+from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
+from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
+    "back-off-message": check_back_off_message,
     "cap": check_cap,
     "delays": check_delays,
     "doubling": check_doubling,
     "effective-config": check_effective_config,
+    "ephemeral-kept": check_ephemeral_kept,
+    "environment": check_environment,
+    "final-status": check_final_status,
     "first-restart-free": check_first_restart_free,
+    "first-start": check_first_start,
+    "fresh-root": check_fresh_root,
+    "hook-runs": check_hook_runs,
     "in-place": check_in_place,
     "independent-counters": check_independent_counters,
     "last-exit": check_last_exit,
     "never-early": check_never_early,
     "never-late": check_never_late,
     "no-restart": check_no_restart,
+    "no-start-while": check_no_start_while,
     "pod-phase": check_pod_phase,
     "probe-kill": check_probe_kill,
+    "recovery": check_recovery,
+    "ready-truth": check_ready_truth,
     "reset": check_reset,
+    "restart-all-condition": check_restart_all_condition,
+    "restart-all-goes-on": check_restart_all_goes_on,
+    "restart-all-order": check_restart_all_order,
+    "restart-all-phase": check_restart_all_phase,
     "restart-count": check_restart_count,
     "restart-decision": check_restart_decision,
+    "restarts-within": check_restarts_within,
+    "resize-restart": check_resize_restart,
+    "retried-start": check_retried_start,
+    "start-order": check_start_order,
+    "shown-waiting": check_shown_waiting,
+    "status-sequence": check_status_sequence,
     "starts-once": check_starts_once,
 }

@@ -27,7 +27,7 @@ def left_out(case: Case, pod: PodHistory) -> Iterator[Finding]:
 def _taken_along(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> bool:
     """Whether a container had been ended, and an init container run again, by the time the source started again."""
     instances = ran(pod, spec.name)
-    before = [each for each in instances if (start := _begun(each)) and (start.utc_ns or 0) < reset.t_ns]
+    before = [each for each in instances if (start := each.begun) and (start.utc_ns or 0) < reset.t_ns]
     if spec.kind is ContainerKind.EPHEMERAL or not before:
         return True
     ended = before[-1].exit
@@ -37,7 +37,7 @@ def _taken_along(case: Case, pod: PodHistory, spec: Container, reset: RestartAll
     if spec.kind is not ContainerKind.INIT or source.kind is not ContainerKind.REGULAR:
         return True
     repeated = _first_after(instances, reset.t_ns)
-    return repeated is not None and (repeated.utc_ns or 0) < (again.utc_ns or 0)
+    return repeated is not None and (repeated.utc_ns or 0) < (again.utc_ns or 0) + again.resolution_ns
 
 
 def _objection(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> Finding:
@@ -50,11 +50,7 @@ def _objection(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTr
     return fail(sentence, *lines) if blind is None else inconclusive(f"{sentence} But {blind}.", *lines)
 
 
-def _begun(instance: Instance) -> Fact | None:
-    return instance.created or instance.start
-
-
 def _first_after(instances: tuple[Instance, ...], t_ns: int) -> Fact | None:
     """When the first of these instances began that began after a time."""
-    begun = [start for each in instances if (start := _begun(each)) and start.utc_ns is not None]
+    begun = [start for each in instances if (start := each.begun) and start.utc_ns is not None]
     return next((each for each in begun if (each.utc_ns or 0) > t_ns), None)

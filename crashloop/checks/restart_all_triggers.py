@@ -9,13 +9,15 @@ from crashloop.checks.case import Case
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.restart import Decided, Decision
+from crashloop.model.lateness import DETECTION_S, START_SHARE_S
+from crashloop.model.restart import REDEFINED, Decided, Decision
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import Program
 from crashloop.spec.scenario import ContainerKind
 
 KILLED = 137
-SYNC_NS = 500_000_000
-"""The least time from the trigger to the first start after it, where its removal was not seen: a relist, a sync, a kill."""
+NOTICED_NS = round(DETECTION_S * 1e9)
+"""A kubelet may learn of an exit as late as that."""
 
 
 class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,9 +26,20 @@ class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
     container: str
     exited: Fact
     t_ns: int
-    until_ns: int
-    """When it was carried out; what was started in between, by the sync that went on, is replaced as well."""
+    soonest_ns: int
+    latest_ns: int
+    """It was carried out between these: at the removal of its instance or, if that was not seen, by the restart at the latest."""
     decided: Decided
+    is_seen: bool
+    """Whether that removal was seen."""
+
+
+class Replacement(msgspec.Struct, frozen=True, kw_only=True):
+    """A RestartAllContainers that replaced an instance, or may have."""
+
+    trigger: RestartAllTrigger
+    sure: bool
+    """False if it may as well have replaced another instance of the container."""
 
 
 def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:
@@ -58,40 +71,110 @@ def resets_of(case: Case, pod: PodHistory) -> tuple[RestartAllTrigger, ...]:
 
 def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
     for spec in case.scenario.pod.containers:
-        for number, instance in enumerate(ran(pod, spec.name)):
+        instances = ran(pod, spec.name)
+        for number, instance in enumerate(instances):
             exited = instance.exit
             if exited is None or exited.utc_ns is None or was_killed(case, spec.name, number, instance):
                 continue
-            decided = case.decided(spec.name, instance)
+            following = next(iter(instances[number + 1 : number + 2]), None)
+            decided = case.decided(spec.name, instance, following=following)
             if decided.decision is Decision.RESTART_ALL:
-                removed = instance.removed.utc_ns if instance.removed else None
-                until_ns = max(exited.utc_ns, removed or exited.utc_ns + SYNC_NS)
+                removed = instance.removed
+                if removed is not None and removed.utc_ns is not None:
+                    soonest_ns = max(exited.utc_ns, removed.utc_ns)
+                    latest_ns = soonest_ns + removed.resolution_ns
+                else:
+                    soonest_ns = exited.utc_ns
+                    latest_ns = _begun_ns(instances[number + 1 : number + 2]) or case.recording.end_ns
                 yield RestartAllTrigger(
-                    container=spec.name, exited=exited, t_ns=exited.utc_ns, until_ns=until_ns, decided=decided
+                    container=spec.name,
+                    exited=exited,
+                    t_ns=exited.utc_ns,
+                    soonest_ns=soonest_ns,
+                    latest_ns=latest_ns,
+                    decided=decided,
+                    is_seen=removed is not None,
                 )
 
 
-def reset_during(
-    resets: tuple[RestartAllTrigger, ...], instance: Instance, following: Instance | None, end_ns: int
-) -> RestartAllTrigger | None:
-    """The trigger that was carried out after an instance was started and before it was replaced; None if there was none."""
-    began = instance.created or instance.start
-    replaced = following and (following.created or following.start)
-    until_ns = replaced.utc_ns if replaced and replaced.utc_ns is not None else end_ns
-    return next(
-        (
-            each
-            for each in resets
-            if began and began.utc_ns is not None and began.utc_ns < each.until_ns and each.t_ns <= until_ns
-        ),
-        None,
-    )
+def replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> tuple[Replacement | None, ...]:
+    """For each instance of a container, in order, the RestartAllContainers that replaced it.
+
+    What the sync under way at the trigger still started is replaced as well, and the instance before it is not.
+    """
+    found: list[Replacement | None] = [None] * len(instances)
+    for reset in resets_of(case, pod):
+        possible = [
+            number
+            for number, each in enumerate(instances)
+            if _fits(reset, each, _begun_ns(instances[number + 1 : number + 2]) or case.recording.end_ns)
+        ]
+        for number in possible:
+            before = found[number]
+            if before is None or not before.sure:
+                found[number] = Replacement(trigger=reset, sure=len(possible) == 1)
+    return tuple(found)
+
+
+def _fits(reset: RestartAllTrigger, instance: Instance, followed_ns: int) -> bool:
+    """Whether it was there when a RestartAllContainers was carried out, and its successor was not."""
+    began_ns = _begun_ns((instance,))
+    if began_ns is None or not (began_ns < reset.latest_ns and reset.soonest_ns <= followed_ns):
+        return False
+    exited = instance.exit
+    return exited is None or exited.utc_ns is None or exited.utc_ns <= reset.latest_ns
+
+
+def _begun_ns(instances: tuple[Instance, ...]) -> int | None:
+    """When the first of these instances was created or, if that was not seen, started; a short life may be stamped backwards."""
+    known = [
+        fact.utc_ns
+        for each in instances[:1]
+        for fact in ((each.created,) if each.created else (each.start, each.exit))
+        if fact is not None and fact.utc_ns is not None
+    ]
+    return min(known, default=None)
 
 
 def decided_after(
-    case: Case, container: str, number: int, instance: Instance, reset: RestartAllTrigger | None
+    case: Case,
+    container: str,
+    number: int,
+    instance: Instance,
+    following: Instance | None,
+    replaced: Replacement | None,
 ) -> Decided:
-    """What the model decides after the exit of instance `number`; a reset of the pod restarts it in any case."""
-    if reset is not None and case.scenario.pod.container(container).kind is not ContainerKind.EPHEMERAL:
-        return reset.decided
-    return case.decided(container, instance, killed=was_killed(case, container, number, instance))
+    """What the model decides after the exit of instance `number`; a RestartAllContainers restarts it in any case.
+
+    Only a following instance tells whether a kubelet heard of a new image before it noticed the exit.
+    """
+    if replaced is not None and case.scenario.pod.container(container).kind is not ContainerKind.EPHEMERAL:
+        return replaced.trigger.decided
+    killed = was_killed(case, container, number, instance)
+    if (killed or following is not None) and _was_redefined(case, container, instance):
+        return REDEFINED
+    return case.decided(container, instance, killed=killed, following=following)
+
+
+def _was_redefined(case: Case, container: str, instance: Instance) -> bool:
+    """Whether the scenario changed the image of a container while this instance ran, or ran on for all the kubelet knew."""
+    began_ns, exited = _begun_ns((instance,)) or 0, instance.exit
+    from_ns = began_ns if instance.created else began_ns - round(START_SHARE_S * 1e9)
+    until_ns = exited.utc_ns + NOTICED_NS if exited and exited.utc_ns is not None else case.recording.end_ns
+    return any(
+        done.ok
+        and done.data.action == InterventionKind.CHANGE_IMAGE
+        and (done.data.arguments or {}).get("container", container) == container
+        and from_ns <= done.t_ns <= until_ns
+        for done in case.recording.interventions
+    )
+
+
+def started_after(pod: PodHistory, reset: RestartAllTrigger, end_ns: int) -> Instance | None:
+    """The first instance of the source that began between a reset and `end_ns`; None if the reset was not carried out."""
+    return first_begun(ran(pod, reset.container), reset.latest_ns, end_ns)
+
+
+def first_begun(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Instance | None:
+    """The first instance that began in that time."""
+    return next((each for each in instances if (start := each.begun) and from_ns <= (start.utc_ns or 0) < to_ns), None)

@@ -9,7 +9,8 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.scenario import Container, ContainerKind
 
 
 def check_starts_once(case: Case) -> Checked:
@@ -24,7 +25,7 @@ def check_starts_once(case: Case) -> Checked:
             findings += _overlapping(spec.name, instances)
             if not instances:
                 findings.append(inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'))
-            elif not spec.program.exits and not spec.probe and not case.restarts_all and len(instances) > 1:
+            elif not spec.program.exits and not _is_killed(case, spec) and len(instances) > 1:
                 lines = instances[1].lines[:1]
                 findings.append(
                     fail(f'"{spec.name}" was started again {at_lines(lines)}; it was to start once.', *lines)
@@ -32,6 +33,12 @@ def check_starts_once(case: Case) -> Checked:
         findings += _before_init(case, pod)
     starts = {spec.name: len(ran(case.pod, spec.name)) for spec in case.scenario.pod.containers}
     return Checked(findings=tuple(findings), facts={"starts": starts})
+
+
+def _is_killed(case: Case, spec: Container) -> bool:
+    """Whether something of the scenario ends a container whose program holds."""
+    loses_sandbox = any(each.action is InterventionKind.KILL_SANDBOX for each in case.scenario.interventions)
+    return bool(spec.killing_probes) or case.restarts_all or loses_sandbox or case.is_changed(spec.name)
 
 
 def _overlapping(container: str, instances: tuple[Instance, ...]) -> list[Finding]:

@@ -29,8 +29,9 @@ class StartupCase(msgspec.Struct, frozen=True, kw_only=True):
 def check_startup(case: StartupCase) -> Checked:
     """The kubelet MUST exit non-zero, or become healthy with the maximum due, as the model says of its configuration.
 
-    Needs the process to exit or to answer /healthz. Texts are shown, never judged, but for the trace of a crash: a kubelet
-    that crashes has refused nothing.
+    Needs the process to exit or to answer /healthz; for a refusal also a control start, with a valid configuration in the
+    same node, that becomes healthy. Texts are shown, never judged, but for the trace of a crash: a kubelet that crashes has
+    refused nothing.
     """
     recording = case.recording
     exited = recording.exited[0] if recording.exited else None
@@ -69,7 +70,30 @@ def _refused(
     crash = _CRASH.search(exited.data.stderr)
     if crash is not None and not refusal.panics:
         return fail(f"the kubelet crashed {at_lines([exited.line])}: {crash[0].strip()}; {due}.", exited.line)
-    return None
+    return _uncontrolled(case, exited)
+
+
+def _uncontrolled(case: StartupCase, exited: ProcessEvent) -> Finding | None:
+    """INCONCLUSIVE unless a kubelet with a valid configuration became healthy in the same node.
+
+    Scenarios of earlier runs have no control start; their refusals are judged by themselves.
+    """
+    recording, control = case.recording, case.scenario.control
+    if control is None or recording.control_healthy:
+        return None
+    seen = f"the kubelet exited with {exited.data.exit_code} {at_lines([exited.line])}, which proves no refusal: "
+    if not recording.control_exited:
+        return inconclusive(
+            f"{seen}no control start with profile {control} became healthy in the same node.", exited.line
+        )
+    ended = recording.control_exited[0]
+    told = ended.data.stderr.strip().rpartition("\n")[2] or "nothing"
+    lines = (exited.line, ended.line)
+    return inconclusive(
+        f"{seen}the control start with profile {control} exited with {ended.data.exit_code} as well "
+        f"{at_lines([ended.line])}. It said: {told}",
+        *lines,
+    )
 
 
 def _accepted(
@@ -79,7 +103,8 @@ def _accepted(
     if healthy is None:
         if exited is None:
             return _neither(case, due)
-        told = exited.data.stderr.strip().rpartition("\n")[2]
+        crash = _CRASH.search(exited.data.stderr)
+        told = crash[0].strip() if crash else exited.data.stderr.strip().rpartition("\n")[2]
         sentence = f"the kubelet exited with {exited.data.exit_code} {at_lines([exited.line])}; {due}."
         if exited.data.exit_code is None or exited.data.exit_code < 0:
             return inconclusive(sentence, exited.line)

@@ -1,10 +1,12 @@
 """How old a statement may be: a status lags behind the containers, by the kubelet, by the API server and by the watch.
 
-Theory of operation. The kubelet has `SETTLED_NS` to say what is true. Beyond that, the host's shown stalls count, and up
-to `SLOW_API_NS` a slow API server or watch may have held the statement up: nothing measures that, so it is open. What a
-status *says* is excused by none of this, only that it was not yet, or no longer, the newest.
+Theory of operation. The kubelet has `SETTLED_NS` to say what is true. While the node has no kubelet, nothing is said.
+Beyond that, the host's shown stalls count, and up to `SLOW_API_NS` a slow API server or watch may have held the statement
+up: nothing measures that, so it is open. What a status *says* is excused by none of this, only that it was not yet, or no
+longer, the newest.
 """
 
+from crashloop.checks.absence import away_ns
 from crashloop.checks.case import Case
 
 SETTLED_NS = 10_000_000_000
@@ -15,4 +17,4 @@ SLOW_API_NS = 30_000_000_000
 
 def may_lag_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """By how much a statement may lag, in that time, before the kubelet alone can be why."""
-    return SLOW_API_NS + round(case.recording.host.held_s(from_ns, to_ns) * 1e9)
+    return SLOW_API_NS + round(case.recording.host.held_s(from_ns, to_ns) * 1e9) + away_ns(case, from_ns, to_ns)

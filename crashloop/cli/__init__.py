@@ -1,22 +1,28 @@
 """The command line: clusters, runs, analysis, comparison, and the host."""
 
+import os
 import sys
+import traceback
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from crashloop.cli import clusters, compare, host, kind, observe, predict, runs, stress
+from crashloop import __version__
+from crashloop.cli import catalogue, clusters, compare, host, kind, observe, predict, runs, stress
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.verdict import ExitCode
 
 app = typer.Typer(
     help="Conformance and stress suite for how Kubernetes restarts crashing containers.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
     *runs.COMMANDS,
+    *catalogue.COMMANDS,
     *stress.COMMANDS,
     *compare.COMMANDS,
     *predict.COMMANDS,
@@ -25,22 +31,80 @@ for command in (
     *host.COMMANDS,
 ):
     command.add_to(app)
+app.add_typer(catalogue.profile_group, name="profile")
 app.add_typer(kind.group, name="kind")
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"crashloop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Conformance and stress suite for how Kubernetes restarts crashing containers."""
+
+
 def main() -> None:
-    """Entry point: errors that a person can act on end in one message and their exit code."""
+    """Entry point: an error that a person can act on is one message and its exit code; any crash is 70, never a verdict."""
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal of another encoding
     try:
-        app()
+        try:
+            app()
+        except SystemExit as ended:
+            sys.stdout.flush()
+            return _code_of(ended)
     except UsageError as error:
-        _say(error)
-        sys.exit(ExitCode.USAGE)
+        _say(str(error))
+        return ExitCode.USAGE
     except CrashloopError as error:
-        _say(error)
-        sys.exit(ExitCode.ERROR)
+        _say(str(error))
     except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
+        return ExitCode.INTERRUPTED
+    except ModuleNotFoundError as error:
+        _say(_missing(error))
+    except OSError as error:
+        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+        _drop_output()
+    except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
+        traceback.print_exc()
+        _say("the traceback above shows a fault of crashloop itself, and no verdict.")
+    return ExitCode.ERROR
 
 
-def _say(error: CrashloopError) -> None:
-    Console(stderr=True, highlight=False).print(f"crashloop: {error}", markup=False, soft_wrap=True)
+def _code_of(ended: SystemExit) -> int:
+    return ended.code if isinstance(ended.code, int) else ExitCode.OK if ended.code is None else ExitCode.ERROR
+
+
+EXTRAS = {
+    "run": ("pytest", "xdist", "pytest_timeout", "pytest_kubernetes", "grpc", "google", "cryptography", "pyroute2", "tenacity"),
+    "stress": ("locust", "gevent", "geventhttpclient"),
+}  # fmt: skip
+"""Modules that an installation without extras lacks (pyproject.toml)."""
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    module = (error.name or "").partition(".")[0]
+    extra = next((name for name, modules in EXTRAS.items() if module in modules), None)
+    if extra is None:
+        return f"Python finds no module {error.name!r}; the installation is incomplete."
+    return f"this command needs {module!r}, which is not installed.\nInstall crashloop[{extra}]."
+
+
+def _drop_output() -> None:
+    """Let the interpreter end without a second error, where standard output is what cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(message: str) -> None:
+    Console(stderr=True, highlight=False).print(f"crashloop: {message}", markup=False, soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, ProviderOption, out, print_json
 from crashloop.errors import UsageError
 
 DEFAULT_PROFILES = ("stock", "max-2s")
@@ -19,6 +19,10 @@ def up(
     ] = None,
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
+    feature_gate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=BOOL", help="Feature gate of the control plane; repeat it for more."),
+    ] = None,
     kubelet_binary: Annotated[Path | None, typer.Option(help="Your own kubelet for all nodes.")] = None,
     bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
     node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image (provider kind).")] = None,
@@ -32,6 +36,7 @@ def up(
     from crashloop.cluster.providers import owning_provider
     from crashloop.profiles import load_profile, validate_for_node
     from crashloop.progress import default_progress
+    from crashloop.run.feature_gates import parsed_gates
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
@@ -45,6 +50,7 @@ def up(
         name=name,
         kubernetes_version=str(version),
         nodes=tuple(NodeRequest(name=each.name, profile=each) for each in profiles),
+        feature_gates=parsed_gates(feature_gate or (), version),
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         bin_dir=None if bin_dir is None else str(bin_dir.absolute()),
         node_image=node_image,
@@ -80,11 +86,14 @@ def down(
         out.print(f"removed: {', '.join(remove_all(force=force)) or 'nothing, there is no cluster'}")
 
 
-def status() -> None:
+def status(as_json: JsonOption = False) -> None:
     """List the clusters of this host."""
     from crashloop.cluster.ownership import list_clusters
 
     clusters = list_clusters()
+    if as_json:
+        print_json(clusters)
+        return
     if not clusters:
         out.print("no clusters")
         return

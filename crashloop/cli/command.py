@@ -17,6 +17,16 @@ ProviderOption = Annotated[str, typer.Option("--provider", help="What makes the 
 RunArgument = Annotated[Path, typer.Argument(help="A run directory, such as runs/latest.")]
 
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+
+
+def print_json(value: Any) -> None:
+    """Print a struct, or plain data, independent of the terminal's width."""
+    import msgspec
+
+    out.file.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+
+
 class Command(NamedTuple):
     """A function and the settings typer registers it with."""
 

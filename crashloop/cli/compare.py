@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
-from crashloop.cli.command import Command, RunArgument
+from crashloop.cli.command import Command, JsonOption, RunArgument
 from crashloop.cli.suites import SUITES, suite_name, suite_of
-from crashloop.cli.views import RequestedViews, Views, show
+from crashloop.cli.views import RequestedViews, show
 from crashloop.errors import UsageError
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to FILE.")]
 
@@ -31,9 +30,11 @@ def diff(
     ] = False,
 ) -> None:
     """Compare two runs of one suite. Exit code: 0 nothing got worse, 1 something did, 3 evidence is missing."""
-    name = _suite_of_both(before, after)
-    requested = RequestedViews(json, markdown, html)
-    raise typer.Exit(SUITES[name].compare_runs(before, after, values_count, requested))
+    from crashloop.comparison.document import comparison_document
+
+    comparison = SUITES[_suite_of_both(before, after)].compared(before, after, values_count)
+    show(comparison, comparison_document(comparison), RequestedViews(json, markdown, html))
+    raise typer.Exit(comparison.exit_code)
 
 
 def _suite_of_both(before: Path, after: Path) -> str:
@@ -54,13 +55,11 @@ def matrix(
     html: HtmlOption = None,
 ) -> None:
     """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It never fails."""
-    from crashloop.comparison.markdown import matrix_to_markdown
+    from crashloop.comparison.document import matrix_document
     from crashloop.comparison.matrix import matrix_of
-    from crashloop.comparison.page import matrix_to_html
-    from crashloop.comparison.terminal import render_matrix
 
-    views = Views(render_matrix, matrix_to_markdown, matrix_to_html)
-    show(matrix_of(suite_of(run).judged_run(run) for run in runs), views, RequestedViews(json, markdown, html))
+    shown = matrix_of(suite_of(run).judged_run(run) for run in runs)
+    show(shown, matrix_document(shown), RequestedViews(json, markdown, html))
 
 
 COMMANDS = (Command(diff), Command(matrix))

@@ -3,47 +3,41 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crashloop.cli.command import out
-from crashloop.cli.views import RequestedViews, Views, show
+from crashloop.cli.run_directory import Report, unless_read_only
 
 if TYPE_CHECKING:
+    from crashloop.comparison.comparison import Comparison
     from crashloop.comparison.side import JudgedRun
 
 
-def judge_again(run_dir: Path) -> int:
-    """Judge an earlier run again, and write its results and views again; the exit code."""
-    from crashloop.report.terminal import render
+def judged_again(run_dir: Path) -> Report:
+    """Judge an earlier run again, and write its results and views again."""
+    from crashloop.report.conformance import conformance_document
     from crashloop.run.analysis import analyze
     from crashloop.run.publish import publish
     from crashloop.rundir import RunDir
 
     run = RunDir.open(run_dir)
     results = analyze(run)
-    publish(run, results)
-    render(results, out, report=str(run.report_html))
-    return results.exit_code
+    unless_read_only(run, lambda: publish(run, results))
+    return Report(results, conformance_document(results))
 
 
-def show_verdicts(run_dir: Path) -> None:
-    """Show the verdicts of a run, without judging it again."""
-    from crashloop.report.terminal import render
+def report_of(run_dir: Path) -> Report:
+    """The report of a run, without judging it again."""
+    from crashloop.report.conformance import conformance_document
     from crashloop.run.publish import published
     from crashloop.rundir import RunDir
 
-    run = RunDir.open(run_dir)
-    render(published(run), out, report=str(run.report_html))
+    results = published(RunDir.open(run_dir))
+    return Report(results, conformance_document(results))
 
 
-def compare_runs(before: Path, after: Path, values_count: bool, requested: RequestedViews) -> int:
-    """Show the differences of two runs; the exit code."""
+def compared(before: Path, after: Path, values_count: bool) -> "Comparison":
+    """The differences of two runs."""
     from crashloop.comparison.comparison import compare
-    from crashloop.comparison.markdown import comparison_to_markdown
-    from crashloop.comparison.page import comparison_to_html
-    from crashloop.comparison.terminal import render_comparison
 
-    comparison = compare(judged_run(before), judged_run(after), delays_count=values_count)
-    show(comparison, Views(render_comparison, comparison_to_markdown, comparison_to_html), requested)
-    return comparison.exit_code
+    return compare(judged_run(before), judged_run(after), values_count=values_count)
 
 
 def judged_run(path: Path) -> "JudgedRun":

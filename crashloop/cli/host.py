@@ -3,7 +3,7 @@
 import typer
 from rich.table import Table
 
-from crashloop.cli.command import Command, KubernetesVersionOption, out
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json
 from crashloop.verdict import ExitCode
 
 
@@ -29,15 +29,18 @@ def setup(kubernetes_version: KubernetesVersionOption = None) -> None:
     out.print(table)
 
 
-def doctor() -> None:
+def doctor(as_json: JsonOption = False) -> None:
     """Report what this host can run, and what it lacks."""
     from crashloop.doctor import examine
 
     report = examine()
-    table = Table("check", "value", "state", "advice", box=None)
-    for row in report.rows:
-        table.add_row(row.name, row.value, row.state, row.advice)
-    out.print(table)
+    if as_json:
+        print_json(report)
+    else:
+        table = Table("check", "value", "state", "advice", box=None)
+        for row in report.rows:
+            table.add_row(row.name, row.value, row.state, row.advice)
+        out.print(table)
     raise typer.Exit(ExitCode.OK if report.ok else ExitCode.ERROR)
 
 

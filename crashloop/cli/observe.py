@@ -2,21 +2,19 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from crashloop.cli.command import Command, out
+from crashloop.cli.command import Command, JsonOption, out, print_json
+from crashloop.cli.durations import seconds
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
-    from crashloop.inference.observation import Observation
     from crashloop.spec.profile import KubeletProfile
 
 
@@ -30,72 +28,55 @@ def observe(
         list[str] | None,
         typer.Option(metavar="NODE=PROFILE", help="Expected profile of a node (name or file); * for all others."),
     ] = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Where to write observe.json and observe.html.")] = None,
+    run_dir: Annotated[
+        Path | None, typer.Option("--run-dir", help="Where to write. Default: runs/<UTC time>-observe.")
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Report the curve that every node really follows, read-only: list and watch pods, list nodes."""
-    from crashloop.kube.contexts import default_kubeconfig
+    from crashloop.kube.kubeconfig import default_kubeconfig
     from crashloop.observe.run import ObservationRequest, look
     from crashloop.progress import default_progress
-    from crashloop.report.observation import to_html
+    from crashloop.report.html import to_html
+    from crashloop.report.observation import observation_document
+    from crashloop.report.terminal import render
 
-    folder = _folder(out_dir)
+    folder = _folder(run_dir)
     request = ObservationRequest(
         kubeconfig=default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ),
         context=context,
         namespace=namespace,
-        for_s=_seconds(for_),
+        for_s=seconds("--for", for_),
         read_configz=read_configz,
         expected=_expected(expect or []),
     )
     with _made(folder):
         seen = look(request, default_progress())
         (folder / "observe.json").write_bytes(msgspec.json.format(msgspec.json.encode(seen)) + b"\n")
-        (folder / "observe.html").write_text(to_html(seen), encoding="utf-8")
-    _print(seen, folder)
+        (folder / "observe.html").write_text(to_html(observation_document(seen)), encoding="utf-8")
+    if as_json:
+        print_json(seen)
+    else:
+        render(observation_document(seen), out, report=str(folder / "observe.html"))
     raise typer.Exit(seen.exit_code)
 
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
     """Make the folder before the observation, and remove it if that fails. Raises UsageError if it cannot be made."""
-    was_there = folder.exists()
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--out {folder}: it cannot be made ({error.strerror}).\nName another folder.") from error
+        raise UsageError(f"--run-dir {folder}: it cannot be made ({error.strerror}).\nName another folder.") from error
     if not os.access(folder, os.W_OK):
-        raise UsageError(f"--out {folder}: nothing can be written there.\nName another folder.")
+        raise UsageError(f"--run-dir {folder}: nothing can be written there.\nName another folder.")
     try:
         yield
     finally:
-        if not was_there and not any(folder.iterdir()):
-            folder.rmdir()
-
-
-def _print(seen: "Observation", folder: Path) -> None:
-    from crashloop.report.observation import HEADER, STANDINGS, facts, rows_of, sentence
-    from crashloop.report.terminal import STYLES, print_line
-
-    rows = rows_of(seen)
-    if out.is_terminal and rows:
-        table = Table(box=None)
-        for name in HEADER:
-            table.add_column(name, overflow="fold")
-        for row in rows:
-            *cells, verdict = row.cells
-            table.add_row(*cells, Text(f"{row.standing.symbol} {verdict}", STYLES[row.standing]))
-        out.print(table)
-    else:
-        for row in rows:
-            told = ", ".join(f"{name} {cell}" for name, cell in zip(HEADER[1:-1], row.cells[1:-1], strict=True))
-            print_line(out, f"{row.finding.agreement.value:<20} {row.finding.node}: {told}")
-    for row in rows:
-        for said in row.said:
-            print_line(out, f"{row.finding.node}: {said}")
-    standing = STANDINGS[seen.agreement]
-    print_line(out, f"{standing.symbol} {seen.agreement.value}: {sentence(seen)}", STYLES[standing])
-    print_line(out, facts(seen))
-    print_line(out, f"Report: {folder / 'observe.html'}")
+        with suppress(OSError):  # they hold an observation
+            for each in made:
+                each.rmdir()
 
 
 def _folder(option: Path | None) -> Path:
@@ -105,20 +86,8 @@ def _folder(option: Path | None) -> Path:
 
     folder = option or new_run_path(resolve_settings().paths.runs_dir, "observe", datetime.now(UTC))
     if (folder / "observe.json").exists():
-        raise UsageError(f"--out {folder}: it already holds an observation, which is never overwritten.")
+        raise UsageError(f"--run-dir {folder}: it already holds an observation, which is never overwritten.")
     return folder
-
-
-def _seconds(duration: str) -> float:
-    from crashloop.spec.duration import NotADuration, parse_duration_ns
-
-    try:
-        seconds = parse_duration_ns(duration) / 1e9
-    except NotADuration as error:
-        raise UsageError(f"--for {duration!r}: {error}.\nExpected something like 90s, 10m or 2h.") from error
-    if seconds <= 0:
-        raise UsageError(f"--for {duration!r}: expected a time above zero, such as 10m.")
-    return seconds
 
 
 def _expected(options: list[str]) -> "dict[str, KubeletProfile]":

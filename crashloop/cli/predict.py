@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from crashloop.cli.command import Command, KubernetesVersionOption, out
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json
+from crashloop.cli.durations import seconds
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +19,13 @@ def predict(
     profile: Annotated[
         str, typer.Option(help="Kubelet profile (name or file) whose curve the nodes follow.")
     ] = "max-1s",
-    nodes: Annotated[int, typer.Option(help="Nodes of the cluster.")] = 1,
-    pods: Annotated[int, typer.Option(help="Crashing pods on each node.")] = 110,
-    containers: Annotated[int, typer.Option(help="Crashing containers in each pod.")] = 1,
-    run_s: Annotated[float, typer.Option("--run", help="Seconds that each life runs.")] = 0.0,
+    nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Nodes of the cluster.")] = 1,
+    pods: Annotated[int, typer.Option(min=1, max=10_000, help="Crashing pods on each node.")] = 110,
+    containers: Annotated[int, typer.Option(min=1, max=100, help="Crashing containers in each pod.")] = 1,
+    life: Annotated[
+        str,
+        typer.Option("--life", metavar="DURATION", help="How long each container runs before it crashes: 0s, 10s, 1m."),
+    ] = "0s",
     cores: Annotated[float | None, typer.Option(help="Cores of each node. Default: as many as were measured.")] = None,
     kube_api_qps: Annotated[float, typer.Option("--kube-api-qps", help="Client rate limit of the kubelets.")] = 50.0,
     costs: Annotated[
@@ -29,11 +33,9 @@ def predict(
     ] = None,
     kubernetes_version: KubernetesVersionOption = None,
     kep: Annotated[bool, typer.Option("--kep", help="Show the KEPs' own load arithmetic instead.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Predict API requests, etcd writes and CPU of crashing pods, from the cost of one restart."""
-    import msgspec
-
     from crashloop.predict.costs import read_costs
     from crashloop.predict.load import CrashLoad
     from crashloop.predict.measured import MEASURED
@@ -46,13 +48,13 @@ def predict(
         pods=pods,
         curve=_curve(profile, kubernetes_version),
         containers=containers,
-        run_s=run_s,
+        run_s=_life_s(life),
         cores=measured.cores if cores is None else cores,
         kube_api_qps=kube_api_qps,
     )
     found = predictions(load, measured)
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found)))
+        print_json(found)
         return
     if kep:
         out.print(_table(_CLAIMS, claim_rows(found.claims)))
@@ -63,6 +65,8 @@ def predict(
     out.print(_table(_FIRST, window_rows(found)))
     _say(sentences(found))
 
+
+LONGEST_LIFE_S = 86_400.0
 
 _RATES = ("pods/node", "restarts/s", "by the curve", "limit", "late, p50 (s)", "p99 (s)")
 _COSTS = (
@@ -85,18 +89,29 @@ def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
 
 
 def _curve(profile: str, version: str | None) -> "Curve":
+    from crashloop.cluster.binaries.skew import check_supported
     from crashloop.model.config import Refusal, effective_curve
-    from crashloop.profiles import load_profile
+    from crashloop.profiles import check_spelling, load_profile
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
     kubernetes = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
-    curve = effective_curve(load_profile(profile), kubernetes)
+    check_supported("--kubernetes-version", kubernetes)
+    configured = load_profile(profile)
+    check_spelling(configured)
+    curve = effective_curve(configured, kubernetes)
     if isinstance(curve, Refusal):
         raise UsageError(
             f'kubelet profile "{profile}": a kubelet v{kubernetes} refuses to start with it: {curve.text}.'
         )
     return curve
+
+
+def _life_s(text: str) -> float:
+    life_s = seconds("--life", text, least_s=0.0)
+    if life_s > LONGEST_LIFE_S:
+        raise UsageError(f"--life {text!r}: expected 24h at most; the backoff is reset long before.")
+    return life_s
 
 
 def _read(path: Path) -> bytes:

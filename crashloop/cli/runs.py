@@ -1,40 +1,111 @@
 """Commands about runs: run the suite, judge a run again."""
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from crashloop.cli.command import Command, RunArgument
+from crashloop.cli.command import Command, JsonOption, RunArgument, out, print_json
+from crashloop.cli.passed_on import as_arguments, takes
+from crashloop.cli.run_directory import Report, mention_damage
 from crashloop.cli.suites import suite_of
-from crashloop.errors import UsageError
+from crashloop.resources import HOME, IS_INSTALLED, SUITES
+from crashloop.run.options import OF_PYTEST, OPTIONS
 from crashloop.verdict import ExitCode
 
+RUN_EPILOG = """\
+Examples:
 
-def run(context: typer.Context) -> None:
-    """Run the conformance suite: pytest on suites/conformance, with the options of pytest and of the suite."""
+  crashloop run --requirement CAP-3                                judge one requirement
+
+  crashloop run --kubelet-binary ./kubelet --topic RULES           judge your own kubelet
+
+  crashloop run --provider existing --kubeconfig FILE              judge a cluster that exists
+
+  crashloop run --scope full --dry-run                             what would run, and for how long
+
+Exit codes: 0 nothing failed, 1 FAIL, 2 wrong usage or no tests, 3 INCONCLUSIVE, 70 ERROR, 130 interrupted.
+"""
+
+
+@takes((*OPTIONS, *OF_PYTEST))
+def run(invocation: typer.Context, **given: Any) -> None:
+    """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
     import pytest
 
-    suite = Path(__file__).resolve().parents[2] / "suites" / "conformance"
-    if not suite.is_dir():
-        raise UsageError(f"crashloop run: no suite at {suite}.\nRun it from a checkout of the project.")
-    selects = any(argument.startswith("suites/") for argument in context.args)
-    arguments = [*context.args] if selects else [*context.args, str(suite)]
-    status = pytest.main([f"--rootdir={suite.parents[1]}", *arguments])
-    raise typer.Exit(ExitCode.USAGE if status == pytest.ExitCode.USAGE_ERROR else status)
+    chosen = [named_tests(argument) for argument in invocation.args]
+    if not any(map(selects, chosen)):
+        chosen.append(str(SUITES / "conformance"))
+    crash = _Crash()
+    arguments = [*_pytest_settings(), *as_arguments((*OPTIONS, *OF_PYTEST), given), *chosen]
+    status = pytest.main(arguments, plugins=[crash])
+    raise typer.Exit(ExitCode.ERROR if crash.seen else _EXIT_CODES.get(status, status))
 
 
-def analyze(run_dir: RunArgument) -> None:
+class _Crash:
+    """Plugin of pytest that notes an internal error, whose exit code would be 3: INCONCLUSIVE."""
+
+    seen = False
+
+    def pytest_internalerror(self) -> None:
+        self.seen = True
+
+
+def _pytest_settings() -> list[str]:
+    """pyproject.toml is named: pytest looks for it only above the paths among its arguments."""
+    settings = [f"--rootdir={HOME}", f"--config-file={HOME / 'pyproject.toml'}"]
+    # The versions of an installation are not those of requirements.lock, and a newer one may warn.
+    return [*settings, "-W", "default"] if IS_INSTALLED else settings
+
+
+_EXIT_CODES = {4: ExitCode.USAGE, 5: ExitCode.USAGE}
+"""Of pytest's own (pytest.ExitCode): usage error, no tests. The others are replaced by fixtures/run.py."""
+
+
+def named_tests(argument: str) -> str:
+    """A file of tests by its absolute path: named from here, or from the folder that holds suites/."""
+    path, separator, test = argument.partition("::")
+    if argument.startswith("-") or not ("/" in path or path.endswith(".py")):
+        return argument
+    for found in (Path(path).absolute(), HOME / path):
+        if found.exists():
+            return f"{found}{separator}{test}"
+    return argument
+
+
+def selects(argument: str) -> bool:
+    """Whether an argument chooses tests."""
+    path = argument.partition("::")[0]
+    return Path(path).is_absolute() and (path.endswith(".py") or Path(path).is_relative_to(SUITES))
+
+
+def analyze(run_dir: RunArgument, as_json: JsonOption = False) -> None:
     """Judge an earlier run again, with no cluster, and write its results and views again."""
-    raise typer.Exit(suite_of(run_dir).judge_again(run_dir))
+    found = suite_of(run_dir).judged_again(run_dir)
+    _show(found, run_dir, as_json)
+    raise typer.Exit(found.document.exit_code or ExitCode.OK)
 
 
-def report(run_dir: RunArgument) -> None:
+def report(run_dir: RunArgument, as_json: JsonOption = False) -> None:
     """Show the verdicts of a run, without judging it again."""
-    suite_of(run_dir).show_verdicts(run_dir)
+    _show(suite_of(run_dir).report_of(run_dir), run_dir, as_json)
+
+
+def _show(found: Report, run_dir: Path, as_json: bool) -> None:
+    from crashloop.report.terminal import render
+
+    page = run_dir / "report.html"
+    if as_json:
+        print_json(found.results)
+    else:
+        render(found.document, out, report=str(page) if page.exists() else "")
+    mention_damage(run_dir)
 
 
 COMMANDS = (
-    Command(run, {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}}),
+    Command(
+        run, {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "epilog": RUN_EPILOG}
+    ),
     Command(analyze),
     Command(report),
 )

@@ -5,28 +5,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from crashloop.cli import conformance, stress
-from crashloop.cli.views import RequestedViews
+from crashloop.cli.run_directory import Report
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
+    from crashloop.comparison.comparison import Comparison
     from crashloop.comparison.side import JudgedRun
 
 
 class Suite(NamedTuple):
     """Functions of run directories."""
 
-    judge_again: Callable[[Path], int]
-    """Judge again, write results and views; the exit code."""
-    show_verdicts: Callable[[Path], None]
-    """Print the verdicts."""
-    compare_runs: Callable[[Path, Path, bool, RequestedViews], int]
-    """Show the differences of two runs; the exit code."""
+    judged_again: Callable[[Path], Report]
+    """Judge again, and write results and views; the report."""
+    report_of: Callable[[Path], Report]
+    """The report of the last judgement."""
+    compared: Callable[[Path, Path, bool], "Comparison"]
+    """The differences of two runs."""
     judged_run: Callable[[Path], "JudgedRun"]
-    """The verdicts on requirements."""
+    """The verdicts, for a matrix."""
 
 
 SUITES = {
-    name: Suite(each.judge_again, each.show_verdicts, each.compare_runs, each.judged_run)
+    name: Suite(each.judged_again, each.report_of, each.compared, each.judged_run)
     for name, each in (("conformance", conformance), ("stress", stress))
 }
 """By the `suite` of run.json."""

@@ -5,6 +5,7 @@ node's, it would take the node's pods for orphans and kill them (HandlePodCleanu
 pkg/kubelet/kubelet_pods.go@v1.37.1).
 """
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,13 +16,22 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.waiting import WaitTimeout, wait_until
 
 LAST_LINES = 40
-"""Enough for a panic's message above its stack."""
+"""Enough for the message of a refusal."""
+_CRASHES = re.compile(r"(panic|fatal error): ")
 
 
 def candidate_event(node: str, kind: Kind, **data: object) -> Event:
     """An event of a candidate, stamped now; `node` is the node it was started in."""
     now = time.time_ns()
     return Event(seq=0, t_ns=now, received_ns=now, channel=Channel.KUBELET, kind=kind, node=node, data=data)
+
+
+def last_words(log: Path) -> str:
+    """The end of a log, from the message of a crash on if there is one, however many goroutines are printed after it."""
+    lines = last_lines(log, count=10_000, at_most_bytes=1 << 20).splitlines()
+    crash = next((line for line in lines if _CRASHES.match(line)), None)
+    end = lines[-LAST_LINES:]
+    return "\n".join(end if crash is None or crash in end else [crash, "...", *end])
 
 
 def watch_candidate(
@@ -41,7 +51,7 @@ def watch_candidate(
 
     def outcome() -> Event | None:
         if not is_alive(kubelet):
-            output = last_lines(log, LAST_LINES)
+            output = last_words(log)
             return candidate_event(node, Kind.PROCESS_EXITED, exit_code=exit_code(kubelet), stderr=output)
         if not healthy():
             return None

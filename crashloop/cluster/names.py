@@ -5,8 +5,6 @@ import re
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import UsageError
 
-PROFILE_LABEL = "crashloop.dev/profile"
-"""Label of a Node object: the kubelet profile it was made for."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A label of RFC 1123."""
 

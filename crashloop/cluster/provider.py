@@ -24,11 +24,17 @@ class Capability(StrEnum):
     KUBELET_LOG = "kubelet-log"
     """The kubelet's log can be read while it runs (Node.kubelet_log)."""
     KUBELET_RESTART = "kubelet-restart"
+    KUBELET_RECONFIGURATION = "kubelet-reconfiguration"
+    """A kubelet can be restarted with the configuration of another profile."""
     RUNTIME_RESTART = "runtime-restart"
     KUBELET_CANDIDATE = "kubelet-candidate"
     """A second kubelet can be started inside a node to see whether it accepts a configuration."""
     NODES_CHANGE = "nodes-change"
     """Nodes can be added to a cluster that is up, and taken away."""
+    IMPERSONATION = "impersonation"
+    """Requests can be sent for another user."""
+    CONFIG_OBJECTS = "config-objects"
+    """ConfigMaps and Secrets can be made in the run's namespace."""
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
     NODES_ON_HOST = "nodes-on-host"
@@ -66,6 +72,8 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Image for container programs: has a POSIX shell, present on every node (imagePullPolicy Never), or pullable."""
     node_image: str | None = None
     """Image that the nodes were made from, where nodes are containers."""
+    feature_gates: dict[str, bool] = {}
+    """Gates that the control plane was started with, as far as they are known."""
 
 
 class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,8 +169,13 @@ class Cluster(Protocol):
     def remove_nodes(self, names: tuple[str, ...]) -> None:
         """Take nodes down with everything on them."""
 
-    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
-        """Stop the node's kubelet (SIGTERM, or SIGKILL), stay down, start it again; returns once it runs."""
+    def restart_kubelet(
+        self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
+    ) -> None:
+        """Stop the node's kubelet (SIGTERM, or SIGKILL), stay down, start it again; returns once it runs.
+
+        With a `profile` it starts with that configuration, and keeps it until it is given another.
+        """
 
     def restart_runtime(self, node: str) -> None:
         """Restart the node's container runtime; containers live on."""

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from crashloop.comparison.side import JudgedRun, RunCircumstances, RunKey, key_of, profiles_of
-from crashloop.report.flatten import node_facts
+from crashloop.report.flatten import config_yaml, node_facts
 from crashloop.report.results import ProfileSummary, Results
-from crashloop.report.view import config_yaml
 
 ABSENT = "absent"
 
@@ -61,7 +60,7 @@ def profile_in_words(profile: ProfileSummary | None) -> str:
     """The settings of a profile, on one line."""
     if profile is None:
         return ABSENT
-    config = "; ".join(line.strip() for line in config_yaml(profile).splitlines())
+    config = "; ".join(line.strip() for line in config_yaml(profile.config).splitlines())
     version = f", kubelet {profile.kubernetes_version}" if profile.kubernetes_version else ""
     binary = f", kubelet from {profile.kubelet_binary}" if profile.kubelet_binary else ""
     curve = f" ({profile.curve})" if profile.curve else ""

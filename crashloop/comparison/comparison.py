@@ -1,6 +1,6 @@
-"""Compares two runs: requirement by requirement, and the lateness of restarts."""
+"""Compares two runs of one suite: verdict by verdict, then lateness of restarts, or values of promises and stages."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -8,32 +8,35 @@ from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_co
 from crashloop.comparison.circumstances import Circumstance, circumstances
 from crashloop.comparison.lateness import LatenessChange, lateness_changes
 from crashloop.comparison.side import JudgedRun, Place, Side, judged, requirements_of, side_of
-from crashloop.report.results import RequirementText, Results
-from crashloop.report.standing import Standing
+from crashloop.comparison.stress.figures import StageChange
+from crashloop.comparison.stress.values import ValueChange
+from crashloop.report.results import RequirementText
+from crashloop.verdict import VerdictMode
 
-COMPARISON_FORMAT = "crashloop.comparison/1"
+COMPARISON_FORMAT = "crashloop.comparison/2"
 
-
-class ScenarioChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement on a scenario that did not come out the same; None where a run did not judge it."""
-
-    scenario: str
-    change: Change
-    before: ScenarioOutcome | None
-    after: ScenarioOutcome | None
+NO_DIFFERENCE = (Change.SAME, Change.ALLOWED)
 
 
-class RequirementChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement that did not come out the same on every scenario."""
+class VerdictChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One verdict in both runs; None where a run did not judge it."""
 
     requirement: RequirementText
+    """Or an SLO, with its promise; a check of the run itself has no sentence."""
+    scenario: str = ""
+    mode: VerdictMode = VerdictMode.GATE
+    """gate if it gates in either run."""
     change: Change
-    """The gravest of its scenarios."""
-    before: Standing | None
-    """The worst over all scenarios of the first run; None if it judged none."""
-    after: Standing | None
-    scenarios: tuple[ScenarioChange, ...]
-    """The differing ones, gravest first."""
+    """The graver of the changes of outcome and value."""
+    outcome: Change
+    before: ScenarioOutcome | None
+    after: ScenarioOutcome | None
+    value: ValueChange | None = None
+    """Of an SLO that both runs judged."""
+
+    @property
+    def gates(self) -> bool:
+        return self.mode is VerdictMode.GATE
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,102 +47,117 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     after: Side
     exit_code: int
     counts: dict[Change, int]
-    """Number of requirements on scenarios by change, with every kind of change."""
+    """Number of verdicts by change, with every kind of change."""
     circumstances: tuple[Circumstance, ...] = ()
-    requirements: tuple[RequirementChange, ...] = ()
-    """Those that differ, gravest first, then in the order of the catalogue."""
+    verdicts: tuple[VerdictChange, ...] = ()
+    """Those that differ or have a value, gravest first, then in the order of the catalogue."""
     lateness: tuple[LatenessChange, ...] = ()
-    delays_count: bool = False
-    """Whether later restarts make the exit code 1."""
+    """Conformance runs only."""
+    stages: tuple[StageChange, ...] = ()
+    """Stress runs only."""
+    values_count: bool = False
+    """Whether later restarts and worse values without a gate make the exit code 1."""
 
     @property
     def differences(self) -> int:
-        """Requirements on scenarios that changed, without allowed differences."""
-        return sum(number for each, number in self.counts.items() if each not in (Change.SAME, Change.ALLOWED))
+        """Verdicts and figures of stages that changed, without allowed differences."""
+        return len(self.changed) + sum(each.is_change for each in self.figures)
 
     @property
-    def changed(self) -> tuple[RequirementChange, ...]:
-        """Requirements with a difference, and of their scenarios those that differ."""
-        return self._requirements(lambda each: each.change is not Change.ALLOWED)
+    def changed(self) -> tuple[VerdictChange, ...]:
+        """Verdicts with a difference."""
+        return tuple(each for each in self.verdicts if each.change not in NO_DIFFERENCE)
 
     @property
-    def allowed(self) -> tuple[RequirementChange, ...]:
-        """Requirements with scenarios that only one run judged, for a stated reason, and those scenarios."""
-        return self._requirements(lambda each: each.change is Change.ALLOWED)
+    def allowed(self) -> tuple[VerdictChange, ...]:
+        """Verdicts of one run only, for a stated reason, or only reported."""
+        return tuple(each for each in self.verdicts if each.change is Change.ALLOWED)
 
-    def _requirements(self, wanted: Callable[[ScenarioChange], bool]) -> tuple[RequirementChange, ...]:
-        parts = (
-            msgspec.structs.replace(each, scenarios=tuple(filter(wanted, each.scenarios))) for each in self.requirements
-        )
-        return tuple(each for each in parts if each.scenarios)
+    @property
+    def figures(self) -> tuple[ValueChange, ...]:
+        """The figures of all stages."""
+        return tuple(figure for stage in self.stages for figure in stage.figures)
 
     @property
     def compared_lateness(self) -> tuple[LatenessChange, ...]:
         """Distributions with enough delays in both runs, changed ones first."""
         return tuple(sorted((each for each in self.lateness if each.is_compared), key=lambda each: not each.is_change))
 
+    @property
+    def counting(self) -> Iterator[Change]:
+        """The changes that decide the exit code."""
+        yield from (each.change for each in self.verdicts if each.gates)
+        if self.values_count:
+            yield from (Change.WORSE for each in self.lateness if each.is_longer)
+            yield from (each.change for each in self.ungated_values if each.change is not None)
 
-def compare(before: JudgedRun, after: JudgedRun, *, delays_count: bool = False) -> Comparison:
-    """Compare two judged runs.
+    @property
+    def ungated_values(self) -> tuple[ValueChange, ...]:
+        """Values of reported rows, and figures of stages."""
+        reported = (each.value for each in self.verdicts if not each.gates and each.value is not None)
+        return (*reported, *self.figures)
 
-    `delays_count`: a distribution of delays that became longer counts as worse; without it, it is only shown.
+
+def compare(before: JudgedRun, after: JudgedRun, *, values_count: bool = False) -> Comparison:
+    """Compare two judged conformance runs.
+
+    `values_count`: a distribution of delays that became longer counts as worse; without it, it is only shown.
     """
-    changes = _scenario_changes(judged(before.results), judged(after.results))
-    lateness = lateness_changes(before.results.curves, after.results.curves)
-    longer = [Change.WORSE for each in lateness if delays_count and each.is_longer]
-    all_changes = [each.change for _, each in changes]
-    return Comparison(
-        before=side_of(before),
-        after=side_of(after),
-        exit_code=exit_code([*all_changes, *longer]),
-        counts={each: all_changes.count(each) for each in Change},
+    old, new = judged(before.results), judged(after.results)
+    texts = requirements_of((before.results, after.results))
+    return assembled(
+        side_of(before),
+        side_of(after),
+        sorted(_changes(old, new, texts), key=lambda each: list(texts).index(each.requirement.id)),
         circumstances=circumstances(before, after),
-        requirements=_by_requirement(changes, before.results, after.results),
-        lateness=lateness,
-        delays_count=delays_count,
+        lateness=lateness_changes(before.results.curves, after.results.curves),
+        values_count=values_count,
     )
 
 
-def _scenario_changes(
-    before: Mapping[Place, ScenarioOutcome], after: Mapping[Place, ScenarioOutcome]
-) -> list[tuple[str, ScenarioChange]]:
-    """Requirement and change of everything that a run judged, unchanged ones included."""
-    places = dict.fromkeys((*before, *after))
-    return [
-        (
-            requirement,
-            ScenarioChange(
-                scenario=scenario,
-                change=change(before.get((requirement, scenario)), after.get((requirement, scenario))),
-                before=before.get((requirement, scenario)),
-                after=after.get((requirement, scenario)),
-            ),
+def _changes(
+    before: Mapping[Place, ScenarioOutcome],
+    after: Mapping[Place, ScenarioOutcome],
+    texts: Mapping[str, RequirementText],
+) -> Iterator[VerdictChange]:
+    """Everything that a run judged, unchanged verdicts included."""
+    for place in dict.fromkeys((*before, *after)):
+        was, now = before.get(place), after.get(place)
+        became = change(was, now)
+        yield VerdictChange(
+            requirement=texts[place[0]], scenario=place[1], change=became, outcome=became, before=was, after=now
         )
-        for requirement, scenario in places
-    ]
 
 
-def _by_requirement(
-    changes: Iterable[tuple[str, ScenarioChange]], before: Results, after: Results
-) -> tuple[RequirementChange, ...]:
-    differing: dict[str, list[ScenarioChange]] = {}
-    for requirement, each in changes:
-        if each.change is not Change.SAME:
-            differing.setdefault(requirement, []).append(each)
-    changed = [
-        RequirementChange(
-            requirement=text,
-            change=gravest(each.change for each in differing[name]),
-            before=_worst(before, name),
-            after=_worst(after, name),
-            scenarios=tuple(sorted(differing[name], key=lambda each: (each.change.rank, each.scenario))),
-        )
-        for name, text in requirements_of((before, after)).items()
-        if name in differing
-    ]
-    return tuple(sorted(changed, key=lambda each: each.change.rank))
+def assembled(
+    before: Side,
+    after: Side,
+    verdicts: Iterable[VerdictChange],
+    *,
+    circumstances: tuple[Circumstance, ...],
+    lateness: tuple[LatenessChange, ...] = (),
+    stages: tuple[StageChange, ...] = (),
+    values_count: bool = False,
+) -> Comparison:
+    """The comparison of all verdicts of two runs, with its counts and its exit code."""
+    every = tuple(verdicts)
+    changes = [each.change for each in every]
+    told = (each for each in every if each.change is not Change.SAME or each.value is not None)
+    comparison = Comparison(
+        before=before,
+        after=after,
+        exit_code=0,
+        counts={each: changes.count(each) for each in Change},
+        circumstances=circumstances,
+        verdicts=tuple(sorted(told, key=lambda each: (each.change.rank, not each.gates))),
+        lateness=lateness,
+        stages=stages,
+        values_count=values_count,
+    )
+    return msgspec.structs.replace(comparison, exit_code=exit_code(comparison.counting))
 
 
-def _worst(results: Results, requirement: str) -> Standing | None:
-    standings = (Standing.of(each) for each in results.verdicts if each.requirement == requirement)
-    return min(standings, key=lambda each: each.rank, default=None)
+def decisive(comparison: Comparison) -> Change:
+    """The gravest change that counts for the exit code; SAME for an allowed one."""
+    found = gravest(comparison.counting)
+    return Change.SAME if found is Change.ALLOWED else found

@@ -110,7 +110,7 @@ def _flakes(key: RunKey, runs: Sequence[Mapping[Place, ScenarioOutcome]], order:
     seen: dict[Place, Counter[Standing]] = defaultdict(Counter)
     for run in runs:
         for place, one in run.items():
-            if one.standing not in (Standing.SKIPPED, Standing.REPORTED):
+            if one.standing not in (Standing.SKIPPED, Standing.REPORTED, Standing.TEXT):
                 seen[place][one.standing] += 1
     return [
         Flake(

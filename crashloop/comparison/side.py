@@ -55,17 +55,20 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     key: RunKey
+    suite: str
     scope: str
+    """Name of the load for a stress run."""
     started: datetime
 
     def __str__(self) -> str:
-        return f"{self.run or 'unnamed run'} ({self.key}, scope {self.scope})"
+        of = "load" if self.suite == "stress" else "scope"
+        return f"{self.run or 'unnamed run'} ({self.key}, {of} {self.scope})"
 
 
 def side_of(run: JudgedRun) -> Side:
     """Identity and circumstances of the run."""
     results = run.results
-    return Side(run=results.run, key=key_of(run), scope=results.scope, started=results.started)
+    return Side(run=results.run, key=key_of(run), suite=results.suite, scope=results.scope, started=results.started)
 
 
 def key_of(run: JudgedRun) -> RunKey:

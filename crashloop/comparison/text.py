@@ -1,12 +1,12 @@
 """Sentences of a comparison, the same in every view."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from crashloop.comparison.change import Change, ScenarioOutcome
-from crashloop.comparison.comparison import Comparison, ScenarioChange
+from crashloop.comparison.comparison import Comparison, VerdictChange, decisive
 from crashloop.comparison.lateness import CONFIDENCE, MIN_DELAYS, Distribution, LatenessChange
 from crashloop.comparison.matrix import Cell, Flake, Matrix
+from crashloop.report.document import Headline
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted, seconds
 
@@ -25,48 +25,67 @@ SYMBOLS = {Change.WORSE: "✗", Change.UNDECIDED: "?", Change.BETTER: "✓", Cha
 ARROW = "→"
 
 
-class ComparisonHeadline(NamedTuple):
-    """The headline of a comparison."""
-
-    change: Change
-    sentence: str
-    meaning: str
-    to_do: str
-
-
-def headline(comparison: Comparison) -> ComparisonHeadline:
+def headline(comparison: Comparison) -> Headline:
     """The headline. Its change is the gravest that counts for the exit code."""
-    longer = [each for each in comparison.lateness if each.is_longer] if comparison.delays_count else []
-    counts = comparison.counts
-    named = [f"{counts[each]} {each.value}" for each in (Change.WORSE, Change.UNDECIDED, Change.BETTER) if counts[each]]
-    sentence = counted(comparison.differences, "difference") + (f": {', '.join(named)}" if named else "")
-    if longer:
-        sentence += f"; restarts come later in {counted(len(longer), 'distribution')}"
-    worse = Change.WORSE if counts[Change.WORSE] or longer else None
-    undecided = Change.UNDECIDED if counts[Change.UNDECIDED] else None
-    better = Change.BETTER if counts[Change.BETTER] else None
-    change = worse or undecided or better or Change.SAME
-    return ComparisonHeadline(change, f"{sentence}.", *_MEANINGS[change])
+    change, counts = decisive(comparison), comparison.counts
+    parts = []
+    if comparison.changed:
+        parts.append(_tally(f"{counted(len(comparison.changed), 'verdict')} of {sum(counts.values())}", counts))
+    if figures := sum(each.is_change for each in comparison.figures):
+        parts.append(_tally(f"{counted(figures, 'figure')} of stages", _figures(comparison)))
+    longer = sum(each.is_longer for each in comparison.lateness) if comparison.values_count else 0
+    later = f"; restarts come later in {counted(longer, 'distribution')}" if longer else ""
+    sentence = ": ".join(filter(None, (counted(comparison.differences, "difference"), "; ".join(parts))))
+    meaning, to_do = _MEANINGS[change]
+    return Headline(
+        TONES[change],
+        f"{sentence}{later}.",
+        f"{agreement(counts)} {meaning} {_uncounted(comparison)}".strip(),
+        to_do,
+        label="",
+        symbol=SYMBOLS[change],
+    )
 
 
 _MEANINGS = {
     Change.WORSE: (
-        "The second run has a fault that the first run did not show.",
-        "Read the findings. Other differences between the runs are listed, and may be the reason.",
+        "The second run breaks a promise that the first run kept, or a value got worse by more than noise.",
+        "Read the findings of both runs. Other differences between them are listed, and may be the reason. "
+        "To be sure, repeat both runs, one after the other on a quiet host.",
     ),
     Change.UNDECIDED: (
-        "Nothing got worse as far as is known, but for some requirements one of the runs lacks evidence.",
-        "The findings name the missing evidence. Repeat that run on a quieter host or with the same scope.",
+        "Nothing that counts got worse as far as is known, but for some verdicts one of the runs lacks evidence.",
+        "The findings name the missing evidence. Repeat that run on a quieter host, or with the same scope or load.",
     ),
     Change.BETTER: (
-        "Nothing got worse, and at least one fault is gone.",
+        "Nothing that counts got worse, and something improved.",
         "Nothing. The second run can be the reference from now on.",
     ),
-    Change.SAME: (
-        "Every requirement that both runs judged has the same outcome.",
-        "Nothing.",
-    ),
+    Change.SAME: ("Everything that counts and that both runs judged has the same outcome.", "Nothing."),
 }
+
+NAMED = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
+
+
+def _uncounted(comparison: Comparison) -> str:
+    """Worse outcomes and values without a gate."""
+    outcomes = sum(each.outcome is Change.WORSE for each in comparison.verdicts if not each.gates)
+    values = 0 if comparison.values_count else sum(each.change is Change.WORSE for each in comparison.ungated_values)
+    said = []
+    if outcomes:
+        said.append(f"{counted(outcomes, 'outcome')} got worse where a target is only reported.")
+    if values:
+        said.append(f"{counted(values, 'value')} without a gate got worse; with --values-count they count.")
+    return " ".join(said)
+
+
+def _figures(comparison: Comparison) -> dict[Change, int]:
+    return {each: sum(figure.change is each for figure in comparison.figures) for each in NAMED}
+
+
+def _tally(what: str, counts: Mapping[Change, int]) -> str:
+    named = [f"{counts[each]} {each.value}" for each in NAMED if counts[each]]
+    return f"{what} ({', '.join(named)})" if named else what
 
 
 def agreement(counts: Mapping[Change, int]) -> str:
@@ -83,27 +102,30 @@ def agreement(counts: Mapping[Change, int]) -> str:
 
 
 def allowed_by_reason(comparison: Comparison) -> dict[str, tuple[str, ...]]:
-    """The reason why only one run judged some requirements, and their ids; one missing capability can concern many."""
+    """The reason why only one run judged something, and its names; one missing capability can concern many."""
     by_reason: dict[str, dict[str, None]] = {}
-    for requirement in comparison.allowed:
-        for scenario in requirement.scenarios:
-            by_reason.setdefault(_reason(scenario), {})[requirement.requirement.id] = None
+    for each in comparison.allowed:
+        by_reason.setdefault(_reason(each), {})[each.requirement.id] = None
     return {reason: tuple(names) for reason, names in by_reason.items()}
 
 
-def _reason(scenario: ScenarioChange) -> str:
-    for run, judged in (("first", scenario.before), ("second", scenario.after)):
+def _reason(each: VerdictChange) -> str:
+    for run, judged in (("first", each.before), ("second", each.after)):
         if judged is not None and judged.standing is Standing.SKIPPED:
             return f"SKIPPED in the {run} run: {' '.join(judged.findings)}"
-    if Standing.REPORTED in {each.standing for each in (scenario.before, scenario.after) if each is not None}:
+    if Standing.REPORTED in {judged.standing for judged in (each.before, each.after) if judged is not None}:
         return "Only reported."
     return "Not in the first run."
 
 
-def outcome(judged: ScenarioOutcome | Standing | None) -> str:
+def name_of(each: VerdictChange) -> str:
+    """`restart-lateness (report)`; a gate is not marked."""
+    return each.requirement.id if each.gates else f"{each.requirement.id} ({each.mode.value})"
+
+
+def outcome(judged: ScenarioOutcome | None) -> str:
     """`PASS`, or the mark of a run that did not judge."""
-    standing = judged.standing if isinstance(judged, ScenarioOutcome) else judged
-    return "not judged" if standing is None else standing.label
+    return "not judged" if judged is None else judged.standing.label
 
 
 def lateness_summary(comparison: Comparison) -> str:

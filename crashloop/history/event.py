@@ -73,15 +73,16 @@ class Kind(StrEnum):
     came late, but all of them)."""
     INTERVENTION = "intervention"
     """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, or the error), index (of the plan's
-    interventions; null for a poke of the annotated mode), ended_ns; scenario, with index null: what another scenario
-    did to the node of both.
+    interventions; null for a poke of the annotated mode and for a signal that ends a life), ended_ns; scenario, with index
+    null: what another scenario did to the node of both.
 
     Of the pokes, about one a second, only the first, those that failed and the last are written; the last has also
     count (of those that succeeded) and longest_ns (between two that succeeded).
     """
     NODE = "node"
     """KUBELET; at begin and whenever the kubelet has been restarted. data: configz (effective KubeletConfiguration),
-    gates (its featureGates), matches_profile, kubelet_pid and kubelet_started_ns (by its log); null where unreadable."""
+    gates (its featureGates), matches_profile, kubelet_pid and kubelet_started_ns (by its log); null where unreadable.
+    profile, where the kubelet was restarted with another than the node's: the one that matches_profile is about."""
     CREATED = "created"
     """API: the pod was accepted (t_ns our clock; data: pod, as the API server returned it).
     RUNTIME: a container was created (data: container_id, image; listed: true if it was found only after a gap)."""
@@ -91,6 +92,8 @@ class Kind(StrEnum):
     EXITED = "exited"
     """RUNTIME: t_ns is when the process ended; data: container_id, exit_code, published_ns (of the event itself; may be earlier
     than that of `started` in a very short life). JOURNAL: a life ends now (data: exit_code, line, as written)."""
+    NOTED = "noted"
+    """JOURNAL: what a life has found around it. data: name, value, line (as written)."""
     REMOVED = "removed"
     """RUNTIME: data: container_id."""
     OOM = "oom"

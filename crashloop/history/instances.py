@@ -35,6 +35,18 @@ class RuntimeInstance(msgspec.Struct, kw_only=True, gc=False):
         )
 
 
+class Note(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a life has found around it: `name` says what it looked at."""
+
+    name: str
+    value: str
+    fact: Fact
+
+    @property
+    def line(self) -> int:
+        return self.fact.line
+
+
 class JournalLife(msgspec.Struct, kw_only=True, gc=False):
     """What the journal says about one life."""
 
@@ -42,6 +54,7 @@ class JournalLife(msgspec.Struct, kw_only=True, gc=False):
     started: Fact | None = None
     exited: Fact | None = None
     exit_code: int | None = None
+    notes: tuple[Note, ...] = ()
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -60,10 +73,17 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The number that the journal gives it."""
     journal_started: Fact | None = None
     journal_exited: Fact | None = None
+    notes: tuple[Note, ...] = ()
+    """What it has found, by its journal."""
 
     @property
     def start(self) -> Fact | None:
         return self.started or self.journal_started
+
+    @property
+    def begun(self) -> Fact | None:
+        """The first that is known of it."""
+        return self.created or self.start
 
     @property
     def exit(self) -> Fact | None:
@@ -115,7 +135,8 @@ def _pair(seen: Sequence[RuntimeInstance], told: Sequence[JournalLife]) -> list[
     pairs: list[_Pair] = []
     i = j = 0
     while i < len(seen) and j < len(told):
-        apart = _apart_ns(seen[i], told[j])
+        is_last = i == len(seen) - 1 and j == len(told) - 1
+        apart = 0 if is_last and _starts_unseen(seen[i], told[j]) else _apart_ns(seen[i], told[j])
         if apart is None or (
             abs(apart) <= SAME_MOMENT_NS
             and not _nearer(seen, i + 1, told[j], apart)
@@ -132,6 +153,14 @@ def _pair(seen: Sequence[RuntimeInstance], told: Sequence[JournalLife]) -> list[
     pairs += [(instance, None) for instance in seen[i:]]
     pairs += [(None, life) for life in told[j:]]
     return pairs
+
+
+def _starts_unseen(instance: RuntimeInstance, life: JournalLife) -> bool:
+    """Whether the runtime created the instance before that life, and the recording ended before it told the start."""
+    created, begun = instance.created, life.started
+    if instance.started or instance.exited or created is None or begun is None:
+        return False
+    return created.utc_ns is not None and begun.utc_ns is not None and created.utc_ns <= begun.utc_ns
 
 
 def _apart_ns(instance: RuntimeInstance, life: JournalLife) -> int | None:
@@ -182,6 +211,7 @@ def _instance(ordinal: int, runtime: RuntimeInstance | None, life: JournalLife |
         life=life.number if life else None,
         journal_started=life.started if life else None,
         journal_exited=life.exited if life else None,
+        notes=life.notes if life else (),
     )
 
 

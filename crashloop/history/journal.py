@@ -16,7 +16,8 @@ STAMP_RESOLUTION_NS = 10_000_000
 """/proc/uptime counts in centiseconds and rounds down."""
 
 _STAMP = re.compile(
-    r"crashloop/1 (?P<kind>start|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)"
+    r"crashloop/1 (?P<kind>start|note|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)"
+    r"(?: (?P<name>[A-Za-z][\w.-]{0,62}) (?P<value>[!-~]{1,63}))?"
     r"(?: (?P<code>\d{1,3}))?(?: (?P<boot>[0-9a-f-]{36}|-))?",
     re.ASCII,
 )
@@ -27,16 +28,21 @@ class StampKind(StrEnum):
     """What a stamp says about a life."""
 
     START = "start"
+    NOTE = "note"
     EXIT = "exit"
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True):
-    """A life of a container (0 is the first) began or is about to end, in nanoseconds since boot."""
+    """A life of a container (0 is the first) began, has found something or is about to end, in nanoseconds since boot."""
 
     kind: StampKind
     life: int
     boot_ns: int
     exit_code: int | None = None
+    name: str | None = None
+    """Of a note: what the life has looked at."""
+    value: str | None = None
+    """Of a note: what it has found."""
     boot_id: str | None = None
     """Of a start: the boot that the time counts from; `-` if the container cannot see it, None in older journals."""
     line: str
@@ -56,7 +62,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_journal(log: str) -> Journal:
     """The journal in a container's log. Never raises: torn, repeated, foreign and missing lines become `damage`."""
-    stamps: dict[tuple[StampKind, int], Stamp] = {}
+    stamps: dict[tuple[StampKind, int, str | None], Stamp] = {}
     damage: list[str] = []
     whole, newline, rest = log.rpartition("\n")
     for line in (whole + newline).split("\n"):
@@ -65,7 +71,7 @@ def read_journal(log: str) -> Journal:
             stamp = _read_stamp(piece)
             if stamp is None:
                 damage.append(f"not a stamp: {piece!r}")
-            elif (known := stamps.setdefault((stamp.kind, stamp.life), stamp)) is not stamp:
+            elif (known := stamps.setdefault((stamp.kind, stamp.life, stamp.name), stamp)) is not stamp:
                 damage.append(f"repeated: {piece!r}" if known == stamp else f"contradicts {known.line!r}: {piece!r}")
     if rest:
         damage.append(f"cut off: {rest!r}")
@@ -75,15 +81,21 @@ def read_journal(log: str) -> Journal:
 
 def _read_stamp(text: str) -> Stamp | None:
     match = _STAMP.fullmatch(text)
-    if match is None or (match["kind"] == StampKind.EXIT) == (match["code"] is None):
+    if match is None:
         return None
-    if match["kind"] == StampKind.EXIT and match["boot"] is not None:
+    kind = StampKind(match["kind"])
+    has = {StampKind.NOTE: match["name"], StampKind.EXIT: match["code"]}
+    if any((value is None) == (kind is of) for of, value in has.items()):
+        return None
+    if match["boot"] is not None and kind is not StampKind.START:
         return None
     return Stamp(
-        kind=StampKind(match["kind"]),
+        kind=kind,
         life=int(match["life"]),
         boot_ns=(int(match["s"]) * 100 + int(match["cs"])) * STAMP_RESOLUTION_NS,
         exit_code=int(match["code"]) if match["code"] else None,
+        name=match["name"],
+        value=match["value"],
         boot_id=match["boot"],
         line=text,
     )
@@ -122,12 +134,12 @@ def journal_events(
             resolution_ns=STAMP_RESOLUTION_NS,
             received_ns=received_ns,
             channel=Channel.JOURNAL,
-            kind=Kind.STARTED if stamp.kind is StampKind.START else Kind.EXITED,
+            kind=_KINDS[stamp.kind],
             node=node,
             pod_uid=pod_uid,
             container=container,
             instance=stamp.life,
-            data={"line": stamp.line, **_known(exit_code=stamp.exit_code, boot_id=stamp.boot_id)},
+            data={"line": stamp.line, **_told(stamp)},
         )
         for stamp in journal.stamps
     )
@@ -148,5 +160,9 @@ def journal_events(
     return stamped + damaged
 
 
-def _known(**values: int | str | None) -> dict[str, int | str]:
-    return {name: value for name, value in values.items() if value is not None}
+_KINDS = {StampKind.START: Kind.STARTED, StampKind.NOTE: Kind.NOTED, StampKind.EXIT: Kind.EXITED}
+
+
+def _told(stamp: Stamp) -> dict[str, int | str]:
+    told = {"exit_code": stamp.exit_code, "boot_id": stamp.boot_id, "name": stamp.name, "value": stamp.value}
+    return {name: value for name, value in told.items() if value is not None}

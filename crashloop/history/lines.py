@@ -96,6 +96,10 @@ class Exited(ContainerLine, tag="exited", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.EXITED
 
 
+class Noted(ContainerLine, tag="noted", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.NOTED
+
+
 class Removed(ContainerLine, tag="removed", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.REMOVED
 
@@ -166,7 +170,7 @@ OfTheRun = (
     | ProcessHealthy
     | AnswerLine
 )
-OfAPod = Created | Started | Exited | Removed | Oom | ExecExited | Sandbox | Status | Deleted | Log
+OfAPod = Created | Started | Noted | Exited | Removed | Oom | ExecExited | Sandbox | Status | Deleted | Log
 AnyLine = OfTheRun | OfAPod
 
 decode_line = msgspec.json.Decoder(AnyLine).decode

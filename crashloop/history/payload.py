@@ -110,8 +110,11 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_started_ns: Whole | None = None
     configz: dict[str, Any] | None = None
     gates: dict[str, bool] | None = None
+    profile: str | None = None
+    """Profile that the kubelet was started with, where a scenario has changed it; None: the node's own."""
     matches_profile: bool | None = None
-    """None: not read, or left to the judge, since a gate of the profile may be the release's default."""
+    """Whether configz matches that profile. None: not read, or left to the judge, since a gate of the profile may be the
+    release's default."""
     declared: bool = False
     """Nothing could be read: that the node has the profile is what the user says."""
     boot_id: str | None = None
@@ -176,7 +179,7 @@ class AcceptedPod(msgspec.Struct, frozen=True):
 
 
 class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`created`, `started`, `exited`, `removed`."""
+    """`created`, `started`, `noted`, `exited`, `removed`."""
 
     container_id: str | None = None
     """RUNTIME."""
@@ -186,6 +189,10 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`started` by the JOURNAL: the boot that its time counts from; `-` if the container cannot see it."""
     pod: AcceptedPod | None = None
     """`created` by the API."""
+    name: str = ""
+    """`noted`: what a life has looked at."""
+    value: str = ""
+    """`noted`: what it has found."""
 
 
 class SandboxData(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +215,8 @@ class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Whole | None = None
     stderr: str = ""
     configz: dict[str, Any] | None = None
+    control: str | None = None
+    """The valid kubelet profile with which it was started, if it is a control start."""
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
@@ -252,11 +261,21 @@ class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, r
     last_state: ReportedState = ReportedState()
 
 
+class PodConditionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One entry of `conditions`."""
+
+    type: str
+    status: str = ""
+    """True, False or Unknown."""
+
+
 class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """PodStatus, as far as it is judged."""
 
     phase: str = ""
     reason: str = ""
+    pod_ip: str = msgspec.field(default="", name="podIP")
+    conditions: tuple[PodConditionData, ...] | None = None
     init_container_statuses: tuple[ContainerStatusData, ...] | None = None
     container_statuses: tuple[ContainerStatusData, ...] | None = None
     ephemeral_container_statuses: tuple[ContainerStatusData, ...] | None = None

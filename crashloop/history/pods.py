@@ -9,7 +9,7 @@ from typing import Any
 from crashloop.history import lines
 from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
-from crashloop.history.instances import Contradiction, Instance, JournalLife, RuntimeInstance, merge
+from crashloop.history.instances import Contradiction, Instance, JournalLife, Note, RuntimeInstance, merge
 from crashloop.history.jsonl import Damage
 from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.payload import AcceptedContainer
@@ -48,7 +48,7 @@ class PodReducer:
                 lines.Oom: self._shown,
                 lines.ExecExited: self._shown,
             },
-            _JOURNAL: {lines.Started: self._life, lines.Exited: self._life},
+            _JOURNAL: {lines.Started: self._life, lines.Noted: self._life, lines.Exited: self._life},
             _KUBELET: {lines.Log: self._log},
             Channel.RECORDER: {},
         }
@@ -162,6 +162,9 @@ class PodReducer:
             life = lives.get(ordinal)
             if life is None:
                 life = lives[ordinal] = JournalLife(number=ordinal)
+            if type(line) is lines.Noted:
+                life.notes += (Note(name=line.data.name, value=line.data.value, fact=fact_of(number, line, clocks)),)
+                continue
             known = life.started if begins else life.exited
             if known is not None and known.own_ns != line.t_ns:
                 contradictions.append(

@@ -12,7 +12,7 @@ from crashloop.history.jsonl import Damage
 from crashloop.history.payload import AcceptedContainer, AnswerData, Begin, End, InterventionData, NodeData, ProcessData
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
-from crashloop.spec.scenario import InterventionKind
+from crashloop.spec.intervention import InterventionKind
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +42,11 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
         return self.data.outcome == "ok"
 
     @property
+    def profile(self) -> str | None:
+        """Profile that the kubelet was restarted with; None: it kept its own, or was not restarted."""
+        return (self.data.arguments or {}).get("profile") if self.ok else None
+
+    @property
     def is_poke(self) -> bool:
         """Whether it is a patch of the mode annotated, and not of the plan."""
         return self.data.index is None and self.data.action == InterventionKind.ANNOTATE
@@ -65,6 +70,11 @@ class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
     t_ns: int
     node: str | None
     data: NodeData
+
+    @property
+    def since_ns(self) -> int:
+        """When the process that answered had started; by its log, else when it answered."""
+        return self.data.kubelet_started_ns or self.t_ns
 
 
 class SandboxEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +150,9 @@ class Recording(msgspec.Struct, kw_only=True):
     started: tuple[ProcessEvent, ...] = ()
     exited: tuple[ProcessEvent, ...] = ()
     healthy: tuple[ProcessEvent, ...] = ()
+    control_exited: tuple[ProcessEvent, ...] = ()
+    control_healthy: tuple[ProcessEvent, ...] = ()
+    """Of the control start of the same node."""
     answers: tuple[ApiAnswer, ...] = ()
     """To the requests of an API scenario, in the order of their receipt."""
     clocks: Clocks
@@ -155,6 +168,14 @@ class Recording(msgspec.Struct, kw_only=True):
     def broken(self) -> tuple[Damage, ...]:
         """Damage that casts doubt on what stands in the file."""
         return tuple(damage for damage in self.damage if not damage.cut_off)
+
+    def reconfigured_to(self, t_ns: int) -> str | None:
+        """Name of the profile that the kubelet was last restarted with up to that time; None: it has the node's own.
+
+        The new profile counts from the beginning of the restart: a kubelet that was told to stop decides nothing more.
+        """
+        changes = [each.profile for each in self.interventions if each.profile is not None and each.t_ns <= t_ns]
+        return changes[-1] if changes else None
 
     def gaps_of(self, channel: Channel, from_ns: int, to_ns: int) -> Iterator[Gap]:
         """Gaps of a channel in which events of the interval may be lost."""

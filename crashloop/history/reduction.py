@@ -1,5 +1,6 @@
 """From lines to a `Recording`, one line at a time: nothing but what is judged stays in memory."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -39,11 +40,8 @@ class _Reducer:
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
         self._nodes: list[NodeReport] = []
-        self._processes: dict[type[Line], list[ProcessEvent]] = {
-            lines.ProcessStarted: [],
-            lines.ProcessExited: [],
-            lines.ProcessHealthy: [],
-        }
+        self._processes: dict[tuple[type[Line], bool], list[ProcessEvent]] = defaultdict(list)
+        """By kind, and whether they are of a control start."""
         self._answers: list[ApiAnswer] = []
         self._pods: dict[str, PodReducer] = {}
         self._of_the_run: dict[type[Line], Callable[[int, Any], None]] = {
@@ -90,9 +88,11 @@ class _Reducer:
         recording.interventions = tuple(each for each in self._done if not each.is_poke)
         recording.pokes = _pokes([each for each in self._done if each.is_poke])
         recording.nodes = tuple(self._nodes)
-        recording.started = tuple(self._processes[lines.ProcessStarted])
-        recording.exited = tuple(self._processes[lines.ProcessExited])
-        recording.healthy = tuple(self._processes[lines.ProcessHealthy])
+        recording.started = tuple(self._processes[lines.ProcessStarted, False])
+        recording.exited = tuple(self._processes[lines.ProcessExited, False])
+        recording.healthy = tuple(self._processes[lines.ProcessHealthy, False])
+        recording.control_exited = tuple(self._processes[lines.ProcessExited, True])
+        recording.control_healthy = tuple(self._processes[lines.ProcessHealthy, True])
         recording.answers = tuple(self._answers)
         boots = frozenset(self._boots[elsewhere])
         reduced = [pod.reduced(recording.clocks, boots) for pod in self._pods.values()]
@@ -148,7 +148,8 @@ class _Reducer:
         self._nodes.append(NodeReport(line=number, t_ns=line.t_ns, node=line.node, data=line.data))
 
     def _process(self, number: int, line: lines.ProcessLine) -> None:
-        self._processes[type(line)].append(ProcessEvent(line=number, t_ns=line.t_ns, data=line.data))
+        is_control = line.data.control is not None
+        self._processes[type(line), is_control].append(ProcessEvent(line=number, t_ns=line.t_ns, data=line.data))
 
     def _answer(self, number: int, line: lines.AnswerLine) -> None:
         self._answers.append(ApiAnswer(line=number, t_ns=line.t_ns, data=line.data))

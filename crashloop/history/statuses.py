@@ -8,6 +8,9 @@ import msgspec
 
 from crashloop.history.payload import ContainerStatusData, PodStatusData, ReportedState
 
+RESTARTING_ALL = "AllContainersRestarting"
+"""The condition by which a pod shows a RestartAllContainers: KEP-5532; k8s.io/api/core/v1/types.go@v0.37.1."""
+
 
 class ContainerState(msgspec.Struct, frozen=True, gc=False):
     """A container state. Reported times are whole seconds, in UTC nanoseconds."""
@@ -44,6 +47,10 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     containers: dict[str, ContainerReport]
     reason: str = ""
     """Why the pod ended, where its containers are not why: such as Evicted."""
+    address: str = ""
+    """podIP; empty before it has one."""
+    restarting_all: bool | None = None
+    """Condition AllContainersRestarting; None without it."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusReport:
@@ -53,7 +60,16 @@ def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusRepor
         *(status.container_statuses or ()),
         *(status.ephemeral_container_statuses or ()),
     )
-    return StatusReport(line, received_ns, status.phase, {one.name: _container(one) for one in each}, status.reason)
+    restarting = [one.status for one in status.conditions or () if one.type == RESTARTING_ALL]
+    return StatusReport(
+        line,
+        received_ns,
+        status.phase,
+        {one.name: _container(one) for one in each},
+        status.reason,
+        intern(status.pod_ip),
+        restarting[0] == "True" if restarting else None,
+    )
 
 
 def _container(status: ContainerStatusData) -> ContainerReport:

@@ -36,10 +36,15 @@ def warnings_of(headers: Iterable[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"\\(.)", r"\1", found[1]) for header in headers for found in _WARNING.finditer(header))
 
 
+IN_NO_NAMESPACE = frozenset(("Node",))
+"""Kinds of objects that belong to the cluster."""
+
+
 def collection(namespace: str, api_version: str, kind: str) -> str:
-    """Path of all objects of a kind in a namespace."""
+    """Path of all objects of a kind, in a namespace unless the kind has none."""
     root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-    return f"{root}/namespaces/{quote(namespace)}/{resource_of(kind)}"
+    place = root if kind in IN_NO_NAMESPACE else f"{root}/namespaces/{quote(namespace)}"
+    return f"{place}/{resource_of(kind)}"
 
 
 def resource_of(kind: str) -> str:

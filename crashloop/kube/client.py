@@ -1,26 +1,30 @@
 """The requests of this suite to the Kubernetes API. Objects stay plain JSON, as the API server sent them."""
 
 import logging
+import socket
 from collections.abc import Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import quote, urlsplit
-from urllib.request import getproxies
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 import urllib3
-from kubernetes import config
-from kubernetes.client import ApiClient, ApiException, Configuration
+from urllib3.connection import HTTPConnection
 
+from crashloop.errors import UsageError
 from crashloop.kube.answers import Answer, warnings_of
-from crashloop.kube.contexts import UNREADABLE, unusable_kubeconfig
+from crashloop.kube.credentials import Access
 from crashloop.kube.errors import ApiRefusal, ApiUnreachable, CredentialsRefused, about_credentials, refusal
+from crashloop.kube.plugin import read_access
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
 ANSWER_S = 15.0
+CONNECTIONS = 16
+"""Kept open for reuse."""
 PAGE = 500
 """Objects per answer to a list, as in kubectl."""
 
@@ -40,22 +44,12 @@ class KubeApi:
     """
 
     def __init__(self, kubeconfig: str, *, context: str | None = None) -> None:
-        """Read the kubeconfig. Raises UsageError if that is not possible."""
-        settings = Configuration()
-        settings.retries = False
-        settings.keep_alive = True
-        settings.connection_pool_maxsize = 16
-        try:
-            config.load_kube_config(
-                config_file=kubeconfig, context=context, client_configuration=settings, persist_config=False
-            )
-        except UNREADABLE as error:
-            raise unusable_kubeconfig(kubeconfig, context, error) from error
-        _spare_near_hosts_the_proxy(settings)
+        """Read the kubeconfig, and run its credential plug-in. Raises UsageError if that is not possible."""
+        self._access = read_access(kubeconfig, context)
         # urllib3 warns of every lost connection, which the caller sees as an error of its request.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
-        self._client = ApiClient(configuration=settings)
-        self.server: str = settings.host
+        self._pool = _pool(self._access)
+        self.server: str = self._access.server
         """Address of the API server."""
         self.kubeconfig = kubeconfig + (f", context {context}" if context else "")
         """The kubeconfig, and its context if one was named, for messages."""
@@ -67,7 +61,7 @@ class KubeApi:
     def answer(self, doing: str, method: str, path: str, **request: Any) -> Answer:
         """What the API server answers to any request, a refusal included.
 
-        Takes `query`, `body`, `content_type` and `accept`.
+        Takes `query`, `body`, `content_type`, `accept` and `as_user`, the user to impersonate.
 
         Raises ApiUnreachable without an answer, and CredentialsRefused.
         """
@@ -155,7 +149,7 @@ class KubeApi:
         path = _pods(namespace, name) + "/log"
         return self._read(f"read the log of {name}/{container}", "GET", path, query=query).decode(errors="replace")
 
-    def follow_log(self, namespace: str, name: str, container: str, *, silent_s: float) -> urllib3.HTTPResponse:
+    def follow_log(self, namespace: str, name: str, container: str, *, silent_s: float) -> urllib3.BaseHTTPResponse:
         """The open answer of a log, followed from its beginning; it breaks after `silent_s` seconds of silence."""
         query = {"container": container, "follow": "true"}
         doing = f"follow the log of {name}/{container}"
@@ -172,7 +166,7 @@ class KubeApi:
 
     def watch_pods(
         self, namespace: str, *, label_selector: str, resource_version: str, at_most_s: int
-    ) -> urllib3.HTTPResponse:
+    ) -> urllib3.BaseHTTPResponse:
         """The open answer of a watch that the API server ends after `at_most_s` seconds."""
         query = {
             "watch": "true",
@@ -207,7 +201,7 @@ class KubeApi:
 
         Raises ApiUnreachable also if that authority did not sign its certificate; the credentials are not sent then.
         """
-        if not self._client.configuration.verify_ssl:
+        if not self._access.verifies:
             raise ApiUnreachable(f"query {address}{path}: the kubeconfig turns off the verification of certificates.")
         return self._json(f"query {address}{path}", "GET", path, host=address)
 
@@ -216,7 +210,7 @@ class KubeApi:
         return self._read(f"read {path}", "GET", path, answer_s=answer_s)
 
     def close(self) -> None:
-        self._client.close()
+        self._pool.clear()
 
     def _json(self, doing: str, method: str, path: str, **request: Any) -> Json:
         body: Json = msgspec.json.decode(self._read(doing, method, path, **request), type=dict)
@@ -231,7 +225,7 @@ class KubeApi:
 
     def _open(
         self, doing: str, method: str, path: str, *, host: str | None = None, **request: Any
-    ) -> urllib3.HTTPResponse:
+    ) -> urllib3.BaseHTTPResponse:
         """The open answer to a request that was granted."""
         response = self._respond(doing, method, path, host=host, **request)
         if 200 <= response.status <= 299:
@@ -254,38 +248,53 @@ class KubeApi:
         accept: str = JSON,
         answer_s: float = ANSWER_S,
         host: str | None = None,
-    ) -> urllib3.HTTPResponse:
+        as_user: str | None = None,
+    ) -> urllib3.BaseHTTPResponse:
         """The open answer to a request, whatever its code."""
         headers = {"Accept": accept} | ({"Content-Type": content_type} if body is not None else {})
+        headers |= {} if as_user is None else {"Impersonate-User": as_user}
         try:
-            request = self._client.param_serialize(
+            return self._pool.request(
                 method,
-                path,
-                query_params=query or {},
-                header_params=headers,
-                body=body,
-                auth_settings=["BearerToken"],
-                _host=host,
+                f"{host or self.server}{path}{'?' if query else ''}{urlencode(query or {})}",
+                body=None if body is None else msgspec.json.encode(body),
+                headers=headers | self._access.headers(),
+                timeout=urllib3.Timeout(connect=CONNECT_S, read=answer_s),
+                retries=False,
+                preload_content=False,
             )
-            answer = self._client.call_api(*request, _request_timeout=(CONNECT_S, answer_s))
-            response: urllib3.HTTPResponse = answer.response
-            return response
-        except (urllib3.exceptions.HTTPError, ApiException) as error:
+        except (urllib3.exceptions.HTTPError, UsageError) as error:  # UsageError: a plug-in that no longer works
             raise _unreachable(doing, error) from error
 
 
-def _spare_near_hosts_the_proxy(settings: Configuration) -> None:
-    """Reach a private address directly, without a proxy from the environment, which leads to the internet.
+def _pool(access: Access) -> urllib3.PoolManager:
+    if not access.verifies:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig says so
+    settings: dict[str, Any] = {
+        "maxsize": CONNECTIONS,
+        "ssl_context": access.tls,
+        "socket_options": [*HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
+    }
+    if access.server_name:
+        settings["server_hostname"] = access.server_name
+    proxy = access.proxy or _proxy_of_environment(access.server)
+    if proxy is None:
+        return urllib3.PoolManager(**settings)
+    try:
+        return urllib3.ProxyManager(proxy, **settings)
+    except urllib3.exceptions.HTTPError as error:
+        raise UsageError(f"proxy {proxy}: cannot be used ({error}); expected http:// or https://.") from error
 
-    A proxy in the kubeconfig (`proxy-url`) may lead to a private address, and stays.
-    """
-    host = urlsplit(settings.host).hostname or ""
+
+def _proxy_of_environment(server: str) -> str | None:
+    """None for a private address, which is reached directly: the proxy leads to the internet."""
+    parts = urlsplit(server)
+    host = parts.hostname or ""
     try:
         is_near = ip_address(host).is_private
     except ValueError:
         is_near = host == "localhost"
-    if is_near and settings.proxy in getproxies().values():
-        settings.no_proxy = ",".join(filter(None, (settings.no_proxy, host)))
+    return None if is_near or proxy_bypass(host) else getproxies().get(parts.scheme)
 
 
 def _pods(namespace: str, name: str | None = None) -> str:
@@ -299,7 +308,7 @@ def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
     return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
 
 
-def lines(response: urllib3.HTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:
+def lines(response: urllib3.BaseHTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:
     """The lines of an open answer, as soon as they are complete. Raises ApiUnreachable when the connection breaks."""
     rest = b""
     try:

@@ -116,7 +116,7 @@ class PodWatch:
         self._refusals = 0
         """Both since the first connection; the latter restarts with every break."""
         self._stopped = threading.Event()
-        self._connection: urllib3.HTTPResponse | None = None
+        self._connection: urllib3.BaseHTTPResponse | None = None
         self._version: str | None = None
         self._complete_ns = time.time_ns()
         """All changes up to here are known."""

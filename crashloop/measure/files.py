@@ -6,14 +6,13 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.requirements import load_requirements
+from crashloop.requirements import SLO_ROWS, load_requirements
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.scrape_lines import read_scrapes
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle
 
-MANIFESTS = Path(__file__).parents[2] / "manifests" / "slo"
 LIFECYCLES = "lifecycles.jsonl"
 
 
@@ -70,12 +69,12 @@ def _not_judged_by(name: str, row: str) -> str | None:
 
 
 def _shipped() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
+    return tuple(sorted(path.stem for path in SLO_ROWS.glob("*.yaml")))
 
 
 def _path(file: str | Path) -> Path:
     named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
-    path = MANIFESTS / f"{file}.yaml" if named else Path(file)
+    path = SLO_ROWS / f"{file}.yaml" if named else Path(file)
     if named and not path.exists():
         raise UsageError(
             f'SLOs "{file}": unknown; expected one of {", ".join(_shipped())}.\n'

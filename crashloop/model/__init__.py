@@ -4,6 +4,7 @@ Theory of operation. One question a file, in the order in which to read them:
 
 - gates.py: which feature gates are in force on a node?
 - config.py (duration.py): which curve does its configuration stand for, or why does the kubelet refuse it?
+- in_force.py: what holds while one kubelet process runs, where a restart may change it?
 - restart.py: is a container restarted after this exit?
 - backoff.py (lives.py, counter.py, disturbance.py): when is each restart due?
 - lateness.py: how much later may it come?

@@ -1,18 +1,21 @@
 """What the API server answers to the requests of an API scenario.
 
-Theory of operation. A create is decoded, defaulted and validated. Fields that are unknown are refused while decoding
-(fieldValidation Strict) or dropped; what remains is judged by validation.py. A patch of a pod may only add ephemeral
-containers, through their subresource: restart policies and rules are immutable.
-Source: pkg/apis/core/v1/defaults.go@v1.37.1 SetDefaults_PodSpec; pkg/apis/core/validation/validation.go@v1.37.1
-ValidatePodUpdate, ValidatePodEphemeralContainersUpdate; staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go.
+Theory of operation. A user without a role may do nothing. A create is decoded, defaulted and validated. Fields that are
+unknown are refused while decoding (fieldValidation Strict) or dropped; what remains is judged by validation.py. A patch of
+a pod may only add ephemeral containers, through their subresource: restart policies and rules are immutable.
+Source: pkg/apis/core/v1/defaults.go@v1.37.1 SetDefaults_PodSpec, SetDefaults_Probe;
+pkg/apis/core/validation/validation.go@v1.37.1 ValidatePodUpdate, ValidatePodEphemeralContainersUpdate;
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crashloop.model.validation import Answer, CauseReason, FieldError, answer
+from crashloop.model.job import pod_failure_policy_allowed
+from crashloop.model.validation import CONTAINER_LISTS, Answer, CauseReason, FieldError, answer
+from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.scenario import ApiRequest, ApiScenario, FieldValidation, Verb
+from crashloop.spec.scenario import ApiScenario
 from crashloop.spec.version import KubernetesVersion
 
 SPEC_PATHS: dict[str, tuple[str, ...]] = {
@@ -24,6 +27,9 @@ SPEC_PATHS: dict[str, tuple[str, ...]] = {
 EPHEMERAL = "ephemeralcontainers"
 RULE_FIELDS = frozenset(("action", "exitCodes"))
 """Fields of a restart rule (KEP-5307 "Design Details"): everything else is unknown."""
+NO_POD_FIELDS = frozenset(("podFailurePolicy", "maxContainerRestartPeriod"))
+"""Fields of a Job and of a kubelet that a pod spec does not have."""
+PROBE_DEFAULTS = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 
 Expected = tuple[ApiRequest, Answer]
 
@@ -46,6 +52,8 @@ def pod_spec(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _answer(scenario: str, request: ApiRequest, gates: dict[str, bool], version: KubernetesVersion) -> Answer:
     kind = str(request.object.get("kind"))
+    if request.as_user is not None:
+        return Answer(code=403)
     if kind not in SPEC_PATHS or (request.verb is Verb.PATCH and kind != "Pod"):
         raise ValueError(f"scenario {scenario!r}: the model has no rule for a request to {request.verb} a {kind}")
     if request.verb is Verb.PATCH:
@@ -53,7 +61,29 @@ def _answer(scenario: str, request: ApiRequest, gates: dict[str, bool], version:
     spec, path = pod_spec(request.object), ".".join(SPEC_PATHS[kind])
     if request.field_validation is FieldValidation.STRICT and _has_unknown(spec):
         return Answer(code=400)
-    return answer({"restartPolicy": RestartPolicy.ALWAYS.value, **spec}, gates=gates, version=version, path=path)
+    due = answer(_with_defaults(spec), gates=gates, version=version, path=path)
+    wrong = _job_errors(request.object, spec, path) if kind == "Job" else ()
+    return Answer(code=422, errors=(*due.errors, *wrong)) if wrong else due
+
+
+def _with_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec as it is decoded and defaulted."""
+    known = {key: value for key, value in spec.items() if key not in NO_POD_FIELDS}
+    lists = {field: [_with_probe(each) for each in spec[field]] for field in CONTAINER_LISTS if field in spec}
+    return {"restartPolicy": RestartPolicy.ALWAYS.value} | known | lists
+
+
+def _with_probe(container: Mapping[str, Any]) -> dict[str, Any]:
+    probe = container.get("livenessProbe")
+    return dict(container) | ({} if probe is None else {"livenessProbe": PROBE_DEFAULTS | probe})
+
+
+def _job_errors(job: Mapping[str, Any], spec: Mapping[str, Any], path: str) -> tuple[FieldError, ...]:
+    policy = str(spec.get("restartPolicy"))
+    if "podFailurePolicy" not in job["spec"] or pod_failure_policy_allowed(policy):
+        return ()
+    text = f'Invalid value: "{policy}": only "Never" is supported when podFailurePolicy is specified'
+    return (FieldError(f"{path}.restartPolicy", CauseReason.INVALID, text),)
 
 
 def _patched(request: ApiRequest, gates: dict[str, bool], version: KubernetesVersion) -> Answer:
@@ -64,7 +94,7 @@ def _patched(request: ApiRequest, gates: dict[str, bool], version: KubernetesVer
 
 
 def _has_unknown(spec: Mapping[str, Any]) -> bool:
-    return any(
+    return bool(spec.keys() & NO_POD_FIELDS) or any(
         rule.keys() - RULE_FIELDS
         for container in _containers(spec)
         for rule in container.get("restartPolicyRules") or ()
@@ -72,4 +102,4 @@ def _has_unknown(spec: Mapping[str, Any]) -> bool:
 
 
 def _containers(spec: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    return (each for field in ("initContainers", "containers", "ephemeralContainers") for each in spec.get(field) or ())
+    return (each for field in CONTAINER_LISTS for each in spec.get(field) or ())

@@ -3,7 +3,8 @@
 Theory of operation. A fold over what was observed of one container: at each exit the counter (counter.py) says what may
 follow; the next life shows which of it happened, and where that cannot be told all candidates are carried on. So a
 delay is judged by the container's real history, not by an ideal one, and a delay that broke the rules does not
-falsify those after it. Marks between the lives are what else changes a counter.
+falsify those after it. Marks between the lives are what else changes a counter. A restarted kubelet may have another
+configuration (in_force.py): from that mark on its curve counts.
 Source: KEP-5593, Summary and Relationship with k/k#123602; the files named in counter.py and disturbance.py.
 """
 
@@ -11,17 +12,20 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from crashloop.model.blocked_start import blocked
 from crashloop.model.config import Curve
-from crashloop.model.counter import Branch, Counter, Exit, Setting, branches
-from crashloop.model.disturbance import disturbed, forgets
+from crashloop.model.counter import ATTEMPT_TO_CREATE_S, Branch, Counter, Exit, Setting, branches
+from crashloop.model.disturbance import KUBELET_BACK_S, disturbed, forgets
 from crashloop.model.lateness import DETECTION_S
 from crashloop.model.lives import (
     ChangedPart,
+    CounterLost,
     DeadContainerRemoved,
     KeyChanged,
     Lived,
     Mark,
     Observed,
+    StartsBlocked,
 )
 from crashloop.model.variants import DOCUMENTED, require_known
 from crashloop.spec.scenario import Mode
@@ -79,12 +83,13 @@ def dues(
     for position, (life, marks) in enumerate(periods):
         if life.finished_s is None:
             break
-        following = _following(entries, life, life.finished_s, previous_finished_s, marks, setting)
+        following, setting = _following(entries, life, life.finished_s, previous_finished_s, marks, setting)
         found.append(_due(position + 1, following))
         if position + 1 < len(periods):
-            attempt_s = periods[position + 1][0].started_attempt_s
-            taken = _taken(following, attempt_s - life.finished_s)
-            entries = tuple(dict.fromkeys(each.entry_after(attempt_s) for each in taken))
+            begun = periods[position + 1][0]
+            taken = _taken(following, begun.started_attempt_s - life.finished_s)
+            early_s = ATTEMPT_TO_CREATE_S + begun.created_late_s
+            entries = tuple(dict.fromkeys(each.entry_after(begun.started_attempt_s, early_s) for each in taken))
         gone = life.restart_all or any(isinstance(mark, DeadContainerRemoved) for mark in marks)
         previous_finished_s = None if gone else life.finished_s
     return tuple(found)
@@ -113,17 +118,20 @@ def _following(
     previous_finished_s: float | None,
     marks: Sequence[Mark],
     setting: Setting,
-) -> list[Branch]:
-    """What may follow a life, whichever of `entries` the counter was."""
-    redefined = False
+) -> tuple[list[Branch], Setting]:
+    """What may follow a life, whichever of `entries` the counter was; and the setting after the last mark."""
+    redefined, back_s = False, 0.0
     for mark in marks:
         if mark.at_s > finished_s:
             continue
+        setting = _after(mark, setting)
+        if isinstance(mark, CounterLost):
+            back_s = mark.at_s + KUBELET_BACK_S - finished_s
         if isinstance(mark, KeyChanged):
             redefined = redefined or (life.killed_by_kubelet and mark.part is ChangedPart.IMAGE)
         if isinstance(mark, DeadContainerRemoved):
             previous_finished_s = None
-        if forgets(mark, setting):
+        if forgets(mark):
             entries = (None,)
     exit_ = Exit(
         finished_s=finished_s,
@@ -132,12 +140,36 @@ def _following(
         redefined=redefined,
         restart_all=life.restart_all,
     )
-    following = [branch for entry in entries for branch in branches(entry, exit_, setting)]
+    found = (branch for entry in entries for branch in branches(entry, exit_, setting))
+    # A kubelet that has just started takes its time to look, whatever the exit.
+    following = [msgspec.structs.replace(each, latest_s=max(each.latest_s, back_s)) for each in found]
+    unnoticed: list[Branch] = []
     for mark in marks:
-        if mark.at_s > finished_s:
-            at_s = mark.at_s - finished_s
+        at_s = mark.at_s - finished_s
+        if isinstance(mark, StartsBlocked):
+            until_s = mark.until_s - finished_s
+            following = [each for branch in following for each in blocked(branch, at_s, until_s, setting)]
+        elif at_s > 0:
+            setting = _after(mark, setting)
             following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
-    return following
+            if isinstance(mark, KeyChanged) and mark.part is ChangedPart.IMAGE and at_s <= setting.detection_s:
+                unnoticed += _killed_when_dead(entries, exit_, mark, at_s, setting)
+    return [*following, *unnoticed], setting
+
+
+def _killed_when_dead(
+    entries: Sequence[Counter | None], exit_: Exit, mark: KeyChanged, at_s: float, setting: Setting
+) -> list[Branch]:
+    """A new image that the kubelet hears of before it notices the exit: it replaces the container as if it still ran."""
+    replaced = msgspec.structs.replace(exit_, killed=True, redefined=True)
+    known = (None,) if forgets(mark) else entries
+    following = (branch for entry in known for branch in branches(entry, replaced, setting))
+    return [msgspec.structs.replace(each, latest_s=each.latest_s + at_s) for each in following]
+
+
+def _after(mark: Mark, setting: Setting) -> Setting:
+    """The setting from a mark on."""
+    return setting.under(mark.in_force) if isinstance(mark, CounterLost) and mark.in_force is not None else setting
 
 
 def _due(restart: int, following: Sequence[Branch]) -> Due:

@@ -16,6 +16,7 @@ from crashloop.model.gates import DEPENDENCIES, GateState, effective_gates, gate
 from crashloop.model.variants import (
     DOCUMENTED,
     GATE_OFF_REFUSES_START,
+    MAXIMUM_IN_MILLISECONDS,
     REDUCED_DECAY_KEEPS_300S,
     RESTART_RULES_OFF_REFUSES_START,
     require_known,
@@ -105,11 +106,13 @@ def effective_curve(
     defaulted = period_ns is UNSET and gates[MAX_PERIOD_GATE]
     if defaulted:
         period_ns = _default_period_ns(gates, deviations)
-    return validate_period(period_ns, gates) or select_curve(period_ns, gates)
+    return validate_period(period_ns, gates, deviations) or select_curve(period_ns, gates)
 
 
-def validate_period(period_ns: int | None, gates: dict[str, bool]) -> Refusal | None:
-    """Step 3. pkg/kubelet/apis/config/validation/validation.go@v1.37.1: whole milliseconds count, so 300.0009s passes."""
+def validate_period(
+    period_ns: int | None, gates: dict[str, bool], deviations: frozenset[str] = DOCUMENTED
+) -> Refusal | None:
+    """Step 3. Pod Lifecycle, "Configurable container restart delay": 1 s to 300 s."""
     if not gates[MAX_PERIOD_GATE]:
         if period_ns is UNSET:
             return None
@@ -125,7 +128,11 @@ def validate_period(period_ns: int | None, gates: dict[str, bool]) -> Refusal | 
             text=f"invalid configuration: FeatureGate {MAX_PERIOD_GATE} is enabled, "
             "CrashLoopBackOff.MaxContainerRestartPeriod must be set",
         )
-    if 1000 <= whole_milliseconds(period_ns) <= 300000:
+    # pkg/kubelet/apis/config/validation/validation.go@v1.37.1 compares whole milliseconds, so 300.0009s passes.
+    compared_ns = period_ns
+    if MAXIMUM_IN_MILLISECONDS in deviations:
+        compared_ns = whole_milliseconds(period_ns) * 10**6
+    if 10**9 <= compared_ns <= 300 * 10**9:
         return None
     return Refusal(
         kind=RefusalKind.OUT_OF_RANGE,

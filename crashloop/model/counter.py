@@ -14,9 +14,9 @@ import math
 import msgspec
 
 from crashloop.model.config import Curve
+from crashloop.model.in_force import InForce
 from crashloop.model.lateness import DETECTION_S, latest_s, polls
 from crashloop.model.variants import (
-    CHANGED_CONTAINER_FORGETS,
     COUNTER_COLLECTED,
     DOCUMENTED,
     RESTART_ALL_STALLS,
@@ -43,6 +43,8 @@ class Counter(msgspec.Struct, frozen=True):
 
     delay_s: float
     updated_s: float
+    early_s: float = ATTEMPT_TO_CREATE_S
+    """By how much the start attempt may have come before that: `updated_s` is the create that followed it."""
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +57,11 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     """Delay in the counter once the restart was attempted; None leaves the counter as it was."""
     before: Counter | None = None
     """The counter at the exit."""
+    knows_exit: bool = True
+    """False: RestartAllContainers removed the exited instance, so no restart from here counts, whatever happens meanwhile."""
 
-    def entry_after(self, attempt_s: float) -> Counter | None:
-        return self.before if self.next_delay_s is None else Counter(self.next_delay_s, attempt_s)
+    def entry_after(self, attempt_s: float, early_s: float = ATTEMPT_TO_CREATE_S) -> Counter | None:
+        return self.before if self.next_delay_s is None else Counter(self.next_delay_s, attempt_s, early_s)
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     deviations: frozenset[str] = DOCUMENTED
     other_sync_sources: bool = False
     detection_s: float = DETECTION_S
+
+    def under(self, in_force: InForce) -> "Setting":
+        """The same where another kubelet process decides."""
+        return msgspec.structs.replace(self, curve=in_force.curve, version=in_force.version)
 
     def latest_s(self, due_s: float) -> float:
         return latest_s(
@@ -108,8 +116,6 @@ def _branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Bra
     ran_s = math.inf if entry is None else exit_.finished_s - entry.updated_s
     if exit_.restart_all and (exit_.killed or RESTART_ALL_WITHOUT_BACKOFF in setting.deviations):
         return (_restart_all(setting),)
-    if exit_.redefined and CHANGED_CONTAINER_FORGETS not in setting.deviations:
-        return (_at_once(setting, "its definition was changed, which is no crash"),)
     if exit_.redefined or (exit_.killed and TWO_FREE_AFTER_KILLS in setting.deviations):
         return _after_kill(entry if ran_s <= RESET_AFTER_S else None, exit_, setting)
     if entry is None:
@@ -119,8 +125,10 @@ def _branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Bra
     if ran_s > RESET_AFTER_S:
         return (reset,)
     waits = _waits(entry, exit_.finished_s, setting)
-    if ran_s > RESET_AFTER_S - ATTEMPT_TO_CREATE_S:
-        return (*waits, reset)
+    if ran_s > RESET_AFTER_S - entry.early_s:
+        ran = f"it ran for {ran_s:.1f} s from its create, and up to {entry.early_s:.1f} s more from its start attempt"
+        doubtful = f"{ran}, so the curve may start over"
+        return (*waits, msgspec.structs.replace(reset, reason=doubtful))
     # "exponential backoff ... still applies" -- KEP-5532, Risks and Mitigations
     return tuple(map(_with_reset, waits)) if exit_.restart_all else waits
 
@@ -150,7 +158,7 @@ def _waits(entry: Counter, finished_s: float, setting: Setting) -> tuple[Branch,
     if COUNTER_COLLECTED not in setting.deviations:
         return (kept,)
     expires_s = entry.updated_s + RESET_AFTER_S - finished_s
-    from_s, by_s = max(0.0, expires_s - ATTEMPT_TO_CREATE_S), expires_s + COLLECTION_S
+    from_s, by_s = max(0.0, expires_s - entry.early_s), expires_s + COLLECTION_S
     if latest <= from_s:
         return (kept,)
     collected = Branch(
@@ -188,6 +196,6 @@ def _restart_all(setting: Setting) -> Branch:
     if RESTART_ALL_WITHOUT_BACKOFF in setting.deviations:
         reason = "RestartAllContainers removes the exited instances, so no delay is due"
         stall_s = setting.next_sync_s if RESTART_ALL_STALLS in setting.deviations else 0.0
-        return Branch(delay_s=0.0, latest_s=RESTART_ALL_S + stall_s, reason=reason)
+        return Branch(delay_s=0.0, latest_s=RESTART_ALL_S + stall_s, reason=reason, knows_exit=False)
     reason = "it was restarted with the container that triggered RestartAllContainers"
-    return Branch(delay_s=0.0, latest_s=math.inf, reason=reason)
+    return Branch(delay_s=0.0, latest_s=math.inf, reason=reason, knows_exit=False)

@@ -48,9 +48,12 @@ class FailureRule(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def pod_failure_policy_allowed(pod: Pod) -> bool:
-    """Whether the API takes a podFailurePolicy with this pod template: `only "Never" is supported`."""
-    return pod.restart_policy is RestartPolicy.NEVER
+def pod_failure_policy_allowed(policy: str) -> bool:
+    """Whether the API takes a podFailurePolicy with this restart policy of the pod template: `only "Never" is supported`.
+
+    Source: pkg/apis/batch/validation/validation.go@v1.37.1 validateJobSpec.
+    """
+    return policy == RestartPolicy.NEVER
 
 
 def failure_action(

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 import msgspec
 
+from crashloop.model.in_force import InForce
+
 
 class Lived(msgspec.Struct, frozen=True):
     """One instance of a container."""
@@ -20,12 +22,16 @@ class Lived(msgspec.Struct, frozen=True):
     """A failed probe, or a changed definition, had it killed."""
     restart_all: bool = False
     """Its end was part of a RestartAllContainers: it triggered that, or was killed by it."""
+    created_late_s: float = 0.0
+    """For how much longer than usual the host held its create up, after the start attempt."""
 
 
 class CounterLost(msgspec.Struct, frozen=True):
     """The kubelet started again at `at_s`; its counters are in memory."""
 
     at_s: float
+    in_force: InForce | None = None
+    """What the new process runs with; None: the same as the one before."""
 
 
 class ChangedPart(StrEnum):
@@ -54,5 +60,12 @@ class StartAttemptFailed(msgspec.Struct, frozen=True):
     at_s: float
 
 
-Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed
+class StartsBlocked(msgspec.Struct, frozen=True):
+    """From `at_s` to `until_s` no start of the container could succeed: an object that it needs was missing."""
+
+    at_s: float
+    until_s: float
+
+
+Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed | StartsBlocked
 Observed = Lived | Mark

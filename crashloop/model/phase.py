@@ -53,9 +53,9 @@ NEVER_STARTED = KnownState(kind=StateKind.WAITING)
 IS_RUNNING = KnownState(kind=StateKind.RUNNING)
 
 
-def terminated(exit_code: int) -> KnownState:
-    """Stopped with `exit_code`; restarted later or not."""
-    return KnownState(kind=StateKind.TERMINATED, last_exit_code=exit_code)
+def terminated(exit_code: int, *, killed: bool = False) -> KnownState:
+    """Stopped with `exit_code`, by a probe's kill or not; restarted later or not."""
+    return KnownState(kind=StateKind.TERMINATED, last_exit_code=exit_code, killed=killed)
 
 
 def phase(
@@ -100,6 +100,11 @@ def phase(
     if any(_failed(states[each.name]) and not restarts(each) for each in inits):
         return FAILED
     if any(_to_do(states[each.name]) for each in inits) or (not initialized and any(map(_holds_up, sidecars))):
+        return PENDING
+    # podHasInitialized asks the runtime for a regular container, and RestartAllContainers has removed them all.
+    if all(states[each.name].being_reset for each in regulars) and any(
+        each.kind is StateKind.RUNNING for each in sidecars
+    ):
         return PENDING
     if any(_never_started(state) for state in (*sidecars, *(states[each.name] for each in regulars))):
         return PENDING

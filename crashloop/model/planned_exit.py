@@ -1,7 +1,8 @@
 """How one life of a container ends: by its program, or by its probe.
 
-Theory of operation. A program gives the duration of every life; after its lives the container holds. A probe that fails
-for `failure_threshold` periods kills the container, if it still runs; it then exits with `exit_code_on_term`.
+Theory of operation. A program gives the duration of every life; after its lives the container holds. A liveness or startup probe
+that fails `failure_threshold` times in a row kills the container, if it still runs; it then exits with `exit_code_on_term`. A
+success in between begins the count anew.
 Source: documentation, Configure Liveness, Readiness and Startup Probes; a successful startup probe does not run again.
 """
 
@@ -10,7 +11,9 @@ import math
 import msgspec
 
 from crashloop.model.restart import Decision
-from crashloop.spec.scenario import Container, Probe, ProbeKind
+from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON
+from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
+from crashloop.spec.scenario import Container
 
 
 class PlannedEnd(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ class PlannedExit(msgspec.Struct, frozen=True, kw_only=True):
 
 def planned_ends(container: Container) -> tuple[PlannedEnd, ...]:
     """How each life ends if nothing from outside ends it; the last entry is that of every later life."""
-    killed_s = math.inf if container.probe is None else _killed_after_s(container.probe)
+    killed_s = min(map(_killed_after_s, container.killing_probes), default=math.inf)
     killed = PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
     own = (PlannedEnd(life.run_s, life.exit_code) for life in container.program.each_life())
     return (
@@ -45,7 +48,33 @@ def planned_ends(container: Container) -> tuple[PlannedEnd, ...]:
     )
 
 
+def fatal_answer(probe: Probe) -> float:
+    """Number (from 1) of the answer by pattern that kills; math.inf if none does."""
+    failures = 0
+    for number in range(2 * len(probe.pattern)):
+        answer = probe.answer(number, 0.0)
+        failed = probe.counts_as_failure(answer)
+        failures = failures + 1 if failed else 0
+        if failures == probe.failure_threshold:
+            return number + 1
+        if probe.kind is ProbeKind.STARTUP and not failed:
+            break
+    return math.inf
+
+
+def failures_go_on(deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether failures of a probe before a restart count towards its threshold after it."""
+    # "After a probe fails failureThreshold times in a row" -- documentation, Configure Probes
+    return PROBE_FAILURES_GO_ON in deviations
+
+
 def _killed_after_s(probe: Probe) -> float:
+    if probe.pattern:
+        every_s = max(probe.period_s, probe.answering_s(SUCCEEDS))
+        return fatal_answer(probe) * every_s
+    every_s = max(probe.period_s, probe.answering_s(FAILS))
+    if probe.is_late:
+        return probe.failure_threshold * every_s
     if probe.kind is ProbeKind.STARTUP and probe.fails_after_s > 0:
         return math.inf
-    return probe.fails_after_s + probe.period_s * probe.failure_threshold
+    return probe.fails_after_s + probe.failure_threshold * every_s

@@ -2,29 +2,30 @@
 
 Theory of operation. `predict` combines the parts of the model for one scenario on one node: the node's curve
 (config.py), the pod's exits and decisions (rehearsal.py), its final phase (phase.py). Delays are not predicted in
-advance: `Prediction.dues_for` derives them from the lives that were observed (backoff.py).
+advance: `Prediction.dues_for` derives them from the lives that were observed (backoff.py). The rehearsal knows only the
+configuration that the node begins with; a kubelet that a scenario restarts with another one shows in the lives.
 """
 
 from collections.abc import Iterable
 
 import msgspec
 
-from crashloop.errors import UsageError
 from crashloop.model.admission import kubelet_rejects
 from crashloop.model.backoff import Due, dues
 from crashloop.model.completion import complete_s
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.counter import Setting
-from crashloop.model.gates import effective_gates, kubelet_version
+from crashloop.model.gates import kubelet_version
+from crashloop.model.in_force import InForce, in_force
 from crashloop.model.lateness import soonest_s
-from crashloop.model.lives import Lived, Observed
+from crashloop.model.lives import Observed
 from crashloop.model.phase import FAILED
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse
-from crashloop.model.restart import Decision
 from crashloop.model.variants import DOCUMENTED, as_shipped, require_known
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import InterventionKind, Mode, PodScenario, StartupScenario
+from crashloop.spec.scenario import Mode, PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 
 _SYNCS_THE_POD = (InterventionKind.ANNOTATE, InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
@@ -49,22 +50,34 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     profile: str
-    version: KubernetesVersion
-    """Of the node's kubelet."""
-    curve: Curve
+    """Of the node."""
+    in_force: dict[str, InForce]
+    """What a kubelet runs with, by profile: the node's, and those that the scenario restarts it with."""
     mode: Mode
     containers: dict[str, ContainerPrediction]
     phase: str
     """The pod's phase once all programs have come to their end, holding included."""
     deviations: frozenset[str] = DOCUMENTED
 
-    def dues_for(self, container: str, lives: Iterable[Observed]) -> tuple[Due, ...]:
-        """The window of each restart of a container, from the lives it has had. Raises KeyError."""
-        expected = self.containers[container]
+    @property
+    def at_first(self) -> InForce:
+        """What the kubelet runs with when the scenario begins."""
+        return self.in_force[self.profile]
+
+    @property
+    def curve(self) -> Curve:
+        return self.at_first.curve
+
+    def dues_for(self, container: str, lives: Iterable[Observed], begins: InForce | None = None) -> tuple[Due, ...]:
+        """The window of each restart of a container, from the lives it has had. Raises KeyError.
+
+        `begins` is in force at its first start; the default is what the node begins with.
+        """
+        expected, begins = self.containers[container], begins or self.at_first
         return dues(
-            self.curve,
-            _with_resets(lives, expected.exits),
-            version=self.version,
+            begins.curve,
+            lives,
+            version=begins.version,
             mode=self.mode,
             deviations=self.deviations,
             other_sync_sources=expected.other_sync_sources,
@@ -76,23 +89,24 @@ def predict(
     profile: KubeletProfile,
     version: KubernetesVersion,
     deviations: frozenset[str] = DOCUMENTED,
+    *,
+    later: Iterable[KubeletProfile] = (),
 ) -> Prediction:
     """What to expect of `scenario` on a node with `profile`. `version` is the cluster's.
 
-    Raises UsageError if the kubelet does not start with the profile.
+    `later` are the profiles that the scenario restarts the kubelet with. Raises UsageError if a kubelet does not start with
+    one of them.
     """
     require_known(deviations)
-    curve = _curve_of(profile, version, deviations)
-    setting = _setting(scenario, profile, version, curve, deviations)
-    gates = effective_gates(profile, version)
-    rehearsal = rehearse(scenario.pod, setting, gates, pace=lambda due_s: due_s)
-    if kubelet_rejects(scenario.pod, gates, setting.version, deviations):
+    begins = in_force(profile, version, deviations)
+    setting = _setting(scenario, begins, deviations)
+    rehearsal = rehearse(scenario.pod, setting, begins.gates, pace=lambda due_s: due_s)
+    if kubelet_rejects(scenario.pod, begins.gates, begins.version, deviations):
         rehearsal = Rehearsal(exits={}, exits_s={}, restarts_s={}, phase=FAILED, ended_s=0.0, loops=False)
     return Prediction(
         scenario=scenario.name,
         profile=profile.name,
-        version=setting.version,
-        curve=curve,
+        in_force={each.name: in_force(each, version, deviations) for each in later} | {profile.name: begins},
         mode=scenario.mode,
         containers={each.name: _container(scenario, each.name, rehearsal) for each in scenario.pod.containers},
         phase=rehearsal.phase,
@@ -123,42 +137,29 @@ def expected_duration_s(
 ) -> tuple[float, float]:
     """Earliest and latest time from the pod's creation until its evidence is complete; interventions apart.
 
-    Both end with the watch itself. By default for the kubelet as shipped, known deviations included.
+    Both end with the watch itself, and are as long as that if the scenario changes the kubelet's configuration. By default
+    for the kubelet as shipped, known deviations included.
     Raises UsageError if the kubelet does not start with the profile.
     """
     known = as_shipped(kubelet_version(profile, version)) if deviations is None else deviations
-    setting = _setting(scenario, profile, version, _curve_of(profile, version, known), known)
-    gates = effective_gates(profile, version)
+    begins = in_force(profile, version, known)
+    if any(each.profile is not None for each in scenario.interventions):
+        return scenario.longest_s, scenario.longest_s
+    setting = _setting(scenario, begins, known)
     soonest = rehearse(
         scenario.pod,
         setting,
-        gates,
+        begins.gates,
         pace=lambda due_s: soonest_s(due_s, setting.version, mode=setting.mode),
     )
-    latest = rehearse(scenario.pod, setting, gates, pace=setting.latest_s, start_s=_SLOW_START_S)
+    latest = rehearse(scenario.pod, setting, begins.gates, pace=setting.latest_s, start_s=_SLOW_START_S)
     return complete_s(scenario.until, soonest), complete_s(scenario.until, latest)
 
 
-def _curve_of(profile: KubeletProfile, version: KubernetesVersion, deviations: frozenset[str]) -> Curve:
-    curve = effective_curve(profile, version, deviations=deviations)
-    if isinstance(curve, Refusal):
-        raise UsageError(
-            f"kubelet profile {profile.name!r}: a kubelet {kubelet_version(profile, version)} does not start with it "
-            f"({curve.kind}).\nIt says: {curve.text}"
-        )
-    return curve
-
-
-def _setting(
-    scenario: PodScenario,
-    profile: KubeletProfile,
-    version: KubernetesVersion,
-    curve: Curve,
-    deviations: frozenset[str],
-) -> Setting:
+def _setting(scenario: PodScenario, in_force: InForce, deviations: frozenset[str]) -> Setting:
     return Setting(
-        curve=curve,
-        version=kubelet_version(profile, version),
+        curve=in_force.curve,
+        version=in_force.version,
         mode=scenario.mode,
         deviations=deviations,
         other_sync_sources=any(_others_sync(scenario, each.name) for each in scenario.pod.containers),
@@ -178,18 +179,6 @@ def _container(scenario: PodScenario, name: str, rehearsal: Rehearsal) -> Contai
 def _others_sync(scenario: PodScenario, name: str) -> bool:
     """Whether siblings that exit, a probe or an update of the pod make the kubelet look at it."""
     return (
-        any(each.probe is not None or (each.program.exits and each.name != name) for each in scenario.pod.containers)
+        any(each.probes or (each.program.exits and each.name != name) for each in scenario.pod.containers)
         or any(each.action in _SYNCS_THE_POD for each in scenario.interventions)
     )  # fmt: skip
-
-
-def _with_resets(lives: Iterable[Observed], exits: tuple[PlannedExit, ...]) -> Iterable[Observed]:
-    """The lives, those marked that a RestartAllContainers is expected to end."""
-    planned = iter(exits)
-    for each in lives:
-        plan = next(planned, None) if isinstance(each, Lived) else None
-        if isinstance(each, Lived) and plan is not None and plan.decision is Decision.RESTART_ALL:
-            each = msgspec.structs.replace(
-                each, restart_all=True, killed_by_kubelet=each.killed_by_kubelet or plan.killed
-            )
-        yield each

@@ -17,8 +17,8 @@ from crashloop.model.counter import Exit, Setting, branches
 from crashloop.model.phase import phase
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsed_container import Actor, Standing
-from crashloop.model.restart import Decided, Decision, decide, effective_policy
-from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, RULES_MATCH_KILLS
+from crashloop.model.restart import Decided, Decision, decide, effective_policy, stranded
+from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.scenario import Container, ContainerKind, Pod
 
@@ -160,10 +160,15 @@ class _Play:
             each.stage is Standing.RUNNING and each.container is not container
             for each in self._of(ContainerKind.REGULAR)
         )
-        never = policy is RestartPolicy.NEVER and self.pod.restart_policy is RestartPolicy.NEVER
-        if RULES_MATCH_KILLS in deviations and never and alone:
-            return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
-        return decided
+        put_off = stranded(
+            self.pod,
+            container,
+            alone=alone,
+            gates=self.gates,
+            version=self.setting.version,
+            deviations=deviations,
+        )
+        return put_off or decided
 
     def _after_stop(self, actor: Actor) -> None:
         failed_init = actor.container.kind is ContainerKind.INIT and not actor.succeeded

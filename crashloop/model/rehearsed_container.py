@@ -46,11 +46,13 @@ class Actor:
         self.exits_s: list[float] = []
         self.restarts_s: list[float] = []
         self._being_reset = False
+        self._first_s = 0.0
+        self._holds = False
 
     @property
     def end(self) -> PlannedEnd:
         """How its present life ends."""
-        return self._ends[min(self.instance, len(self._ends) - 1)]
+        return self._ends[-1 if self._holds else min(self.instance, len(self._ends) - 1)]
 
     @property
     def succeeded(self) -> bool:
@@ -68,6 +70,9 @@ class Actor:
 
     def start(self, now_s: float) -> None:
         self.instance += 1
+        self._first_s = now_s if self.instance == 0 else self._first_s
+        recovers_s = self.container.program.fails_until_s
+        self._holds = recovers_s is not None and now_s - self._first_s >= recovers_s
         if self.instance:
             self.restarts_s.append(now_s)
         if self.following is not None:

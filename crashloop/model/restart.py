@@ -14,7 +14,7 @@ from enum import StrEnum
 import msgspec
 
 from crashloop.model.gates import is_enabled
-from crashloop.model.variants import DOCUMENTED, RULE_HIDES_LATER_RULES, RULES_MATCH_KILLS
+from crashloop.model.variants import DOCUMENTED, NEVER_GETS_NO_SANDBOX, RULE_HIDES_LATER_RULES, RULES_MATCH_KILLS
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.scenario import Container, ContainerKind, Pod
@@ -49,6 +49,14 @@ _BY_POLICY: dict[tuple[RestartPolicy, bool], Decision] = {
 _BY_ACTION = {Action.RESTART: Decision.RESTART, Action.RESTART_ALL_CONTAINERS: Decision.RESTART_ALL}
 
 
+REDEFINED = Decided(Decision.RESTART, "its image was changed, which restarts it under every policy")
+"""The decision about a container that was killed for a new image.
+
+"Restart regardless of the restart policy because the container spec changed." --
+pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions
+"""
+
+
 def decide(
     pod: Pod,
     container: Container,
@@ -57,15 +65,18 @@ def decide(
     gates: dict[str, bool],
     version: KubernetesVersion,
     killed: bool = False,
+    sandbox_lost: bool = False,
     deviations: frozenset[str] = DOCUMENTED,
 ) -> Decided:
     """What the kubelet does about `container` of `pod` after an exit with `exit_code`.
 
     `gates` are those of the node; what they leave out is as the kubelet's `version` has it by default.
-    `killed`: a failed liveness or startup probe had the container killed.
+    `killed`: a failed liveness or startup probe had the container killed. `sandbox_lost`: the pod's sandbox was gone by then.
     """
     if container.kind is ContainerKind.EPHEMERAL:
         return Decided(Decision.STOP, "ephemeral containers are never restarted")
+    if sandbox_lost and pod.restart_policy is RestartPolicy.NEVER and NEVER_GETS_NO_SANDBOX in deviations:
+        return Decided(Decision.STOP, "a pod under Never gets no second sandbox")
     rules_apply = not killed or _matches_kills(pod, container, gates, version, deviations)
     rule = _deciding_rule(container, exit_code, gates, version, deviations) if rules_apply else None
     if rule is not None:
@@ -77,8 +88,30 @@ def decide(
     policy, owner = effective_policy(pod, container, gates, version)
     # "Liveness: ... the container is subjected to its restart policy": a failed probe counts as a failure.
     succeeded = exit_code == 0 and not killed
-    cause = "after a failed probe" if killed else f"after exit code {exit_code}"
+    cause = f"after exit code {exit_code}"
+    if killed:
+        cause = "after the loss of its sandbox" if sandbox_lost else "after a failed probe"
     return Decided(_BY_POLICY[policy, succeeded], f"{owner} {policy} decides {cause}")
+
+
+def stranded(
+    pod: Pod,
+    container: Container,
+    *,
+    alone: bool,
+    gates: dict[str, bool],
+    version: KubernetesVersion,
+    deviations: frozenset[str] = DOCUMENTED,
+) -> Decided | None:
+    """What becomes of a restart that a rule asks for after a probe's kill; None if it comes.
+
+    `alone`: no other regular container runs.
+    """
+    policy, _ = effective_policy(pod, container, gates, version)
+    never = policy is RestartPolicy.NEVER and pod.restart_policy is RestartPolicy.NEVER
+    if RULES_MATCH_KILLS in deviations and never and alone:
+        return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
+    return None
 
 
 def effective_policy(

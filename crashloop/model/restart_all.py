@@ -15,7 +15,7 @@ import msgspec
 
 from crashloop.model.phase import KnownState, StateKind
 from crashloop.model.restart import Decision, decide
-from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE, RESTART_ALL_LOSES_PROBES
 from crashloop.spec.scenario import Container, ContainerKind, Pod
 from crashloop.spec.version import KubernetesVersion
 
@@ -71,6 +71,12 @@ def reset(
 def keeps_logs(version: KubernetesVersion) -> bool:
     """Whether the logs of removed containers stay: kubernetes/kubernetes#136963."""
     return version.release >= _FIRST_THAT_KEEPS_LOGS
+
+
+def probes_go_on(deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether a container that had exited for good is probed again once RestartAllContainers has started it."""
+    # "Probes became active again" -- KEP-5532, Restart Phases
+    return RESTART_ALL_LOSES_PROBES not in deviations
 
 
 def _reset(container: Container, state: KnownState, source: bool, *, hides: bool) -> ContainerReset:

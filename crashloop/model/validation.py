@@ -20,6 +20,7 @@ from crashloop.spec.version import KubernetesVersion
 
 MAX_RULES, MAX_VALUES = 20, 255
 FIELDS = ("restartPolicy", "restartPolicyRules")
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
 class CauseReason(StrEnum):
@@ -28,6 +29,7 @@ class CauseReason(StrEnum):
     REQUIRED = "FieldValueRequired"
     NOT_SUPPORTED = "FieldValueNotSupported"
     FORBIDDEN = "FieldValueForbidden"
+    INVALID = "FieldValueInvalid"
     TOO_MANY = "FieldValueTooMany"
     TOO_LONG = "FieldValueTooLong"
 
@@ -70,7 +72,7 @@ def answer(
 
 
 def _containers(spec: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    for field in ("initContainers", "containers", "ephemeralContainers"):
+    for field in CONTAINER_LISTS:
         for index, container in enumerate(spec.get(field) or ()):
             yield field, index, container
 
@@ -89,7 +91,7 @@ def _dropped(spec: Mapping[str, Any], version: KubernetesVersion) -> dict[str, A
     """The spec without the fields, except the `Always` that makes a sidecar. 1.33 knows no rules, but the policy."""
     known = FIELDS[:1] if version.release < (1, 34) else ()
     stored = dict(spec)
-    for field in ("initContainers", "containers", "ephemeralContainers"):
+    for field in CONTAINER_LISTS:
         if field in spec:
             stored[field] = [_without_fields(field, each, known) for each in spec[field]]
     return stored

@@ -34,10 +34,11 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
 
 GATE_OFF_REFUSES_START = "gate-off-refuses-start"
 REDUCED_DECAY_KEEPS_300S = "reduced-decay-keeps-300s"
+MAXIMUM_IN_MILLISECONDS = "maximum-in-whole-milliseconds"
 RESTART_RULES_OFF_REFUSES_START = "restart-rules-off-alone-refuses-start"
 COUNTER_COLLECTED = "counter-collected-while-waiting"
-CHANGED_CONTAINER_FORGETS = "changed-container-forgets-counter"
 FAILED_STARTS_COUNT = "failed-start-attempts-double-the-delay"
+BACKOFF_HOLDS_UP_OTHERS = "backoff-holds-up-failed-starts"
 TWO_FREE_AFTER_KILLS = "two-free-restarts-after-kills"
 CLEAN_EXIT_AFTER_KILL_STOPS = "clean-exit-after-probe-kill-stops"
 RULES_MATCH_KILLS = "rules-match-probe-kills"
@@ -46,6 +47,9 @@ RESTART_ALL_WITHOUT_BACKOFF = "restart-all-without-backoff"
 RESTART_ALL_STAYS_RUNNING = "restart-all-stays-running"
 RESTART_ALL_HIDES_EXIT_CODE = "restart-all-hides-exit-code"
 RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
+PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
+NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
+RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
 
 VARIANTS: tuple[Variant, ...] = (
@@ -64,6 +68,14 @@ VARIANTS: tuple[Variant, ...] = (
         since=(1, 33),
     ),
     Variant(
+        name=MAXIMUM_IN_MILLISECONDS,
+        sentence="The kubelet compares maxContainerRestartPeriod in whole milliseconds, so it accepts up to a millisecond more "
+        "than 300 s; it was to refuse everything above 300 s.",
+        source="Pod Lifecycle, Configurable container restart delay; "
+        "pkg/kubelet/apis/config/validation/validation.go@v1.37.1",
+        since=(1, 33),
+    ),
+    Variant(
         name=RESTART_RULES_OFF_REFUSES_START,
         sentence="ContainerRestartRules switched off by itself keeps the kubelet from starting, because "
         "RestartAllContainersOnContainerExits is on by default and depends on it; it was to be a rollback.",
@@ -79,18 +91,18 @@ VARIANTS: tuple[Variant, ...] = (
         since=(1, 33),
     ),
     Variant(
-        name=CHANGED_CONTAINER_FORGETS,
-        sentence="A changed image, or changed resources, give the container a new counter; users were not to be able to "
-        "start the curve over on a live pod.",
-        source="KEP-4603, Alternatives (late recovery); pkg/kubelet/kuberuntime/helpers.go@v1.37.1 GetBackoffKey",
-        since=(1, 33),
-    ),
-    Variant(
         name=FAILED_STARTS_COUNT,
         sentence="Every start attempt doubles the delay, also one that fails before the container runs; "
         "only restarts were to.",
         source="KEP-5593, Summary; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
         since=(1, 33),
+    ),
+    Variant(
+        name=BACKOFF_HOLDS_UP_OTHERS,
+        sentence="A container whose start failed is tried again only when another container's delay is over, up to 60 s and "
+        "their jitter later; it was to be tried again after 10 s to 15 s.",
+        source="Pod Lifecycle, Container restarts; pkg/kubelet/pod_workers.go@v1.37.1 completeWork",
+        since=(1, 35),
     ),
     Variant(
         name=TWO_FREE_AFTER_KILLS,
@@ -129,8 +141,8 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant(
         name=RESTART_ALL_STAYS_RUNNING,
-        sentence="While all containers restart the pod's phase is Running, and Pending only while an init container runs; "
-        "it was to be Pending throughout.",
+        sentence="While all containers restart the pod's phase is Running, and Pending only while an init container runs or a "
+        "sidecar alone; it was to be Pending throughout.",
         source="KEP-5532, Design Details; pkg/kubelet/kubelet_pods.go@v1.37.1 getPhase",
         since=(1, 35),
     ),
@@ -148,6 +160,28 @@ VARIANTS: tuple[Variant, ...] = (
         source="kubernetes/kubernetes#136966; KEP-5532, Goals",
         since=(1, 35),
         fixed_in=(1, 36),
+    ),
+    Variant(
+        name=PROBE_FAILURES_GO_ON,
+        sentence="Failures of a probe before the exit of a container count after its restart, so that one can kill the new "
+        "instance; each instance was to be judged by its own answers.",
+        source="documentation, Configure Probes, failureThreshold; pkg/kubelet/prober/worker.go@v1.37.1 doProbe",
+        since=(1, 33),
+    ),
+    Variant(
+        name=NEVER_GETS_NO_SANDBOX,
+        sentence="A pod under Never that has lost its sandbox gets no other, and stays Running without a container if one of its "
+        "containers was to be restarted by a policy or rule of its own; it was to be restarted, or the pod to end.",
+        source="KEP-5307, Design Details; kubernetes/kubernetes#141948; "
+        "pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
+        since=(1, 34),
+    ),
+    Variant(
+        name=RESTART_ALL_LOSES_PROBES,
+        sentence="After RestartAllContainers, probes of a container that had exited for good before are not resumed, so that it "
+        "counts as ready; they were to go on.",
+        source="KEP-5532, Restart Phases and Probes; pkg/kubelet/prober/prober_manager.go@v1.37.1 AddPod",
+        since=(1, 35),
     ),
     Variant(
         name=RESTART_ALL_OFF_REJECTS_POD,

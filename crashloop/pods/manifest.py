@@ -5,15 +5,22 @@ The pods satisfy the Pod Security Standard "restricted", so that they run in any
 
 from typing import Any
 
-from crashloop.pods.program import EVIDENCE_DIR, beat_command, command, probe_command
+from crashloop.pods.config_objects import stored_name
+from crashloop.pods.program import EVIDENCE_DIR, beat_command, command, hook_command, probe_command, served_probes
+from crashloop.spec.config_object import ConfigKind, Variable
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.scenario import Container, ContainerKind, PodScenario, Probe
+from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.profile import PROFILE_LABEL
+from crashloop.spec.scenario import Container, ContainerKind, PodScenario
 
 SCENARIO_LABEL = "crashloop.dev/scenario"
 RUN_LABEL = "crashloop.dev/run"
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 GRACE_PERIOD_S = 2
 NOBODY = 65534
+PROBE_PORT = 8080
+"""Where program.sh answers probes over HTTP."""
 REQUESTS = {"cpu": "10m", "memory": "8Mi"}
 
 HEARTBEAT = "heartbeat"
@@ -23,16 +30,17 @@ _EVIDENCE = "evidence"
 
 
 def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
-    """The pod of a scenario, bound to a node. Ephemeral containers are left to `ephemeral_containers`."""
+    """The pod of a scenario, on a node. Ephemeral containers are left to `ephemeral_containers`."""
     pod = scenario.pod
+    where = {"nodeSelector": {HOSTNAME_LABEL: node, PROFILE_LABEL: scenario.profile}} if scenario.by_scheduler else None
     return _pod(
         name=scenario.name,
         labels={SCENARIO_LABEL: scenario.name, RUN_LABEL: run},
-        node=node,
+        where=where or {"nodeName": node},
         restart_policy=pod.restart_policy,
         containers={
-            "initContainers": [_container(each, image) for each in pod.of_kind(ContainerKind.INIT)],
-            "containers": [_container(each, image) for each in pod.of_kind(ContainerKind.REGULAR)],
+            "initContainers": [_container(each, scenario, image) for each in pod.of_kind(ContainerKind.INIT)],
+            "containers": [_container(each, scenario, image) for each in pod.of_kind(ContainerKind.REGULAR)],
         },
     )
 
@@ -43,21 +51,26 @@ def heartbeat_manifest(*, node: str, image: str, run: str) -> dict[str, Any]:
     return _pod(
         name=f"{HEARTBEAT}-{node}",
         labels={RUN_LABEL: run},
-        node=node,
+        where={"nodeName": node},
         restart_policy=RestartPolicy.ALWAYS,
         containers={"containers": [container]},
     )
 
 
 def _pod(
-    *, name: str, labels: dict[str, str], node: str, restart_policy: RestartPolicy, containers: dict[str, Any]
+    *,
+    name: str,
+    labels: dict[str, str],
+    where: dict[str, Any],
+    restart_policy: RestartPolicy,
+    containers: dict[str, Any],
 ) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "labels": labels},
         "spec": {
-            "nodeName": node,
+            **where,
             "restartPolicy": restart_policy.value,
             "terminationGracePeriodSeconds": GRACE_PERIOD_S,
             "dnsPolicy": "Default",
@@ -102,8 +115,15 @@ def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
     }
 
 
-def _container(container: Container, image: str) -> dict[str, Any]:
-    manifest = _common(container, image) | {"resources": {"requests": REQUESTS}}
+def _container(container: Container, scenario: PodScenario, image: str) -> dict[str, Any]:
+    limits = {} if container.memory_limit is None else {"limits": {"memory": container.memory_limit}}
+    manifest = _common(container, image) | {"resources": {"requests": REQUESTS} | limits}
+    if container.env:
+        manifest["env"] = [_variable(each, scenario) for each in container.env]
+    if container.post_start:
+        manifest["lifecycle"] = {"postStart": {"exec": {"command": hook_command(container)}}}
+    if container.restarts_on_resize:
+        manifest["resizePolicy"] = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
     if container.restart_policy is not None:
         manifest["restartPolicy"] = container.restart_policy.value
     if container.rules:
@@ -114,14 +134,27 @@ def _container(container: Container, image: str) -> dict[str, Any]:
             }
             for rule in container.rules
         ]
-    if container.probe is not None:
-        manifest[f"{container.probe.kind.value}Probe"] = _probe(container, container.probe)
+    for probe in container.probes:
+        manifest[f"{probe.kind.value}Probe"] = _probe(container, probe)
+    served = served_probes(container)
+    if served:
+        manifest["env"] = [{"name": name, "value": value} for name, value in served.items()]
     return manifest
 
 
+def _variable(variable: Variable, scenario: PodScenario) -> dict[str, Any]:
+    kind = next(each.kind for each in scenario.objects if each.name == variable.object)
+    field = {ConfigKind.CONFIG_MAP: "configMapKeyRef", ConfigKind.SECRET: "secretKeyRef"}[kind]
+    source = {field: {"name": stored_name(scenario.name, variable.object), "key": variable.name}}
+    return {"name": variable.name, "valueFrom": source}
+
+
 def _probe(container: Container, probe: Probe) -> dict[str, Any]:
-    return {
-        "exec": {"command": probe_command(container, probe)},
+    asks: dict[Handler, dict[str, Any]] = {
+        Handler.EXEC: {"exec": {"command": probe_command(container, probe)}},
+        Handler.HTTP: {"httpGet": {"port": PROBE_PORT, "path": f"/cgi-bin/{probe.kind}"}},
+    }
+    return asks[probe.handler] | {
         "periodSeconds": probe.period_s,
         "failureThreshold": probe.failure_threshold,
         "timeoutSeconds": probe.timeout_s,

@@ -3,30 +3,86 @@
 The journal's format, one line a stamp (boot time from /proc/uptime, in centiseconds; lives counted from 0):
 
     crashloop/1 start <life> <seconds since boot> <boot id, or ->
+    crashloop/1 note <life> <seconds since boot> <name> <value>
     crashloop/1 exit <life> <seconds since boot> <exit code>
+
+A note says what a life has found: `root fresh` or `root used`, by a mark that each life leaves in its root filesystem;
+`passes 50`, how often a program ran inside of it by their marks there; `hook ran`, its postStart hook; the environment
+variables of its container by their names; `liveness.7 F`, what a probe answered the time 7 (from 0) that it was asked: S or F,
+stamped before the answer is given. A life that is killed stamps no exit.
 
 Each life first prints the whole journal to its log, so that the log of the newest instance holds all earlier lives.
 The boot id shows whether container and node count from the same boot: a container in its own sandbox does not.
 A start is stamped after the process has begun and an exit before it ends: a delay by the journal can only err long.
 """
 
+from collections.abc import Iterator
 from importlib.resources import files
 
-from crashloop.spec.scenario import Container, Probe
+from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.program import Life, LifeEnd, Program
+from crashloop.spec.scenario import Container
 
 EVIDENCE_DIR = "/evidence"
 """Where an emptyDir is mounted that outlives the pod's containers."""
 
 
 def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR) -> list[str]:
-    """The command of a container: program.sh, its journal, its exit code on SIGTERM and its lives."""
-    lives = [f"{_seconds(life.run_s)}:{life.exit_code}:{life.times}" for life in container.program.lives]
-    return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *lives]
+    """The command of a container: program.sh, its journal, its exit code on SIGTERM, what it tells, and its lives."""
+    program = container.program
+    words = [
+        *_told(program),
+        *_served(container),
+        *(f"env={each.name}" for each in container.env),
+        *(f"{_seconds(life.run_s)}:{_end(life)}:{life.times}" for life in program.lives),
+    ]
+    return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *words]
 
 
-def probe_command(container: Container, probe: Probe, *, evidence_dir: str = EVIDENCE_DIR) -> list[str]:
-    """The command of an exec probe that fails from `fails_after_s` seconds into each life on."""
-    return [*_shell("probe.sh"), _journal(container, evidence_dir), str(round(probe.fails_after_s * 100))]
+def _told(program: Program) -> Iterator[str]:
+    if program.marks_root:
+        yield "root"
+    if program.passes:
+        yield f"passes={program.passes}"
+    if program.fails_until_s is not None:
+        yield f"until={round(program.fails_until_s * 100)}"
+
+
+def _end(life: Life) -> str:
+    return str(life.exit_code) if life.end is LifeEnd.EXIT else life.end.value
+
+
+def _served(container: Container) -> Iterator[str]:
+    return (f"http={each.kind}" for each in container.probes if each.handler is Handler.HTTP)
+
+
+def probe_command(
+    container: Container, probe: Probe, *, evidence_dir: str = EVIDENCE_DIR, log: str = "/proc/1/fd/1"
+) -> list[str]:
+    """The command that gives one answer of a probe, by its exit code; it notes the answer in the journal and in the log."""
+    return [*_shell("probe.sh"), *_answering(container, probe, evidence_dir, log)]
+
+
+def served_probes(container: Container, *, evidence_dir: str = EVIDENCE_DIR) -> dict[str, str]:
+    """Environment of a container that answers probes over HTTP: the script, and its arguments by the probe's kind."""
+    served = [each for each in container.probes if each.handler is Handler.HTTP]
+    arguments = {
+        f"PROBE_{each.kind}": " ".join(_answering(container, each, evidence_dir, "/proc/1/fd/1")) for each in served
+    }
+    return {"PROBE": _shell("probe.sh")[2], **arguments} if served else {}
+
+
+def _answering(container: Container, probe: Probe, evidence_dir: str, log: str) -> list[str]:
+    plan = probe.pattern or str(round(probe.fails_after_s * 100))
+    failure = "hang" if probe.hangs else "fail"
+    return [_journal(container, evidence_dir), probe.kind, plan, _seconds(probe.answers_after_s), failure, log]
+
+
+def hook_command(
+    container: Container, *, evidence_dir: str = EVIDENCE_DIR, first_process: str = "/proc/1"
+) -> list[str]:
+    """The command of a postStart hook that notes its run in the journal, and in the log of the container's first process."""
+    return [*_shell("hook.sh"), _journal(container, evidence_dir), first_process]
 
 
 def beat_command() -> list[str]:

@@ -1,4 +1,6 @@
-# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then RUN_S:EXIT_CODE:TIMES, the lives in order.
+# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it tells: root, env=VARIABLE, passes=TIMES,
+# until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in order. END is an exit
+# code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
 term=
 trap 'term=1' TERM
@@ -11,17 +13,25 @@ shift 2
 
 journal=
 [ ! -s "$file" ] || journal=$(cat "$file")
-life=0
+life=0 first=$now
 case $journal in
 *' start '*)
 	life=${journal##*' start '}
 	life=$((${life%%' '*} + 1))
+	first=${journal#*' start 0 '}
+	first=${first%%[!0-9.]*}
 	;;
 esac
 line="crashloop/1 start $life $now $boot"
 echo "$line" >>"$file"
 printf '%s\n' ${journal:+"$journal"} "$line"
 
+note() {
+	read -r at _ </proc/uptime
+	line="crashloop/1 note $life $at $1 $2"
+	echo "$line" >>"$file"
+	echo "$line"
+}
 finish() {
 	read -r now _ </proc/uptime
 	line="crashloop/1 exit $life $now $1"
@@ -33,13 +43,62 @@ finish() {
 trap 'finish "$on_term"' TERM
 [ -z "$term" ] || finish "$on_term"
 
-left=$life
+# Each pass is a process of its own that fails; all of them together leave their marks.
+repeat() {
+	pass=0
+	while [ "$pass" -lt "$1" ]; do
+		(echo >>/tmp/crashloop.passes && exit 42)
+		pass=$((pass + 1))
+		sleep 0.1
+	done
+	pass=0
+	while read -r _; do pass=$((pass + 1)); done </tmp/crashloop.passes
+	note passes "$pass"
+}
+
+# $PROBE and $PROBE_<kind> are the script of a probe and its arguments.
+serve() {
+	www=${file%.journal}.www
+	mkdir -p "$www/cgi-bin"
+	printf '#!/bin/sh\nsh -c "$PROBE" probe.sh $PROBE_%s && echo Status: 200 || echo Status: 503\necho\n' "$1" >"$www/cgi-bin/$1"
+	chmod +x "$www/cgi-bin/$1"
+	[ -n "$server" ] || { httpd -f -p 8080 -h "$www" & server=$!; }
+}
+
+left=$life server=
 for each; do
+	case $each in
+	root)
+		if [ -e /tmp/crashloop.root ]; then note root used; else note root fresh; fi
+		: >/tmp/crashloop.root
+		continue
+		;;
+	env=*)
+		eval "value=\${${each#*=}:--}"
+		note "${each#*=}" "$value"
+		continue
+		;;
+	passes=*)
+		repeat "${each#*=}"
+		continue
+		;;
+	http=*)
+		serve "${each#*=}"
+		continue
+		;;
+	until=*)
+		[ "$((${now%.*}${now#*.} - ${first%.*}${first#*.}))" -lt "${each#*=}" ] || break
+		continue
+		;;
+	esac
 	times=${each##*:}
 	if [ "$left" -lt "$times" ]; then
-		run_s=${each%%:*} code=${each#*:}
+		run_s=${each%%:*} end=${each#*:}
+		end=${end%:*}
+		[ "$end" != signal ] || break
 		[ "$run_s" = 0 ] || { sleep "$run_s" & wait "$!"; }
-		finish "${code%:*}"
+		[ "$end" != memory ] || exec tail /dev/zero
+		finish "$end"
 	fi
 	left=$((left - times))
 done

@@ -7,7 +7,8 @@ from crashloop.history.event import Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.record.channels.events import now_ns, recorder_event
-from crashloop.spec.scenario import POKE_EVERY_S, InterventionKind
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.scenario import POKE_EVERY_S
 
 ANNOTATION = "crashloop.dev/poke"
 

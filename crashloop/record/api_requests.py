@@ -14,7 +14,8 @@ from crashloop.kube.errors import ApiUnreachable, KubeError
 from crashloop.record.channels.events import now_ns
 from crashloop.record.single_task import SingleTask, log
 from crashloop.record.site import RecordingSite
-from crashloop.spec.scenario import ApiRequest, ApiScenario, Verb
+from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.scenario import ApiScenario
 from crashloop.waiting import WaitTimeout, wait_until
 
 GONE_WITHIN_S = 30.0
@@ -64,9 +65,17 @@ class ApiRequests(SingleTask):
         if request.verb is Verb.PATCH:
             path = f"{one}/{request.subresource}" if request.subresource else one
             return self._api.answer(
-                doing, "PATCH", path, query=query, body=request.object, content_type=STRATEGIC_MERGE
+                doing,
+                "PATCH",
+                path,
+                query=query,
+                body=request.object,
+                content_type=STRATEGIC_MERGE,
+                as_user=request.as_user,
             )
-        answer = self._api.answer(doing, "POST", self._collection(request), query=query, body=request.object)
+        answer = self._api.answer(
+            doing, "POST", self._collection(request), query=query, body=request.object, as_user=request.as_user
+        )
         if answer.body is not None and not request.dry_run:
             self._stored.append(one)
         return answer

@@ -1,6 +1,8 @@
 """Interventions in a running scenario: every action as calls to the API or to the cluster."""
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -10,19 +12,29 @@ from crashloop.errors import CrashloopError, UsageError
 from crashloop.history.event import Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.record.annotations import annotation
+from crashloop.record.channels.containerd.attribution import is_sandbox_of
+from crashloop.record.channels.containerd.wire import Containerd
 from crashloop.record.channels.events import now_ns, recorder_event
+from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.event_router import EventRouter
+from crashloop.record.node_facts import KUBELET_ANSWERS_S, NodeFacts
 from crashloop.record.pod_recording import PodRecording
-from crashloop.spec.scenario import DISTURB_NODE, ContainerKind, Intervention, InterventionKind
+from crashloop.record.pods import Pods
+from crashloop.record.signals import DueSignal
+from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind
+from crashloop.spec.scenario import ContainerKind
+from crashloop.waiting import wait_until
 
 Arguments = dict[str, Any]
+
+SIGNAL = "signal"
+"""The action of a signal that a program wants: its index is null."""
 
 
 class Interventions:
     """Carries interventions out.
 
-    `recreate` replaces the pod of a scenario by a new one of the same name; `spoil` hears of a node that an intervention may
-    have left broken, and why.
+    `facts` hear of a node that an intervention may have left broken, and of a kubelet that gets another profile.
     """
 
     def __init__(
@@ -32,20 +44,27 @@ class Interventions:
         cluster: Cluster,
         router: EventRouter,
         *,
-        recreate: Callable[[PodRecording], None],
-        spoil: Callable[[str, str], None],
+        pods: Pods,
+        objects: ConfigObjects,
+        facts: NodeFacts,
     ) -> None:
         self._api = api
         self._namespace = namespace
         self._cluster = cluster
         self._router = router
-        self._recreate = recreate
-        self._spoil = spoil
+        self._facts = facts
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
-            InterventionKind.RECREATE_POD: lambda watched, _: self._recreate(watched),
+            InterventionKind.RECREATE_POD: lambda watched, _: pods.recreate(watched),
+            InterventionKind.DELETE_POD: lambda watched, _: pods.delete_gracefully(watched),
+            InterventionKind.CREATE_OBJECT: lambda watched, given: objects.create(watched.scenario, given["object"]),
+            InterventionKind.CHANGE_OBJECT: lambda watched, given: objects.change(
+                watched.scenario, given["object"], given["data"]
+            ),
+            InterventionKind.DELETE_OBJECT: lambda watched, given: objects.delete(watched.scenario, given["object"]),
+            InterventionKind.KILL_SANDBOX: self._kill_sandbox,
             InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
             InterventionKind.RESTART_RUNTIME: lambda watched, _: self._cluster.restart_runtime(watched.node.name),
@@ -63,7 +82,7 @@ class Interventions:
         except CrashloopError as error:
             outcome = str(error)
             if intervention.action in DISTURB_NODE:
-                self._spoil(watched.node.name, outcome)
+                self._facts.spoil(watched.node.name, outcome)
         data = {
             "action": intervention.action.value,
             "arguments": intervention.arguments,
@@ -79,6 +98,22 @@ class Interventions:
                 if scenario is not watched:
                     scenario.take(others)
         return event
+
+    def send(self, watched: PodRecording, signals: Iterable[DueSignal]) -> None:
+        """Send the signals that end lives of the scenario's programs."""
+        socket = watched.node.runtime_socket
+        for each in signals:
+            began_ns, outcome = now_ns(), "ok"
+            try:
+                if socket is None:
+                    raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
+                with closing(Containerd(socket)) as runtime:
+                    runtime.kill(each.container_id, each.signal)
+            except CrashloopError as error:
+                outcome = str(error)
+            arguments = {"container": each.container, "signal": each.signal}
+            data = {"action": SIGNAL, "arguments": arguments, "outcome": outcome, "index": None, "ended_ns": now_ns()}
+            watched.take(recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name))
 
     def _annotate(self, watched: PodRecording, _: Arguments) -> None:
         self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))
@@ -110,7 +145,36 @@ class Interventions:
         )
 
     def _restart_kubelet(self, watched: PodRecording, arguments: Arguments, *, kill: bool) -> None:
-        self._cluster.restart_kubelet(watched.node.name, kill=kill, down_s=float(arguments.get("down_s", 0.0)))
+        node, name = watched.node.name, arguments.get("profile")
+        profile = None if name is None else self._facts.reconfigure(node, name)
+        self._cluster.restart_kubelet(node, kill=kill, down_s=float(arguments.get("down_s", 0.0)), profile=profile)
+
+    def restore(self, node: str) -> None:
+        """Give the kubelet of a node its own profile back if a scenario has restarted it with another."""
+        if node not in self._facts.reconfigured:
+            return
+        before = self._facts.event(node).data["kubelet_pid"]
+        try:
+            self._cluster.restart_kubelet(node, profile=self._facts.reconfigure(node, None))
+            wait_until(
+                f"the kubelet of {node} to answer with its own profile",
+                lambda: self._facts.event(node).data["kubelet_pid"] != before,
+                timeout_s=KUBELET_ANSWERS_S,
+                every_s=0.2,
+            )
+        except CrashloopError as error:
+            self._facts.spoil(node, str(error))
+
+    def _kill_sandbox(self, watched: PodRecording, _: Arguments) -> None:
+        """End the first process of the pod's newest sandbox."""
+        if watched.node.runtime_socket is None:
+            raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
+        with closing(Containerd(watched.node.runtime_socket)) as runtime:
+            sandboxes = [each for each in runtime.containers() if is_sandbox_of(each, watched.newest_pod)]
+            if not sandboxes:
+                raise UsageError(f"scenario {watched.name}: its pod has no sandbox.")
+            newest = max(sandboxes, key=lambda each: each.created_ns)
+            runtime.kill(newest.container_id, signal.SIGKILL)
 
     def _patch_container(
         self, watched: PodRecording, container: str, change: Arguments, *, subresource: str | None = None

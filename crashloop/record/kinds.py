@@ -9,7 +9,8 @@ from crashloop.record.api_requests import ApiRequests
 from crashloop.record.kubelet_start import KubeletStart
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
-from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, Scenario, StartupScenario
+from crashloop.record.text_scenario import NothingToRecord
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario
 
 
 class RecordedKind(NamedTuple):
@@ -26,6 +27,7 @@ KINDS: Mapping[type[AnyScenario], RecordedKind] = {
     StartupScenario: RecordedKind(KubeletStart, at_once=2),
     # One after the other, so that what one stores is gone before another uses the same names.
     ApiScenario: RecordedKind(ApiRequests, at_once=1),
+    TextScenario: RecordedKind(NothingToRecord),
 }
 
 AT_ONCE: Mapping[type[AnyScenario], int] = {

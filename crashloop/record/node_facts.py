@@ -4,6 +4,8 @@ import logging
 import threading
 from collections.abc import Callable
 
+import msgspec
+
 from crashloop.cluster.provider import Capability, Cluster, Node
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
@@ -13,6 +15,7 @@ from crashloop.record.channels.node_restarts import NodeSign, news, read_sign
 from crashloop.record.event_router import EventRouter
 from crashloop.record.nodes import node_event, read_configz
 from crashloop.spec.plan import Plan
+from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import WaitTimeout, wait_until
 
 KUBELET_ANSWERS_S = 30.0
@@ -43,6 +46,23 @@ class NodeFacts:
         self._settled: dict[str, threading.Event] = {}
         """Not set while a restarted kubelet has not answered yet."""
         self._spoilt: dict[str, str] = {}
+        self._reconfigured: dict[str, KubeletProfile] = {}
+        """Profiles of kubelets that were restarted with another than their node's."""
+
+    @property
+    def reconfigured(self) -> frozenset[str]:
+        """Nodes whose kubelet was last restarted with another profile than the node's."""
+        return frozenset(self._reconfigured)
+
+    def reconfigure(self, node: str, profile: str | None) -> KubeletProfile:
+        """The profile that a kubelet is restarted with now: by its name in the plan, or None for the node's own."""
+        own = self._nodes[node].profile
+        wanted = self._plan.profile(profile or own)
+        if wanted.name == own:
+            self._reconfigured.pop(node, None)
+        else:
+            self._reconfigured[node] = wanted
+        return wanted
 
     def read(self, node: Node) -> None:
         """A node came up."""
@@ -98,8 +118,12 @@ class NodeFacts:
         self._settled[node].set()
 
     def _event(self, node: Node, configz: Json | None, process: KubeletProcess | None, sign: NodeSign | None) -> Event:
-        profile = self._plan.profile(node.profile)
-        return node_event(node.name, profile, configz, process, declared=node.declared, sign=sign)
+        later = self._reconfigured.get(node.name)
+        profile = later or self._plan.profile(node.profile)
+        event = node_event(node.name, profile, configz, process, declared=node.declared, sign=sign)
+        if later is None:
+            return event
+        return msgspec.structs.replace(event, data=event.data | {"profile": later.name})
 
     def _sign(self, node: str) -> NodeSign | None:
         """Signs of a kubelet's restart in the Node object; None if the kubelet's log has them."""

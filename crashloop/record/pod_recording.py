@@ -12,6 +12,7 @@ from crashloop.record.channels.events import now_ns
 from crashloop.record.completion import SETTLE_S, is_told, missing
 from crashloop.record.counts import Counts, PodCounts
 from crashloop.record.history_file import HistoryFile
+from crashloop.record.signals import DueSignal, Signals
 from crashloop.record.triggers import due_ns
 from crashloop.spec.scenario import PodScenario
 
@@ -24,9 +25,12 @@ class PodRecording:
         self.node = node
         self.pods: dict[str, str] = {}
         """Names of all pods of the scenario by their uids, in the order in which they were met."""
+        self.pod_deleted = False
+        """Whether an intervention has deleted the pod."""
         self.file: HistoryFile | None = None
         self._lock = threading.Lock()
         self._counts = Counts(has_runtime_events=Capability.RUNTIME_EVENTS in cluster.capabilities)
+        self._signals = Signals(scenario.pod)
         self._created_ns = 0
         self._created_monotonic_s = 0.0
         self._complete_since_s: float | None = None
@@ -67,6 +71,7 @@ class PodRecording:
         if self.file is not None and self.file.append(event):
             with self._lock:
                 self._counts.take(event)
+                self._signals.take(event)
 
     def take_status(self, event: Event, pod_uid: str, status: msgspec.Raw, resource_version: str) -> None:
         """Write a pod's status, unless this version of it was written before (a list repeats what the watch told)."""
@@ -104,6 +109,11 @@ class PodRecording:
         with self._lock:
             told = is_told(self.scenario.until, self._counts)
         return told or watched_s >= SETTLE_S
+
+    def due_signals(self) -> list[DueSignal]:
+        """Signals that containers want from the node by now, each once."""
+        with self._lock:
+            return self._signals.due(now_ns())
 
     def due_interventions(self) -> list[int]:
         """Indices of the interventions that have become due, each once."""

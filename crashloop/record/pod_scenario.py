@@ -10,6 +10,7 @@ from crashloop.history.event import Event
 from crashloop.kube.errors import ApiRefusal, CredentialsRefused
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.annotations import Annotations
+from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.history_ends import end_events
 from crashloop.record.interventions import Interventions
 from crashloop.record.pod_recording import PodRecording
@@ -29,13 +30,15 @@ class ActivePod:
         self._site = site
         self._recording = PodRecording(scenario, node, info)
         self._pods = Pods(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
+        self._objects = ConfigObjects(site.api, site.namespace, run=site.label)
         self._hands = Interventions(
             site.api,
             site.namespace,
             site.cluster,
             site.router,
-            recreate=self._pods.recreate,
-            spoil=site.facts.spoil,
+            pods=self._pods,
+            objects=self._objects,
+            facts=site.facts,
         )
         self._pokes: Annotations | None = None
         self._about: Event | None = None
@@ -59,6 +62,8 @@ class ActivePod:
             return lambda: self._finish(missing)
         if due := recording.due_interventions():
             return lambda: self._intervene(due)
+        if signals := recording.due_signals():
+            return lambda: self._hands.send(recording, signals)
         if self._pokes is not None and self._pokes.due(time.monotonic()):
             return self._poke
         return None
@@ -74,6 +79,7 @@ class ActivePod:
         site.router.watch((recording,))
         try:
             site.wait_until_ready(recording.node)
+            self._objects.create_present(recording.scenario)
             self._pods.create(recording)
         except CrashloopError as error:
             log.warning("scenario %s: not launched: %s", self.name, error)
@@ -110,6 +116,8 @@ class ActivePod:
         detail = f"still missing: {'; '.join(missing)}" if missing else "all requested evidence is recorded"
         self._seal((*last, *end_events(reason, detail)))
         self._pods.delete(self._recording)
+        self._objects.delete_all(self._recording.scenario)
+        self._hands.restore(self.node_name)
         log.info("scenario %s: %s after %.1f s", self.name, reason, self._recording.age_s())
 
     def _seal(self, last: tuple[Event, ...]) -> None:

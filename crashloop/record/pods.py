@@ -51,6 +51,15 @@ class Pods:
 
     def recreate(self, watched: PodRecording) -> None:
         """Read the pod out, delete it, and create one of the same name once it is gone."""
+        self._remove(watched)
+        self.create(watched)
+
+    def delete_gracefully(self, watched: PodRecording) -> None:
+        """Read the pod out and delete it; returns once it is gone."""
+        self._remove(watched)
+        watched.pod_deleted = True
+
+    def _remove(self, watched: PodRecording) -> None:
         self.read_out(watched)
         self._api.delete_pod(self._namespace, watched.name, grace_s=GRACE_PERIOD_S)
 
@@ -64,7 +73,6 @@ class Pods:
             return False
 
         wait_until(f"pod {watched.name} to be gone", gone, timeout_s=GONE_WITHIN_S)
-        self.create(watched)
 
     def delete(self, watched: PodRecording) -> None:
         """Remove the pod at once."""
@@ -74,7 +82,9 @@ class Pods:
             log.warning("scenario %s: its pod is left behind: %s", watched.name, error)
 
     def read_out(self, watched: PodRecording) -> None:
-        """The pod as it is now, and the journals of its containers."""
+        """The pod as it is now, and the journals of its containers. Nothing is left to read of a pod that was deleted."""
+        if watched.pod_deleted:
+            return
         try:
             take_answer(self._router, self._api.get_pod(self._namespace, watched.name))
         except KubeError as error:

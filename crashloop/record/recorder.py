@@ -110,6 +110,14 @@ class Recorder:
                 f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run needs "
                 f"{plan.kubernetes_version}.\nUse --kubernetes-version {cluster.info.kubernetes_version}."
             )
+        if cluster.info.feature_gates != plan.feature_gates:
+            has = " ".join(
+                f"--feature-gate {gate}={str(on).lower()}" for gate, on in cluster.info.feature_gates.items()
+            )
+            raise UsageError(
+                f"cluster {name!r}: its control plane was started with other feature gates than the run's.\n"
+                f"Use {has or 'no --feature-gate'}."
+            )
         lent = frozenset(node.name for node in cluster.info.nodes)
         try:
             yield cluster, lent

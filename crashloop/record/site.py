@@ -7,6 +7,7 @@ from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
+from crashloop.record.control_starts import ControlStarts
 from crashloop.record.event_router import EventRouter
 from crashloop.record.history_ends import begin_event, start_history
 from crashloop.record.history_file import HistoryFile
@@ -33,6 +34,7 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
     router: EventRouter
     channels: ClusterChannels
     facts: NodeFacts
+    controls: ControlStarts = msgspec.field(default_factory=ControlStarts)
 
     def begin(self, scenario: Scenario, node: Node | None, *about_node: Event) -> HistoryFile:
         """Start the history of a scenario."""

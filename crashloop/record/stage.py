@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from crashloop.cluster.provider import Capability, Cluster, NodeRequest, Progress
+from crashloop.errors import CrashloopError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.pods.manifest import RUN_LABEL
@@ -102,6 +103,15 @@ class Stage:
             loop.run()
         finally:
             nodes.close()
+            self._restore_lent()
+
+    def _restore_lent(self) -> None:
+        """An interrupted scenario leaves no other profile on a node that stays."""
+        for node in sorted(self._lent & self._facts.reconfigured):
+            try:
+                self._cluster.restart_kubelet(node, profile=self._facts.reconfigure(node, None))
+            except CrashloopError as error:
+                log.warning("node %s: its kubelet is left with another profile: %s", node, error)
 
     def _strand(self, stranded: Stranded) -> None:
         scenario = stranded.scenario

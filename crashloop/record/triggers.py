@@ -1,7 +1,7 @@
 """When interventions are due. Pure."""
 
 from crashloop.record.counts import Counts
-from crashloop.spec.scenario import Trigger
+from crashloop.spec.intervention import Trigger
 
 
 def due_ns(trigger: Trigger, *, created_ns: int, counts: Counts) -> int | None:

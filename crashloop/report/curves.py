@@ -11,7 +11,7 @@ from crashloop.report.delay import ReportedDelay
 from crashloop.report.kinds import CAPTIONS
 from crashloop.report.standing import Standing, worst_standing
 from crashloop.spec.plan import Plan
-from crashloop.verdict import Verdict
+from crashloop.verdict import COMPARED, Verdict
 
 DELAYS = "delays"
 """Key of `Verdict.facts`; its rows are Delays, with the container's name."""
@@ -42,8 +42,8 @@ def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[PlottedCurve, ..
     judged: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     drawn: dict[tuple[str, str], dict[tuple[int, int], ReportedDelay]] = defaultdict(dict)
     for verdict in sorted(verdicts, key=lambda verdict: Standing.of(verdict).rank):
-        for container, pod, delay in _delays(verdict):
-            key = verdict.scenario, container
+        for scenario, container, pod, delay in _delays(verdict):
+            key = scenario, container
             drawn[key].setdefault((pod, delay.restart), delay)
             if verdict not in judged[key]:
                 judged[key].append(verdict)
@@ -54,14 +54,20 @@ def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[PlottedCurve, ..
     )
 
 
-def _delays(verdict: Verdict) -> Iterator[tuple[str, int, ReportedDelay]]:
-    """Container, pod (0 for the first; a restart that appears again belongs to the next) and delay."""
-    seen: Counter[tuple[str, int]] = Counter()
-    for row in msgspec.convert(verdict.facts.get(DELAYS, []), list[dict[str, Any]]):
-        delay = msgspec.convert(_finite(row), ReportedDelay)
-        container = msgspec.convert(row.get("container"), str)
-        yield container, seen[container, delay.restart], delay
-        seen[container, delay.restart] += 1
+def facts_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
+    """The facts by scenario: of the one that was judged, or of each that was compared."""
+    return msgspec.convert(verdict.facts.get(COMPARED) or {verdict.scenario: verdict.facts}, dict[str, dict[str, Any]])
+
+
+def _delays(verdict: Verdict) -> Iterator[tuple[str, str, int, ReportedDelay]]:
+    """Scenario, container, pod (0 for the first; a restart that appears again belongs to the next) and delay."""
+    for scenario, facts in facts_of(verdict).items():
+        seen: Counter[tuple[str, int]] = Counter()
+        for row in msgspec.convert(facts.get(DELAYS, []), list[dict[str, Any]]):
+            delay = msgspec.convert(_finite(row), ReportedDelay)
+            container = msgspec.convert(row.get("container"), str)
+            yield scenario, container, seen[container, delay.restart], delay
+            seen[container, delay.restart] += 1
 
 
 def _finite(value: Any) -> Any:
@@ -81,7 +87,7 @@ def _curve(
     return PlottedCurve(
         scenario=scenario,
         container=container,
-        profile=verdicts[0].profile,
+        profile=planned.subject if planned is not None else verdicts[0].profile,
         mode=CAPTIONS[type(planned)](planned) if planned is not None else "",
         standing=worst_standing(verdicts),
         requirements=tuple(dict.fromkeys(verdict.requirement for verdict in verdicts)),

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import yaml
+
 from crashloop.report.text import seconds, shortened
 
 MAX_TEXT = 2000
@@ -48,3 +50,10 @@ def _plain(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_plain(name, each) for each in value)
     return str(value)
+
+
+def config_yaml(config: Mapping[str, Any]) -> str:
+    """A KubeletConfiguration fragment as a person would write it."""
+    if not config:
+        return "# nothing is set: the kubelet's defaults\n"
+    return yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=False, allow_unicode=True)

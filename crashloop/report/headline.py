@@ -2,21 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from crashloop.report.document import Headline
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted
 from crashloop.spec.requirement import Basis
-
-
-class Headline(NamedTuple):
-    """The headline of a run."""
-
-    standing: Standing
-    sentence: str
-    meaning: str
-    to_do: str
 
 
 def headline(results: Results) -> Headline:
@@ -84,6 +75,8 @@ def _pass(results: Results, number: int) -> tuple[str, str, str]:
     deviates = f"has only known deviations from its documentation: {counted(known, 'verdict')}"
     measured = "was measured only, and nothing was judged that could fail"
     reported = f"; {counted(shown, 'verdict is', 'verdicts are')} only reported" if shown else ""
+    wrong = results.counts.get(Standing.TEXT, 0)
+    reported += f"; {counted(wrong, 'text', 'texts')} with wrong sums" if wrong else ""
     return (
         f"Kubernetes {results.kubernetes_version} {passes if number else deviates if known else measured}{reported}.",
         "All judged requirements hold in both directions, with at least the evidence that they require.",

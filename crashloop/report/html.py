@@ -1,4 +1,4 @@
-"""report.html: one file without network, script or trust in the shown texts.
+"""A document as one HTML page without network, or trust in the shown texts.
 
 Every text is escaped, and a Content-Security-Policy names the page's own script and style by hash: if an
 escape were missing, a browser would still run nothing from a container or a log.
@@ -6,39 +6,41 @@ escape were missing, a browser would still run nothing from a container or a log
 
 import base64
 import hashlib
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from crashloop.report.results import Results
-from crashloop.report.standing import Standing
+from crashloop.report.document import Document, Medium, outcomes
 from crashloop.report.text import printable
-from crashloop.report.view import view_of
 
 
-def to_html(results: Results) -> str:
-    """The whole page."""
-    return page("report.html.j2", view=view_of(results), results=results)
-
-
-def page(template: str, *, sheets: tuple[str, ...] = ("style.css.j2",), **shown: Any) -> str:
-    """A page of this package's templates, with its own style and script; nothing else may run."""
-    environment = _environment()
-    style = "\n".join(environment.get_template(sheet).render() for sheet in sheets)
-    script = environment.get_template("script.js.j2").render()
-    return environment.get_template(template).render(
-        **shown,
-        standings=tuple(Standing),
+def to_html(document: Document) -> str:
+    """The whole page; it has a script only if a table is searchable."""
+    sections = document.on(Medium.PAGE)
+    script = (
+        _text("script.js.j2") if any(getattr(b, "is_searchable", False) for s in sections for b in s.blocks) else ""
+    )
+    style = _text("style.css.j2")
+    template = _environment().get_template("document.html.j2")
+    return template.render(
+        document=document,
+        sections=sections,
         style=Markup(style),
         script=Markup(script),
         style_hash=_hash(style),
         script_hash=_hash(script),
-    )
+    ).lstrip()
 
 
+def _text(template: str) -> str:
+    return _environment().get_template(template).render()
+
+
+@cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("crashloop.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -46,6 +48,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_printable,
     )
+    environment.filters["outcomes"] = outcomes
+    environment.filters["kind"] = lambda value: type(value).__name__
+    return environment
 
 
 def _printable(value: Any) -> Any:

@@ -1,7 +1,6 @@
-"""The findings of `crashloop observe`, as rows for a terminal and as a page. Pure."""
+"""The document of `crashloop observe`."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, readings
 from crashloop.inference.loops import CrashLoop
@@ -10,13 +9,37 @@ from crashloop.inference.windows import window
 from crashloop.model.config import Curve
 from crashloop.report.curves import PlottedCurve
 from crashloop.report.delay import ReportedDelay
-from crashloop.report.html import page
-from crashloop.report.panels import Panel, panels_of
+from crashloop.report.document import (
+    Article,
+    Badge,
+    Bullets,
+    Cell,
+    Document,
+    Figure,
+    Figures,
+    Headline,
+    Medium,
+    Paragraph,
+    Row,
+    Section,
+    Span,
+    Table,
+)
+from crashloop.report.panels import panels_of
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted, seconds, took
 from crashloop.spec.version import KubernetesVersion
 
-HEADER = ("node", "crash loops", "waits", "curve inferred", "all that fit", "configured", "verdict")
+HEADER = ("verdict", "node", "crash loops", "waits", "curve inferred", "all that fit", "configured")
+NODES = (
+    "A curve is inferred from the waits between exit and next start of every restarting container, in whole seconds of the "
+    "pod statuses. The percentage is the probability of that curve among all that maxContainerRestartPeriod in whole seconds "
+    "can select; “all that fit” are those that no wait rules out."
+)
+LOOPS = (
+    "The bar of a restart reaches from the due delay, by the configured curve or else the most likely one, to the latest "
+    "start by the kubelet's retry and the container's own start. The tick is the reported wait."
+)
 MAX_PANELS = 6
 """Crash loops of a node that are drawn, those with the most waits."""
 
@@ -28,25 +51,8 @@ STANDINGS = {
 }
 
 
-class Row(NamedTuple):
-    """One node: the cells of the table, in the order of HEADER, and the text below it."""
-
-    finding: NodeFinding
-    standing: Standing
-    cells: tuple[str, ...]
-    said: tuple[str, ...]
-    panels: tuple[Panel, ...] = ()
-
-
-def rows_of(seen: Observation) -> tuple[Row, ...]:
-    """The nodes, worst first, without plots."""
-    return tuple(
-        Row(finding, STANDINGS[finding.agreement], cells_of(finding), tuple(_said(finding))) for finding in seen.nodes
-    )
-
-
 def cells_of(finding: NodeFinding) -> tuple[str, ...]:
-    """The cells of one node."""
+    """The cells of one node, in the order of HEADER, without the verdict."""
     likely = "–" if finding.likely is None else f"{curve_text(finding.likely)} ({finding.confidence:.0%})"
     configured = "–" if finding.configured is None else f"{curve_text(finding.configured)} ({finding.configured_by})"
     return (
@@ -56,7 +62,6 @@ def cells_of(finding: NodeFinding) -> tuple[str, ...]:
         likely,
         "; ".join(range_text(each) for each in finding.fitting[:3]) + ("; …" if len(finding.fitting) > 3 else ""),
         configured,
-        finding.agreement.value,
     )
 
 
@@ -105,21 +110,40 @@ def facts(seen: Observation) -> str:
     return f"{text} The watch was lost after {seen.unheard.since:%H:%M:%S} UTC: {why}"
 
 
-def to_html(seen: Observation) -> str:
-    """The whole page."""
+def observation_document(seen: Observation) -> Document:
+    """The nodes, worst first, and the longest crash loops of each."""
     by_node: dict[str, list[CrashLoop]] = {}
     for loop in seen.loops:
         by_node.setdefault(loop.node, []).append(loop)
-    rows = [row._replace(panels=_panels(row, by_node.get(row.finding.node, []))) for row in rows_of(seen)]
-    return page(
-        "observation.html.j2",
-        seen=seen,
-        rows=rows,
-        header=HEADER,
-        sentence=sentence(seen),
-        facts=facts(seen),
-        standing=STANDINGS[seen.agreement],
+    nodes = Table(HEADER, tuple(map(_row, seen.nodes)), look="plain")
+    said = Bullets(tuple(f"{each.node}: {text}" for each in seen.nodes for text in _said(each)))
+    plots = tuple(_article(each, by_node.get(each.node, [])) for each in seen.nodes)
+    drawn = tuple(each for each in plots if each is not None)
+    return Document(
+        title=f"{seen.agreement.value}: crashloop observe, Kubernetes {seen.kubernetes_version}",
+        kicker=f"crashloop observe · Kubernetes {seen.kubernetes_version} · {seen.namespace or 'all namespaces'}",
+        headline=Headline(STANDINGS[seen.agreement], sentence(seen), facts(seen), label=seen.agreement.value),
+        facts=(("started", f"{seen.started:%Y-%m-%d %H:%M:%S %Z}"), ("crashloop", seen.crashloop_version)),
+        exit_code=seen.exit_code,
+        sections=(
+            Section("nodes", "Nodes", (Paragraph(NODES, "note", Medium.PAGE), nodes, said) if seen.nodes else ()),
+            Section("loops", "Crash loops", (Paragraph(LOOPS, "note"), *drawn) if drawn else (), Medium.PAGE),
+        ),
+        origin=f"Written by crashloop {seen.crashloop_version} from observe.json ({seen.format}).",
     )
+
+
+def _row(finding: NodeFinding) -> Row:
+    standing = STANDINGS[finding.agreement]
+    return Row((Cell((Badge.of(standing, finding.agreement.value),)), *map(Cell, cells_of(finding))), standing)
+
+
+def _article(finding: NodeFinding, loops: Sequence[CrashLoop]) -> Article | None:
+    panels = _panels(finding, loops)
+    if not panels:
+        return None
+    kubelet = Paragraph((Span("kubelet: ", "muted"), finding.kubelet_version))
+    return Article(finding.node, (kubelet,), (Figures(panels, look="panels"),), "profile-block")
 
 
 def _said(finding: NodeFinding) -> Iterable[str]:
@@ -128,19 +152,19 @@ def _said(finding: NodeFinding) -> Iterable[str]:
         yield f"{finding.note}."
 
 
-def _panels(row: Row, loops: Sequence[CrashLoop]) -> tuple[Panel, ...]:
+def _panels(finding: NodeFinding, loops: Sequence[CrashLoop]) -> tuple[Figure, ...]:
     """The longest loops of a node beside its configured curve, or else the most likely one."""
-    reference = row.finding.configured or row.finding.likely
+    reference = finding.configured or finding.likely
     if reference is None:
         return ()
     longest = sorted(loops, key=lambda loop: -len(loop.waits))[:MAX_PANELS]
-    version = KubernetesVersion.parse(row.finding.kubelet_version)
-    curves = [(loop, _curve(loop, reference, row, version)) for loop in longest]
-    drawn = [(f"{row.finding.node}-{number}", curve) for number, (_, curve) in enumerate(curves) if curve.delays]
-    return panels_of(drawn)
+    version = KubernetesVersion.parse(finding.kubelet_version)
+    curves = [(loop, _curve(loop, reference, finding, version)) for loop in longest]
+    drawn = [(f"{finding.node}-{number}", curve) for number, (_, curve) in enumerate(curves) if curve.delays]
+    return tuple(each._replace(numbers=None, sub="") for each in panels_of(drawn))
 
 
-def _curve(loop: CrashLoop, reference: Curve, row: Row, version: KubernetesVersion) -> PlottedCurve:
+def _curve(loop: CrashLoop, reference: Curve, finding: NodeFinding, version: KubernetesVersion) -> PlottedCurve:
     delays = [
         ReportedDelay(
             restart=reading.wait.restart,
@@ -156,8 +180,8 @@ def _curve(loop: CrashLoop, reference: Curve, row: Row, version: KubernetesVersi
     return PlottedCurve(
         scenario=f"{loop.namespace}/{loop.pod}",
         container=loop.container,
-        profile=row.finding.node,
-        standing=row.standing,
+        profile=finding.node,
+        standing=STANDINGS[finding.agreement],
         requirements=(),
         delays=tuple(delays),
     )

@@ -17,6 +17,8 @@ class Standing(StrEnum):
     """A FAIL that the deviating model of deviations.yaml explains."""
     REPORTED = "REPORTED"
     """Not a PASS, of a requirement that is only reported."""
+    TEXT = "TEXT"
+    """The arithmetic of a text is wrong; no kubelet is accused."""
     PASS = "PASS"
     SKIPPED = "SKIPPED"
 
@@ -24,6 +26,8 @@ class Standing(StrEnum):
     def of(verdict: Verdict) -> "Standing":
         if verdict.deviation is not None:
             return Standing.DEVIATION
+        if verdict.mode is VerdictMode.TEXT and verdict.outcome is Outcome.FAIL:
+            return Standing.TEXT
         if verdict.mode is VerdictMode.REPORT and verdict.outcome not in (Outcome.PASS, Outcome.SKIPPED):
             return Standing.REPORTED
         return Standing(verdict.outcome.value)
@@ -36,7 +40,7 @@ class Standing(StrEnum):
     @property
     def label(self) -> str:
         """As people read it."""
-        return "KNOWN DEVIATION" if self is Standing.DEVIATION else self.value
+        return _LABELS.get(self, self.value)
 
     @property
     def symbol(self) -> str:
@@ -51,12 +55,15 @@ class Standing(StrEnum):
 
 _WORST_FIRST = tuple(Standing)
 
+_LABELS = {Standing.DEVIATION: "KNOWN DEVIATION", Standing.TEXT: "TEXT IS WRONG"}
+
 _SYMBOLS = {
     Standing.FAIL: "✗",
     Standing.ERROR: "!",
     Standing.INCONCLUSIVE: "?",
     Standing.DEVIATION: "≠",
     Standing.REPORTED: "○",
+    Standing.TEXT: "¶",
     Standing.PASS: "✓",
     Standing.SKIPPED: "–",
 }
@@ -71,6 +78,8 @@ _REPORTED = {
 
 def reported(verdict: Verdict) -> str:
     """What became of a requirement that is only reported, as a sentence; empty for every other standing."""
+    if Standing.of(verdict) is Standing.TEXT:
+        return f"The text of {verdict.requirement} is wrong by its own assumptions; no kubelet is accused."
     if Standing.of(verdict) is not Standing.REPORTED:
         return ""
     return f"Only reported: {verdict.requirement} {_REPORTED[verdict.outcome]}, which does not fail the run."

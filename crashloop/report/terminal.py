@@ -1,18 +1,28 @@
-"""The end of a run on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
+"""A document on a terminal, or in a CI log. Worst last: a terminal is read from its end."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from crashloop.report.coverage import Coverage
-from crashloop.report.headline import Headline, headline
-from crashloop.report.results import RequirementText, Results
-from crashloop.report.standing import Standing, reported
-from crashloop.report.text import counted, evidence_text, printable, took
-from crashloop.verdict import Verdict
+from crashloop.report.document import (
+    Badge,
+    Block,
+    Bullets,
+    Cell,
+    Document,
+    Listing,
+    Medium,
+    Pairs,
+    Paragraph,
+    Row,
+    Table,
+    plain,
+)
+from crashloop.report.standing import Standing
+from crashloop.report.text import printable
 
 STYLES = {
     Standing.FAIL: "bold red",
@@ -20,134 +30,109 @@ STYLES = {
     Standing.INCONCLUSIVE: "bold yellow",
     Standing.DEVIATION: "blue",
     Standing.REPORTED: "cyan",
+    Standing.TEXT: "cyan",
     Standing.PASS: "green",
     Standing.SKIPPED: "dim",
 }
 
 
-class Ended(Protocol):
-    """What the results of any run say about its end."""
-
-    @property
-    def exit_code(self) -> int: ...
-    @property
-    def coverage(self) -> Coverage | None: ...
-
-
-class _Line(NamedTuple):
-    """A requirement over all its scenarios."""
-
-    requirement: RequirementText
-    standing: Standing
-    worst: int
-    total: int
-
-    @property
-    def scenarios(self) -> str:
-        """`4`, or `1 of 4` where not all scenarios have the worst outcome."""
-        return str(self.total) if self.worst == self.total else f"{self.worst} of {self.total}"
-
-
-def render(results: Results, console: Console, *, report: str = "report.html") -> None:
-    """Print one line a requirement, the findings of all that is not PASS, and what to do next.
-
-    `report` is where the reader finds report.html. Without a terminal the same goes out as plain lines.
-    """
-    lines = _lines(results)
-    if console.is_terminal:
-        _print_table(lines, console)
-    else:
-        for line in lines:
-            words = f"{line.standing.label:<15} {line.requirement.id:<12} {line.scenarios:<8}"
-            print_line(console, f"{words} {line.requirement.sentence}".rstrip())
-    _print_skipped(results, console)
-    for verdict in reversed(results.verdicts):
-        if Standing.of(verdict) not in (Standing.PASS, Standing.SKIPPED):
-            _print_findings(verdict, console)
-    print_end(headline(results), _summary(results), results, report, console)
-
-
-def _lines(results: Results) -> list[_Line]:
-    lines = []
-    for requirement in results.requirements:
-        standings = [Standing.of(each) for each in results.verdicts if each.requirement == requirement.id]
-        if not standings:
+def render(document: Document, console: Console, *, report: str = "") -> None:
+    """Print a document; `report` is where the reader finds its page."""
+    print_line(console, document.kicker)
+    for section in reversed(document.on(Medium.TERMINAL)):
+        blocks = [each for each in section.blocks if getattr(each, "rows", True)]  # a table may have folded rows only
+        if not blocks:
             continue
-        worst = min(standings, key=lambda standing: standing.rank)
-        lines.append(_Line(requirement, worst, standings.count(worst), len(standings)))
-    return sorted(lines, key=lambda line: -line.standing.rank)
-
-
-def _print_table(lines: Sequence[_Line], console: Console) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("requirement", no_wrap=True)
-    table.add_column("scenarios", no_wrap=True, justify="right")
-    table.add_column("", overflow="fold", ratio=1)
-    for line in lines:
-        style = STYLES[line.standing]
-        table.add_row(
-            Text(f"{line.standing.symbol} {line.standing.label}", style),
-            Text(printable(line.requirement.id)),
-            Text(line.scenarios),
-            Text(printable(line.requirement.sentence), "" if line.standing.needs_attention else "dim"),
-        )
-    console.print(table)
-
-
-def _print_skipped(results: Results, console: Console) -> None:
-    """One missing capability can skip many requirements: one entry a reason."""
-    by_reason: dict[tuple[str, ...], dict[str, None]] = {}
-    for verdict in results.verdicts:
-        if Standing.of(verdict) is Standing.SKIPPED:
-            by_reason.setdefault(verdict.findings, {})[verdict.requirement] = None
-    for reason, requirements in by_reason.items():
         print_line(console, "")
-        print_line(console, f"{Standing.SKIPPED.label} {', '.join(requirements)}", STYLES[Standing.SKIPPED])
-        for finding in reason:
-            print_line(console, f"  {finding}")
-
-
-def _print_findings(verdict: Verdict, console: Console) -> None:
-    standing = Standing.of(verdict)
+        if section.title:
+            print_line(console, section.title, "bold")
+        for block in blocks:
+            _RENDER[type(block)](block, console)
+    said = document.headline
     print_line(console, "")
-    print_line(
-        console,
-        f"{standing.label} {verdict.requirement} in {verdict.scenario} ({verdict.profile})",
-        STYLES[standing],
+    print_line(console, f"{said.mark} {said.sentence}", STYLES[said.standing])
+    ends = (
+        said.meaning,
+        f"What to do: {said.to_do}" if said.to_do else "",
+        f"{document.counts}." if document.counts else "",
+        " · ".join(f"{name} {value}" for name, value in document.facts if value),
+        f"Report: {report}" if report else "",
+        "" if document.exit_code is None else f"Exit code: {document.exit_code}",
+        document.coverage,
     )
-    for finding in verdict.findings:
-        print_line(console, f"  {finding}")
-    if verdict.deviation is not None:
-        print_line(console, f"  known deviation: {verdict.deviation}")
-    if reported(verdict):
-        print_line(console, f"  {reported(verdict)}")
-    if verdict.evidence:
-        print_line(console, f"  evidence: {evidence_text(verdict.evidence)}", "dim")
-
-
-def _summary(results: Results) -> str:
-    """`97 verdicts in 1 min 29 s: 1 KNOWN DEVIATION, 96 PASS.`; empty for none."""
-    if not results.verdicts:
-        return ""
-    counts = ", ".join(f"{number} {standing.label}" for standing, number in results.counts.items() if number)
-    return f"{counted(len(results.verdicts), 'verdict')} in {took(results.finished - results.started)}: {counts}."
-
-
-def print_end(said: Headline, summary: str, run: Ended, report: str, console: Console) -> None:
-    """The end of any run: its headline, what to do, a summary if there is one, and how much it judged."""
-    print_line(console, "")
-    print_line(console, f"{said.standing.symbol} {said.standing.label}: {said.sentence}", STYLES[said.standing])
-    print_line(console, said.meaning)
-    print_line(console, f"What to do: {said.to_do}")
-    if summary:
-        print_line(console, summary)
-    print_line(console, f"Report: {report}")
-    print_line(console, f"Exit code: {run.exit_code}")
-    if run.coverage is not None:
-        print_line(console, run.coverage.sentence)
+    for each in filter(None, ends):
+        print_line(console, each)
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
     """Lines are not broken for a log: tools search them; nothing in a text acts on the terminal."""
     console.print(Text(printable(text), style), soft_wrap=not console.is_terminal)
+
+
+def _table(block: Table, console: Console) -> None:
+    if block.look == "verdicts":
+        for row in reversed(block.rows):
+            _print_verdict(row, console)
+    elif block.rows:
+        _print_columns(block, console)
+
+
+def _print_verdict(row: Row, console: Console) -> None:
+    """A paragraph per row: outcome and subject, then what was seen."""
+    *subject, seen = row.cells
+    heading = " ".join(filter(None, (_cell(each) for each in subject)))
+    print_line(console, heading, STYLES[row.tone] if row.tone else "")
+    for below in filter(None, (each.below for each in subject)):
+        print_line(console, f"  {below}", "dim")
+    for line in filter(None, _seen(seen)):
+        print_line(console, f"  {line}")
+
+
+def _seen(cell: Cell) -> Iterator[str]:
+    yield _cell(cell)
+    yield from (plain(each.words) for each in cell.details if isinstance(each, Paragraph) and each.on & Medium.TERMINAL)
+
+
+def _cell(cell: Cell) -> str:
+    parts = cell.words if isinstance(cell.words, tuple) else (cell.words,)
+    return "".join(f"{each.symbol} {each.text}" if isinstance(each, Badge) else plain((each,)) for each in parts)
+
+
+def _print_columns(block: Table, console: Console) -> None:
+    """On a terminal the last column fills the remaining width; a log has one line per row. Second lines of cells come last."""
+    has_more = any(cell.below for row in block.rows for cell in row.cells)
+    header = (*block.header, *([""] if has_more else []))
+    rows = [_columns(row, has_more) for row in block.rows]
+    if console.is_terminal:
+        table = RichTable(*header[:-1], box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column(header[-1], overflow="fold", ratio=1)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        return
+    lines = [header, *([cell.plain for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print_line(console, "  ".join(map(str.ljust, line, widths)).rstrip())
+
+
+def _columns(row: Row, has_more: bool) -> Sequence[Text]:
+    style = STYLES[row.tone] if row.tone else ""
+    cells = [Text(printable(_cell(each)), style if number == 0 else "") for number, each in enumerate(row.cells)]
+    more = " ".join(filter(None, (each.below for each in row.cells)))
+    return [*cells, *([Text(printable(more), "dim")] if has_more else [])]
+
+
+def _print_all(lines: Sequence[str], console: Console) -> None:
+    for each in lines:
+        print_line(console, each)
+
+
+_RENDER: dict[type[Block], Callable[[Any, Console], None]] = {
+    Paragraph: lambda block, console: print_line(console, plain(block.words)),
+    Pairs: lambda block, console: _print_all([f"{name}: {value}" for name, value in block.rows], console),
+    Bullets: lambda block, console: _print_all([f"- {plain(each)}" for each in block.items], console),
+    Listing: lambda block, console: _print_all(block.text.splitlines(), console),
+    Table: _table,
+}
+"""Blocks that terminals have; pictures and what surrounds them are for pages."""

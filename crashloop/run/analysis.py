@@ -41,7 +41,9 @@ def conclude(run: RunDir) -> Results:
 
 
 def _scenarios(plan: Plan) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.scenario for each in plan.judgements))
+    """What is judged: scenarios and comparisons, and each scenario that is only compared, for the sake of every pod."""
+    compared = (name for each in plan.judgements for name in each.compared)
+    return tuple(dict.fromkeys((*(each.scenario for each in plan.judgements), *compared)))
 
 
 def _judge(run: RunDir, plan: Plan, scenarios: Sequence[str]) -> Iterator[Judged]:

@@ -1,7 +1,8 @@
-"""Judges one scenario of a run from its directory alone, also with damaged or missing evidence."""
+"""Judges one scenario or comparison of a run from its directory alone, also with damaged or missing evidence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -9,7 +10,7 @@ from crashloop.checks.case import Memo
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
-from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.judgement import ComparisonInput, JudgementInput, Question
 from crashloop.deviations import load_deviations
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
@@ -25,37 +26,49 @@ NOTHING = read_recording(())
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdicts on one scenario."""
+    """The verdicts on one scenario, or on one comparison."""
 
     ended: datetime | None
-    """End of their history; None if it has none."""
+    """End of the last of their histories; None if there is none."""
     verdicts: tuple[Verdict, ...]
     """One per judgement of the plan."""
     everywhere: tuple[Verdict, ...] = ()
     """Of a pod: one per requirement that holds for every pod."""
 
 
-def judge_scenario(run: RunDir, plan: Plan, scenario: str) -> Judged:
-    """Make every judgement of the plan on one scenario, whose history is read once.
+class _History(NamedTuple):
+    """The recording of a scenario, or why it cannot be judged; and what its judgements have in common."""
+
+    scenario: str
+    recorded: Recording | Finding
+    memo: Memo
+
+    @property
+    def recording(self) -> Recording:
+        return NOTHING if isinstance(self.recorded, Finding) else self.recorded
+
+
+def judge_scenario(run: RunDir, plan: Plan, name: str) -> Judged:
+    """Make every judgement of the plan on one scenario or comparison, whose histories are read once.
 
     The recorder's last state explains a missing history.
     """
-    recorded, memo = _recorded(run, scenario), Memo()
+    histories = [_History(each, _recorded(run, each), Memo()) for each in plan.histories_of(name)]
     return Judged(
-        ended=_ended(recorded),
+        ended=max(filter(None, (_ended(each.recorded) for each in histories)), default=None),
         verdicts=tuple(
-            _verdict(plan, judgement, recorded, memo) for judgement in plan.judgements if judgement.scenario == scenario
+            _verdict(plan, judgement, histories) for judgement in plan.judgements if judgement.scenario == name
         ),
-        everywhere=tuple(_everywhere(plan, scenario, recorded, memo)),
+        everywhere=tuple(_everywhere(plan, histories[0])) if histories[0].scenario == name else (),
     )
 
 
-def _everywhere(plan: Plan, scenario: str, recorded: Recording | Finding, memo: Memo) -> Iterator[Verdict]:
+def _everywhere(plan: Plan, history: _History) -> Iterator[Verdict]:
     """The verdicts of the requirements that hold for every pod, if this is one that was recorded."""
-    judgement = next((each for each in plan.judgements if each.scenario == scenario), None)
-    if judgement is None or isinstance(recorded, Finding):
+    judgement = next((each for each in plan.judgements if history.scenario in each.histories), None)
+    if judgement is None or isinstance(history.recorded, Finding):
         return
-    question = _question(plan, judgement, recorded, memo)
+    question = _input(plan, judgement.requirement, history)
     if not isinstance(question, str) and question.scenario.pod_spec is not None:
         yield from judge_everywhere(load_requirements(), question, load_deviations())
 
@@ -86,39 +99,48 @@ def _ended(recorded: Recording | Finding) -> datetime | None:
     return datetime.fromtimestamp(recorded.end_ns / 1e9, UTC)
 
 
-def _verdict(plan: Plan, judgement: Judgement, recorded: Recording | Finding, memo: Memo) -> Verdict:
-    question = _question(plan, judgement, recorded if isinstance(recorded, Recording) else NOTHING, memo)
-    if isinstance(question, str):
+def _verdict(plan: Plan, judgement: Judgement, histories: Sequence[_History]) -> Verdict:
+    inputs = [_input(plan, judgement.requirement, each) for each in histories]
+    known = [each for each in inputs if not isinstance(each, str)]
+    if len(known) < len(inputs):
         return Verdict(
             requirement=judgement.requirement,
             scenario=judgement.scenario,
             profile="",
             outcome=Outcome.ERROR,
-            findings=(f"{judgement.requirement}: {question}",),
+            findings=tuple(f"{judgement.requirement}: {each}" for each in inputs if isinstance(each, str)),
         )
-    if isinstance(recorded, Finding):
-        return verdict_of(question, Checked(findings=(recorded,)))
-    return judge(question, load_deviations())
+    question: Question = known[0]
+    if judgement.compared:
+        question = ComparisonInput(requirement=known[0].requirement, name=judgement.scenario, histories=tuple(known))
+    missing = tuple(each.recorded for each in histories if isinstance(each.recorded, Finding))
+    return verdict_of(question, Checked(findings=missing)) if missing else judge(question, load_deviations())
 
 
-def _question(plan: Plan, judgement: Judgement, recording: Recording, memo: Memo) -> JudgementInput | str:
-    """The case to judge; a sentence if plan or catalogue lack what the judgement names."""
-    requirement = load_requirements().get(judgement.requirement)
+def _input(plan: Plan, identifier: str, history: _History) -> JudgementInput | str:
+    """A requirement on one history; a sentence if plan or catalogue lack what the judgement names."""
+    requirement = load_requirements().get(identifier)
     if requirement is None:
         return "the plan has it, but this catalogue does not. Judge with the crashloop that made the run."
-    scenario = next((each for each in plan.scenarios if each.name == judgement.scenario), None)
+    recording = history.recording
+    scenario = next((each for each in plan.scenarios if each.name == history.scenario), None)
     if scenario is None:
-        return f"the plan has no scenario {judgement.scenario!r} to judge it on."
+        return f"the plan has no scenario {history.scenario!r} to judge it on."
     profile = _judged_profile(plan, scenario)
     if profile is None:
         return f"the plan has no profile {scenario.judged_profile!r}, which scenario {scenario.name!r} needs."
+    restarted_with = {each.profile for each in recording.interventions if each.profile is not None}
+    restarted_with |= set(scenario.later_profiles)
+    if unknown := sorted(restarted_with - {each.name for each in plan.profiles}):
+        return f"the plan has no profile {unknown[0]!r}, which the kubelet was restarted with."
     return JudgementInput(
         requirement=requirement,
         scenario=scenario,
         profile=profile,
         version=KubernetesVersion.parse(plan.kubernetes_version),
+        later=tuple(each for each in plan.profiles if each.name in restarted_with and each is not profile),
         recording=recording,
-        memo=memo,
+        memo=history.memo,
     )
 
 

@@ -7,16 +7,30 @@ import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.prediction import expected_duration_s
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import AnyScenario, ApiScenario, InterventionKind, PodScenario, StartupScenario
+from crashloop.spec.program import LifeEnd
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 from crashloop.spec.version import KubernetesVersion
 
 NEEDS: dict[InterventionKind, Capability] = {
     InterventionKind.RESTART_KUBELET: Capability.KUBELET_RESTART,
     InterventionKind.KILL_KUBELET: Capability.KUBELET_RESTART,
+    InterventionKind.KILL_SANDBOX: Capability.RUNTIME_EVENTS,
     InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
 }
 """Capability of the provider for an intervention."""
+
+
+def _for_interventions(scenario: PodScenario) -> list[Capability]:
+    needed = [NEEDS[each.action] for each in scenario.interventions if each.action in NEEDS]
+    return [*needed, Capability.KUBELET_RECONFIGURATION] if scenario.later_profiles else needed
+
+
+def _for_signals(scenario: PodScenario) -> list[Capability]:
+    """A signal from the node goes through the runtime's socket, as its events do."""
+    signalled = any(life.end is LifeEnd.SIGNAL for each in scenario.pod.containers for life in each.program.lives)
+    return [Capability.RUNTIME_EVENTS] if signalled else []
 
 
 class Planning(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +44,12 @@ class Planning(msgspec.Struct, frozen=True, kw_only=True):
 
 KINDS: dict[type[AnyScenario], Planning] = {
     PodScenario: Planning(
-        capabilities=lambda scenario: [NEEDS[each.action] for each in scenario.interventions if each.action in NEEDS],
+        capabilities=lambda scenario: [
+            *_for_interventions(scenario),
+            *_for_signals(scenario),
+            *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
+            *((Capability.KUBELET_PROFILES,) if scenario.by_scheduler else ()),
+        ],
         expected_s=lambda scenario, profile, version: expected_duration_s(scenario, profile, version)[1],
     ),
     StartupScenario: Planning(
@@ -38,6 +57,10 @@ KINDS: dict[type[AnyScenario], Planning] = {
         expected_s=lambda *_: 0.0,
     ),
     ApiScenario: Planning(
+        capabilities=lambda _: (),
+        expected_s=lambda *_: 0.0,
+    ),
+    TextScenario: Planning(
         capabilities=lambda _: (),
         expected_s=lambda *_: 0.0,
     ),

@@ -10,6 +10,7 @@ from crashloop.requirements import load_requirements
 from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
 from crashloop.spec.assignment import assign
+from crashloop.spec.comparison import Judgeable
 from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
@@ -18,10 +19,10 @@ from crashloop.spec.version import KubernetesVersion
 
 
 class Declared(NamedTuple):
-    """A requirement, by its id, to be judged on a scenario."""
+    """A requirement, by its id, to be judged on a scenario or a comparison."""
 
     requirement: str
-    scenario: Scenario
+    scenario: Judgeable
 
 
 def build_plan(
@@ -46,8 +47,9 @@ def build_plan(
     skipped, judged = [], []
     for each in wanted:
         requirement = catalogue[each.requirement]
-        reason = _lacking(each.scenario, requirement, capabilities, offer) or _why_not(
-            requirement, _judged_on(each.scenario, settings, offer), version
+        lacking = (_lacking(one, requirement, capabilities, offer) for one in each.scenario.scenarios)
+        reason = next(filter(None, lacking), None) or _why_not(
+            requirement, [_judged_on(one, settings, offer) for one in each.scenario.scenarios], version
         )
         if reason is None:
             judged.append(each)
@@ -60,8 +62,8 @@ def build_plan(
                     reason=reason,
                 )
             )
-    scenarios = unique_scenarios(tuple(each.scenario for each in judged))
-    for name in profiles_of(scenarios):
+    scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
+    for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
     assignment = assign(
         scenarios,
@@ -79,7 +81,10 @@ def build_plan(
         budgets=budgets,
         profiles=tuple(_profiles(scenarios, offer)),
         scenarios=scenarios,
-        judgements=tuple(Judgement(requirement=each.requirement, scenario=each.scenario.name) for each in judged),
+        judgements=tuple(
+            Judgement(requirement=each.requirement, scenario=each.scenario.name, compared=each.scenario.compared)
+            for each in judged
+        ),
         skipped=tuple(skipped),
         nodes=assignment.nodes,
         placements=assignment.placements,
@@ -112,8 +117,13 @@ def _nodes(scenarios: Iterable[Scenario], offer: Offer | None) -> dict[str, str]
     return {name: node for name, node in found.items() if node is not None}
 
 
-def _why_not(requirement: Requirement, profile: KubeletProfile, version: KubernetesVersion) -> str | None:
-    return applies(requirement, kubelet_version(profile, version), effective_gates(profile, version))
+def _why_not(requirement: Requirement, profiles: Iterable[KubeletProfile], version: KubernetesVersion) -> str | None:
+    """Why it holds for none of the profiles: what is compared with may lack the gate that the requirement is about."""
+    reasons = [
+        applies(requirement, kubelet_version(profile, version), effective_gates(profile, version))
+        for profile in profiles
+    ]
+    return None if None in reasons else reasons[0]
 
 
 def _durations_s(scenarios: Iterable[Scenario], version: KubernetesVersion, offer: Offer | None) -> dict[str, float]:

@@ -2,8 +2,8 @@
 
 from math import inf
 
+from crashloop.spec.comparison import Judgeable
 from crashloop.spec.requirement import Requirement, Scope
-from crashloop.spec.scenario import Scenario
 
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
 """The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""
@@ -11,7 +11,7 @@ LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
 _SCOPES = tuple(LONGEST_WATCH_S)
 
 
-def scope_of(requirement: Requirement, scenario: Scenario) -> Scope:
+def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
     """The scope of the requirement's row in the catalogue, or the first wider one that has time for the scenario's watch."""
     return next(
         scope for scope in _SCOPES[_SCOPES.index(requirement.scope) :] if scenario.longest_s <= LONGEST_WATCH_S[scope]

@@ -15,7 +15,7 @@ from crashloop.spec.plan import Plan
 
 
 def judge_once(run: RunDir, plan: Plan, scenario: str) -> Judged:
-    """The verdicts on a scenario, which no process of the run makes again.
+    """The verdicts on a scenario or comparison, which no process of the run makes again.
 
     Those on a history that is not sealed are not kept: its recorder may still be writing it.
     """
@@ -24,7 +24,7 @@ def judge_once(run: RunDir, plan: Plan, scenario: str) -> Judged:
         judged = _kept(run, scenario)
         if judged is None:
             judged = judge_scenario(run, plan, scenario)
-            if is_sealed(run.history(scenario)):
+            if all(is_sealed(run.history(each)) for each in plan.histories_of(scenario)):
                 run.write(run.verdicts(scenario), judged)
     return judged
 

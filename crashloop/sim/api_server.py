@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import RESET, RULES, default_gates
+from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import ApiRequest, FieldValidation, Verb
 from crashloop.spec.version import KubernetesVersion
 
 Manifest = dict[str, Any]
@@ -39,19 +39,28 @@ class ApiServer:
     def answer(self, request: ApiRequest) -> dict[str, Any]:
         """Code, causes and object, in the words of an `answer` event."""
         sent = deepcopy(request.object)
+        if request.as_user and not self._behaviour.api_lets_anybody:
+            return _refused(403, "Forbidden", [])
+        if sent["kind"] == "Node":
+            return {"code": 201, "reason": "", "causes": [], "object": sent}
         if request.verb is Verb.PATCH:
             return self._patched(sent, request)
         pod, path = _pod_of(sent)
-        if request.field_validation is FieldValidation.STRICT and _forget_unknown(pod):
+        unknown = not self._behaviour.api_keeps_unknown and _forget_unknown(pod)
+        if request.field_validation is FieldValidation.STRICT and unknown:
             return _refused(400, "BadRequest", [])
-        _forget_unknown(pod)
         if not self._behaviour.api_keeps_no_default:
             pod.setdefault("restartPolicy", "Always")
+        self._complete_probes(pod)
         if any(type(code) is not int or code not in INT32 for code in _all_codes(pod)):
             return _refused(400, "BadRequest", [])
         if not self._rules_on or self._behaviour.api_drops_rules:
             self._drop(pod)
         complaints = [] if self._behaviour.api_accepts_anything else self._complaints(pod, path)
+        if "podFailurePolicy" in sent["spec"] and sent["kind"] == "Job" and not self._behaviour.api_takes_any_job:
+            complaints += (
+                [] if pod["restartPolicy"] == "Never" else [Complaint(f"{path}.restartPolicy", "FieldValueInvalid")]
+            )
         if complaints:
             if self._behaviour.api_stores_rejected:
                 self.stored[request.name] = sent
@@ -82,6 +91,15 @@ class ApiServer:
         if complaints:
             return _refused(422, "Invalid", complaints)
         return {"code": 200, "reason": "", "causes": [], "object": self.stored[request.name]}
+
+    def _complete_probes(self, pod: Manifest) -> None:
+        """pkg/apis/core/v1/defaults.go@v1.37.1 SetDefaults_Probe: what is missing or 0."""
+        defaults = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1}
+        defaults["failureThreshold"] = self._behaviour.api_failure_threshold
+        for _, _, container in _containers(pod):
+            probe = container.get("livenessProbe")
+            if probe is not None:
+                probe.update({name: probe.get(name) or value for name, value in defaults.items()})
 
     def _drop(self, pod: Manifest) -> None:
         for list_name, _, container in _containers(pod):
@@ -155,8 +173,11 @@ def _containers(pod: Manifest) -> list[tuple[str, int, Manifest]]:
 
 
 def _forget_unknown(pod: Manifest) -> bool:
-    """Leave out what no restart rule has; whether there was any."""
-    found = False
+    """Leave out what no restart rule and no pod has; whether there was any."""
+    strangers = [name for name in ("podFailurePolicy", "maxContainerRestartPeriod") if name in pod]
+    for name in strangers:
+        del pod[name]
+    found = bool(strangers)
     for _, _, container in _containers(pod):
         for rule in container.get("restartPolicyRules") or []:
             for field in rule.keys() - {"action", "exitCodes"}:

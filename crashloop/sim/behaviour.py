@@ -117,17 +117,36 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     sidecar_rules: bool = False
     repeats_init: bool = False
     waits_for_init: bool = True
+    stops_after_init: bool = False
+    """Starts nothing once the first init container has succeeded."""
+    stops_at_sidecars: bool = False
+    starts_one_regular: bool = False
+    rules_gate_means_always: bool = False
+    """With the gate of restart rules on, restarts after exit 0 in pods under OnFailure."""
+    rules_gate_delays_sidecars: bool = False
+    """With the gate of restart rules on, starts sidecars after the regular containers."""
     repeats_ephemeral: bool = False
     gives_up_after: int | None = None
     """Restarts after which a container is left dead."""
     extra_failures: int = 0
     """Probe failures it waits for beyond the threshold."""
     heeds_probes: bool = True
+    heeds_readiness: bool = True
+    ready_for_good: bool = False
+    """Takes no readiness back."""
+    never_ready: bool = False
+    failures_add_up: bool = False
+    """Counts failures that are not in a row."""
+    accepts_late_answers: bool = False
+    adds_all_workers: bool = False
+    """Gives every probe its worker again after RestartAllContainers, as KEP-5532 has it."""
 
     # How it restarts (sync.py)
     starts_twice: bool = False
     starts_ahead_ns: int = 0
     """Starts the next instance so long before the running one exits."""
+    keeps_root: str = "never"
+    """When the next instance runs in the root filesystem of the last: never, always, after 0, or sometimes (each third)."""
     new_sandbox: bool = False
     new_sandbox_without_rules: bool = False
     siblings_too: bool = False
@@ -135,8 +154,30 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     siblings_wait: bool = False
     kills_at_restart: bool = False
     """Kills running containers when it is restarted itself."""
+    config_maps_stay: bool = False
+    """A pod gets the values that a ConfigMap had at the first start, for good."""
+    secrets_stay: bool = False
+    config_one_behind: bool = False
+    """A container gets the values that the objects had at the start before."""
+    hook_runs: tuple[int, int] = (1, 1)
+    """How often the postStart hook runs at the first start, and at each later one."""
+    failed_start_retry_ns: int | None = None
+    """Time after which a failed start is tried again; None: that of any other error."""
+    failed_start_factor: float = 1.0
+    """Multiplies the time to the next attempt after each failed start."""
+    start_order: str = "declared"
+    """Of the containers that one sync starts: declared, reverse, or names."""
+    resize_restarts: str = "always"
+    """Whether a resize that asks for it restarts the container: always, never, unruled (without rules), or twice."""
+    restarts_deleted: bool = False
+    """Restarts a container once that is stopped because its pod is deleted."""
     reset_scope: str = "all"
-    """What RestartAllContainers restarts: all, source (the container that exited), or regular (no init containers)."""
+    """What RestartAllContainers restarts: all, source (the container that exited), regular (no init containers),
+    no sidecars, or everything (ephemeral containers too)."""
+    reset_kills_ephemeral: bool = False
+    reset_repeats_ephemeral: bool = False
+    """Starts a second instance of each ephemeral container beside the first."""
+    awaits_init_after_reset: bool = True
     reset_keeps_sandbox: bool = True
     reset_late_ns: int = 0
     restarts_apart_ns: int = 0
@@ -162,6 +203,19 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     started_offset_s: int = 0
     running_while_dead: bool = False
     forgets_last_state: bool = False
+    waiting_reason: str = "CrashLoopBackOff"
+    """Of a container that waits for its delay; empty: its last end is stated instead."""
+    message_factor: float = 1.0
+    """The delay that the message states, as a multiple of the one due."""
+    address_moves: bool = False
+    """States another address after each restart."""
+    states_reset: bool = True
+    """Whether pods have the condition AllContainersRestarting."""
+    reset_from_the_start: bool = False
+    reset_never_over: bool = False
+    phase_in_reset: str | None = None
+    final_status: str = "true"
+    """What is stated when a pod is deleted: true, nothing, killed (137 for every container), or regular (no init containers)."""
 
     # Its configuration (config.py)
     accepts_invalid: bool = False
@@ -172,6 +226,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     effective_share: float = 1.0
     """The maximum in effect as a share of the one stated."""
     configz_share: float = 1.0
+    keeps_first_curve: bool = False
+    """Takes no other curve when it is restarted with another configuration, which it states all the same."""
 
     # The API server (api_server.py)
     api_drops_rules: bool = False
@@ -183,6 +239,12 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     api_bytes_per_code: int = 2
     """Bytes in which an exit code is stored; as a varint in Protobuf, a code up to 255 takes 2 with the list's own."""
     api_keeps_no_default: bool = False
+    api_keeps_unknown: bool = False
+    """Neither refuses nor drops fields that it does not know."""
+    api_lets_anybody: bool = False
+    api_takes_any_job: bool = False
+    """Takes a podFailurePolicy with every restart policy."""
+    api_failure_threshold: int = 3
     api_blames_pod: bool = False
     """Names the pod spec as the wrong field for every error."""
 

@@ -1,6 +1,6 @@
 """The simulated recorder's other half: creates the pod, intervenes as planned, annotates, and ends the scenario."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim.behaviour import S
 from crashloop.sim.completion import Completion
+from crashloop.sim.config import Effective
 from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.kubelet import Kubelet
@@ -17,13 +18,17 @@ from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
-from crashloop.spec.scenario import POKE_EVERY_S, Intervention, InterventionKind, Mode, PodScenario
+from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.intervention import Intervention, InterventionKind
+from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 
 SAME_IMAGE = "crashloop/workload@sha256:1"
 """What an image is changed to where an intervention names none: the same by its digest."""
 POKE_MS = (POKE_EVERY_S[0] * 1_000, POKE_EVERY_S[1] * 1_000)
 REQUEST_MS = (5, 40)
 NOTICE_NS = 10 * MS
+RELIST_MS = (50, 1_100)
+"""Until the kubelet sees that a sandbox is gone."""
 RUNTIME_DOWN_MS = (400, 1_500)
 SETTLE_NS = 4 * S
 """How long the statuses may take to tell what truth has shown already."""
@@ -34,14 +39,23 @@ class ScenarioPlayer:
     """Carries out one scenario and writes its history."""
 
     def __init__(
-        self, scenario: PodScenario, world: World, tape: Tape, runtime: Runtime, kubelet: Kubelet, on_end: Action
+        self,
+        scenario: PodScenario,
+        world: World,
+        tape: Tape,
+        runtime: Runtime,
+        kubelet: Kubelet,
+        later: Mapping[str, Effective],
+        on_end: Action,
     ) -> None:
+        """`later` are configurations by the profiles that the scenario restarts the kubelet with."""
         self.scenario = scenario
         self.world = world
         self.loop, self.host = world
         self.tape = tape
         self.runtime = runtime
         self.kubelet = kubelet
+        self._later = later
         self.history: tuple[Event, ...] | None = None
         """None until it has ended."""
         self._on_end = on_end
@@ -60,7 +74,9 @@ class ScenarioPlayer:
             self.loop.after(self._period_ns(), self._poke)
 
     def _create(self) -> tuple[SimPod, StatusWriter]:
-        pod = SimPod(self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now, self.tape)
+        pod = SimPod(
+            self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now, self.tape, self.scenario.objects
+        )
         pod.on_exit = self._exited
         writer = StatusWriter(self.world, pod)
         writer.on_delivery = self._status_seen
@@ -92,6 +108,13 @@ class ScenarioPlayer:
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda _: self.loop.spawn(self._recreate()),
+            InterventionKind.KILL_SANDBOX: lambda _: self.loop.spawn(self._kill_sandbox()),
+            InterventionKind.DELETE_POD: lambda _: self.loop.spawn(self._delete()),
+            InterventionKind.CREATE_OBJECT: lambda given: self._set_object(given, self._object(given).data),
+            InterventionKind.CHANGE_OBJECT: lambda given: self._set_object(
+                given, {**self._object(given).data, **given["data"]}
+            ),
+            InterventionKind.DELETE_OBJECT: lambda given: self._set_object(given, None),
             InterventionKind.RESTART_KUBELET: self._restart_kubelet,
             InterventionKind.KILL_KUBELET: self._restart_kubelet,
             InterventionKind.RESTART_RUNTIME: self._restart_runtime,
@@ -136,16 +159,34 @@ class ScenarioPlayer:
         resources = self.pod.resources
         self._update(lambda: resources.update({arguments["container"]: f"cpu={arguments['cpu']}"}))
 
+    def _object(self, arguments: dict[str, Any]) -> ConfigObject:
+        return self.pod.objects[arguments["object"]]
+
+    def _set_object(self, arguments: dict[str, Any], data: dict[str, str] | None) -> None:
+        """Change an object; the kubelet, which watches it, knows a moment later."""
+        config = self.pod.config
+        self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: config.update({arguments["object"]: data}))
+
     def _recreate(self) -> Steps:
+        yield from self._delete()
+        self.pod, self._writer = self._create()
+
+    def _delete(self) -> Steps:
         old = self.pod
         self._read_out()
         yield self.host.takes_ms(REQUEST_MS)
         yield from self.kubelet.delete(old)
         self.tape.api(self.loop.now, Kind.DELETED, {"resource_version": "9999"}, old.uid)
-        self.pod, self._writer = self._create()
+
+    def _kill_sandbox(self) -> Steps:
+        """The sandbox ends; its containers run on until the kubelet sees that."""
+        pod = self.pod
+        yield from self.runtime.stop_sandbox(pod)
+        self.loop.after(self.host.takes_ms(RELIST_MS), lambda: self.kubelet.updated(pod))
 
     def _restart_kubelet(self, arguments: dict[str, Any]) -> None:
-        self.kubelet.restart(int(float(arguments.get("down_s", 0.0)) * 1e9))
+        down_ns, profile = int(float(arguments.get("down_s", 0.0)) * 1e9), arguments.get("profile")
+        self.kubelet.restart(down_ns, profile, self._later[profile] if profile else None)
 
     def _restart_runtime(self, arguments: dict[str, Any]) -> None:  # noqa: ARG002 (there is one runtime a node)
         down_ns = self.host.takes_ms(RUNTIME_DOWN_MS)

@@ -4,14 +4,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from crashloop.history.event import Event
-from crashloop.sim.simulate import simulate_api, simulate_node, simulate_startup
-from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario
+from crashloop.sim.simulate import simulate_api, simulate_node, simulate_startup, simulate_text
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 
 Histories = tuple[tuple[Event, ...], ...]
 
 
 def _each_alone(simulated: Callable[..., tuple[Event, ...]]) -> Callable[..., Histories]:
-    def simulate_each(scenarios: Sequence[Any], *settings: Any, **more: Any) -> Histories:
+    def simulate_each(
+        scenarios: Sequence[Any], *settings: Any, later: Sequence[KubeletProfile] = (), **more: Any
+    ) -> Histories:
+        assert not later, "only a pod sees its kubelet restart"
         return tuple(simulated(scenario, *settings, **more) for scenario in scenarios)
 
     return simulate_each
@@ -21,5 +25,6 @@ SIMULATIONS: dict[type[AnyScenario], Callable[..., Histories]] = {
     PodScenario: simulate_node,
     StartupScenario: _each_alone(simulate_startup),
     ApiScenario: _each_alone(simulate_api),
+    TextScenario: _each_alone(simulate_text),
 }
-"""Each takes scenarios of one node, the judged profile, its version, and by name rng, faults and host."""
+"""Each takes scenarios of one node, the judged profile, its version, and by name rng, faults, host and later."""

@@ -1,11 +1,15 @@
-"""The kubelet process: its configuration, its counters in memory, its pods; it can be restarted."""
+"""The kubelet process: its configuration, its counters in memory, its pods; it can be restarted, with another configuration."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from crashloop.history.event import Kind
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
+from crashloop.sim.configuration import Configuration
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pod import SimPod, SimulatedInstance
@@ -32,9 +36,9 @@ class Kubelet:
         self.loop, self.host = world
         self.tapes = tapes
         self.runtime = runtime
-        self.effective = effective
         self.behaviour = behaviour
-        self.policies = Policies(behaviour, effective.rules, effective.reset)
+        self._configure(effective)
+        self.configuration = Configuration(behaviour)
         self._pods: dict[str, tuple[SimPod, StatusWriter]] = {}
         self._syncs: dict[str, PodSync] = {}
         self._turns = Turns()
@@ -42,6 +46,7 @@ class Kubelet:
         self.up = False
         self.backoffs = self._new_backoffs()
         runtime.on_change = self._changed
+        runtime.on_create = self._created
         runtime.on_start = self._started
         runtime.on_exit = self._exited
         runtime.on_exit_planned = self._exit_planned
@@ -54,24 +59,34 @@ class Kubelet:
         fresh = self._new_backoffs()
         if not self.behaviour.survives_restart:
             self.backoffs = fresh
-        data = {
+        data: dict[str, Any] = {
             "kubelet_pid": self._pid,
             "kubelet_started_ns": started_ns,
             "configz": self.effective.configz,
             "gates": self.effective.gates,
             "matches_profile": True,
-        }
+        } | ({} if self._profile is None else {"profile": self._profile})
         for tape in self.tapes:
             tape.kubelet(self.loop.now, Kind.NODE, data)
         for pod, writer in self._pods.values():
             self._take(pod, writer)
 
-    def restart(self, down_ns: int) -> None:
-        """The process goes, and comes back later with an empty memory."""
+    def restart(self, down_ns: int, profile: str | None = None, effective: Effective | None = None) -> None:
+        """The process goes, and comes back later with an empty memory, and with the configuration of a profile if given."""
         self.up = False
         for sync in self._syncs.values():
             sync.worker.halt()
+        if effective is not None and self.behaviour.keeps_first_curve:
+            first = self.effective
+            effective = msgspec.structs.replace(effective, initial_ns=first.initial_ns, max_ns=first.max_ns)
+        if effective is not None:
+            self._configure(effective, profile)
         self.loop.after(down_ns, self._come_back)
+
+    def _configure(self, effective: Effective, profile: str | None = None) -> None:
+        """What the next process reads when it starts; `profile` is None for the node's own."""
+        self.effective, self._profile = effective, profile
+        self.policies = Policies(self.behaviour, effective.rules, effective.reset)
 
     def _come_back(self) -> None:
         if any(sync.worker.busy for sync in self._syncs.values()):
@@ -116,6 +131,7 @@ class Kubelet:
             self.effective,
             self.policies,
             self.backoffs,
+            self.configuration,
             self._tick_phase_ns,
         )
         if before is not None:
@@ -139,10 +155,27 @@ class Kubelet:
         for sync in self._syncs.values():
             sync.pleg.plan()
 
+    def _created(self, pod: SimPod, instance: SimulatedInstance) -> None:
+        """A kubelet that keeps root filesystems gives the instance that of the one before it."""
+        before = [each for each in pod.instances if each.name == instance.name]
+        when = {
+            "never": False,
+            "always": True,
+            "after 0": instance.previous_code == 0,
+            "sometimes": instance.number % 3 == 0,
+        }
+        if before and when[self.behaviour.keeps_root]:
+            instance.root = before[-1].root
+        container = pod.spec.container(instance.name)
+        instance.env = self.configuration.of(pod, container)
+
     def _started(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> None:
         sync = self._syncs[pod.uid]
         if not sync.worker.halted:
             sync.prober.watch(container, instance)
+        runs = self.behaviour.hook_runs[instance.number > 0] if container.post_start else 0
+        for name in ("hook", "hook.again")[:runs]:
+            self.runtime.hook(pod, instance, name)
 
     def _exit_planned(self, pod: SimPod, container: Container, exit_ns: int) -> None:
         """A kubelet that starts the next instance before the present one exits does so once."""

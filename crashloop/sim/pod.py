@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from crashloop.sim.loop import ignore
 from crashloop.sim.recorder import Tape
+from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.program import Life
 from crashloop.spec.scenario import Container, ContainerKind, Pod
 
@@ -29,6 +30,7 @@ class SimulatedInstance:
     __slots__ = (
         "container_id",
         "created_ns",
+        "env",
         "exit_code",
         "exited_ns",
         "image",
@@ -40,6 +42,8 @@ class SimulatedInstance:
         "pid",
         "previous_code",
         "removed_ns",
+        "resources",
+        "root",
         "sandbox",
         "seen",
         "spoke_ns",
@@ -57,6 +61,12 @@ class SimulatedInstance:
         self.sandbox = sandbox
         """How many sandboxes the pod had by then."""
         self.container_id = ""
+        self.env: dict[str, str] = {}
+        """What the kubelet gave it of objects."""
+        self.resources = ""
+        """Those it was created with."""
+        self.root = ""
+        """Whose root filesystem it has: its own container's, if the runtime made it one."""
         self.pid = 0
         self.created_ns = created_ns
         self.started_ns: int | None = None
@@ -129,7 +139,9 @@ class PodView:
 class SimPod:
     """A pod object with its uid and everything the runtime holds for it."""
 
-    def __init__(self, name: str, uid: str, spec: Pod, created_ns: int, tape: Tape) -> None:
+    def __init__(
+        self, name: str, uid: str, spec: Pod, created_ns: int, tape: Tape, objects: tuple[ConfigObject, ...] = ()
+    ) -> None:
         self.name = name
         self.uid = uid
         self.spec = spec
@@ -153,8 +165,18 @@ class SimPod:
         """Lives begun so far, by container: the journal's count."""
         self.images = {container.name: IMAGE for container in spec.containers}
         self.resources = {container.name: RESOURCES for container in spec.containers}
+        self.was_reset = False
+        """Whether RestartAllContainers has removed its containers."""
+        self.objects = {each.name: each for each in objects}
+        self.config: dict[str, dict[str, str] | None] = {
+            each.name: each.data if each.present else None for each in objects
+        }
+        """What its objects hold as the kubelet knows it, by name; None: it is not there."""
         self.sandbox_id: str | None = None
         self.sandboxes = 0
+        self.marked_roots: set[str] = set()
+        """Root filesystems that a life has left its mark in, by the id of the container that they were made for."""
+        self._first_ns: dict[str, int] = {}
         self._programs = {container.name: container.program.each_life() for container in spec.containers}
 
     @property
@@ -162,11 +184,14 @@ class SimPod:
         """How the kubelet names it in messages."""
         return f"{self.name}_default({self.uid})"
 
-    def next_life(self, container: Container) -> tuple[int, Life | None]:
+    def next_life(self, container: Container, now_ns: int) -> tuple[int, Life | None]:
         """The number of the life that begins now, and what it does; None: it runs until it is killed."""
         number = self.lives.get(container.name, 0)
         self.lives[container.name] = number + 1
         lives = self._programs[container.name]
+        until_s = container.program.fails_until_s
+        if until_s is not None and now_ns - self._first_ns.setdefault(container.name, now_ns) >= until_s * 1e9:
+            return number, None
         return number, lives[number] if number < len(lives) else None
 
     def alive(self) -> list[SimulatedInstance]:

@@ -9,7 +9,8 @@ import msgspec
 from crashloop.sim.pod import InstanceState, InstanceView, PodView, SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.scenario import Container, ContainerKind, Probe, ProbeKind
+from crashloop.spec.probe import ProbeKind
+from crashloop.spec.scenario import Container, ContainerKind
 
 
 class Kill(msgspec.Struct, frozen=True):
@@ -40,7 +41,7 @@ class Probed(msgspec.Struct, kw_only=True):
 def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Actions:
     """The plan for a pod as the pod cache shows it."""
     actions = Actions()
-    source = _reset_source(pod, view, policies)
+    source = reset_source(pod, view, policies)
     if source is not None:
         actions.reset = source
         return actions
@@ -50,7 +51,8 @@ def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Ac
     initialized = _init(pod, view, policies, probed, actions)
     if actions.kill_pod:
         return actions
-    if not initialized and policies.behaviour.waits_for_init:
+    awaits_init = policies.behaviour.awaits_init_after_reset if pod.was_reset else policies.behaviour.waits_for_init
+    if not initialized and awaits_init:
         return actions
     return _regular(pod, view, policies, probed, actions)
 
@@ -61,12 +63,15 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
     starts: list[Container] = []
     for container in pod.regulars:
         newest = view.newest(container.name)
-        if newest is None or newest.state is InstanceState.EXITED:
-            if newest is None or restarts(newest.instance, container, pod, policies):
+        if newest is None:
+            if not (policies.behaviour.starts_one_regular and container is not pod.regulars[0]):
                 starts.append(container)
-        elif _to_kill(newest.instance, pod, probed):
+        elif newest.state is InstanceState.EXITED:
+            if restarts(newest.instance, container, pod, policies):
+                starts.append(container)
+        elif _to_kill(newest.instance, pod, probed) or _resized(newest.instance, pod, policies):
             actions.kills.append(Kill(container, newest.instance))
-            changed = newest.instance.image != pod.images[container.name]
+            changed = newest.instance.image != pod.images[container.name] or _resized(newest.instance, pod, policies)
             if changed or policies.restarts_after_kill(container, pod.spec.restart_policy):
                 starts.append(container)
         else:
@@ -98,7 +103,8 @@ def _ephemeral_due(container: Container, pod: SimPod, view: PodView, policies: P
     )
 
 
-def _reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | None:
+def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | None:
+    """The container whose exit asks for a restart of all containers."""
     if not policies.reset:
         return None
     for container in (*pod.inits, *pod.regulars):
@@ -126,12 +132,15 @@ def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Ac
         and newest.instance.exit_code == 0
     }
     waiting = [container for container in pod.regulars if container.name not in finished]
+    waiting = waiting[:1] if policies.behaviour.starts_one_regular else waiting
     if not waiting:
         return actions
     actions.create_sandbox = True
     actions.starts = [*pod.ephemerals, *pod.inits[:1]] if pod.inits else [*pod.ephemerals, *waiting]
     if not policies.behaviour.waits_for_init:
         actions.starts = [*pod.ephemerals, *pod.inits[:1], *waiting]
+    if policies.delays_sidecars and pod.inits and pod.inits[0].is_sidecar:
+        actions.starts = [*pod.ephemerals, *waiting]
     return actions
 
 
@@ -142,7 +151,10 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
         newest = _here(container, pod, view)
         begun = past or any(_here(later, pod, view) is not None for later in pod.inits[index + 1 :])
         if container.is_sidecar:
-            if not _sidecar(container, pod, newest, policies, probed, actions) and not begun:
+            if policies.delays_sidecars and not past:
+                continue
+            started = _sidecar(container, pod, newest, policies, probed, actions)
+            if (not started or policies.behaviour.stops_at_sidecars) and not begun:
                 return False
         elif past and not policies.behaviour.repeats_init:
             continue
@@ -157,6 +169,8 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
                 actions.starts.append(container)
             else:
                 actions.kill_pod = True
+            return False
+        elif policies.behaviour.stops_after_init and not begun:
             return False
         elif policies.behaviour.repeats_init and _to_repeat(newest.instance, pod, view):
             actions.starts.append(container)
@@ -192,12 +206,21 @@ def _sidecar(
         actions.kills.append(Kill(container, instance))
         actions.starts.append(container)
         return True
-    return newest.state is InstanceState.RUNNING and _startup_done(container.probe, instance, probed)
+    return newest.state is InstanceState.RUNNING and _startup_done(container, instance, probed)
 
 
-def _startup_done(probe: Probe | None, instance: SimulatedInstance, probed: Probed) -> bool:
-    return probe is None or probe.kind is not ProbeKind.STARTUP or instance.container_id in probed.started
+def _startup_done(container: Container, instance: SimulatedInstance, probed: Probed) -> bool:
+    has_startup = any(each.kind is ProbeKind.STARTUP for each in container.probes)
+    return not has_startup or instance.container_id in probed.started
 
 
 def _to_kill(instance: SimulatedInstance, pod: SimPod, probed: Probed) -> bool:
     return instance.container_id in probed.failed or instance.image != pod.images[instance.name]
+
+
+def _resized(instance: SimulatedInstance, pod: SimPod, policies: Policies) -> bool:
+    """Whether an accepted resize restarts it."""
+    container, how = pod.spec.container(instance.name), policies.behaviour.resize_restarts
+    wanted = container.restarts_on_resize and how != "never" and not (how == "unruled" and container.rules)
+    again = how == "twice" and instance.number == 1
+    return wanted and (again or instance.resources != pod.resources[instance.name])

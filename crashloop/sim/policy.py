@@ -21,6 +21,11 @@ class Policies(msgspec.Struct, frozen=True):
     reset: bool
     """Gate RestartAllContainersOnContainerExits."""
 
+    @property
+    def delays_sidecars(self) -> bool:
+        """Whether sidecars start after the regular containers, which only a faulty kubelet does."""
+        return self.behaviour.rules_gate_delays_sidecars and self.rules
+
     def restarts(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether the container is to run again after the exit of that instance."""
         behaviour = self.behaviour
@@ -124,6 +129,7 @@ class Policies(msgspec.Struct, frozen=True):
                 return (
                     0 < exit_code <= behaviour.on_failure_up_to
                     or behaviour.on_failure_is_always
+                    or (behaviour.rules_gate_means_always and self.rules)
                     or (behaviour.on_failure_restarts_0_once and exit_code == 0 and is_first)
                 )
 

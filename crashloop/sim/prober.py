@@ -1,60 +1,171 @@
-"""Liveness and startup probes, reduced to the times at which they change the kubelet's actions."""
+"""The probe workers of one pod: they ask with their periods, count answers in a row, and remember what follows from them.
+
+pkg/kubelet/prober/worker.go doProbe and prober_manager.go AddPod @v1.37.1. A worker belongs to a container, not to an
+instance: its count of failures goes on into the next instance. It ends when its container has exited for good.
+"""
 
 from collections.abc import Callable
+from functools import partial
 
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.environment import World
-from crashloop.sim.pod import SimulatedInstance
+from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Probed
-from crashloop.spec.scenario import Container, Probe, ProbeKind
+from crashloop.spec.probe import FAILS, Probe, ProbeKind
+from crashloop.spec.scenario import Container
 
 EXEC_MS = (15, 120)
+KINDS = (ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS)
+"""In the order in which workers are added."""
+FIRST_THAT_ADDS_FURTHER = (1, 37)
+"""The first release that looks at the next container after one that has its worker."""
+
+Worker = tuple[str, ProbeKind]
+"""Named by its container and its probe."""
 
 
 class Prober:
-    """The probe workers of one pod. A worker ticks with its period over all instances of its container."""
+    """All probe workers of a pod."""
 
-    def __init__(self, world: World, behaviour: Behaviour, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        world: World,
+        behaviour: Behaviour,
+        pod: SimPod,
+        release: tuple[int, int],
+        *,
+        wake: Callable[[], None],
+        is_over: Callable[[], bool],
+    ) -> None:
         self._loop, self._host = world
         self._behaviour = behaviour
+        self._pod = pod
+        self._release = release
         self._wake = wake
-        self._phases: dict[str, int] = {}
+        self._is_over = is_over
+        self._phases: dict[Worker, int] = {}
+        self._workers: set[Worker] = set()
+        self._failures: dict[Worker, int] = {}
+        """Failures in a row."""
+        self._asked: dict[tuple[str, ProbeKind], int] = {}
+        """Answers so far, by container id and kind."""
         self.probed = Probed()
+        self._ready: set[str] = set()
+
+    def add_pod(self) -> None:
+        """Make sure that every probe has its worker, as far as the kubelet looks."""
+        for container in (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar)):
+            for probe in _in_order(container):
+                worker = container.name, probe.kind
+                if worker in self._workers:
+                    if self._release < FIRST_THAT_ADDS_FURTHER and not self._behaviour.adds_all_workers:
+                        return
+                    if not self._behaviour.adds_all_workers:
+                        break
+                    continue
+                self._workers.add(worker)
+                for instance in self._pod.alive():
+                    if instance.name == container.name and instance.started_ns is not None:
+                        self._plan(container, probe, instance)
 
     def watch(self, container: Container, instance: SimulatedInstance) -> None:
         """Probe an instance from now on."""
-        probe = container.probe
-        if probe is None or not self._behaviour.heeds_probes:
-            return
-        first = self._tick(container.name, probe, self._loop.now)
-        fails_from = self._tick(container.name, probe, self._loop.now + int(probe.fails_after_s * 1e9))
-        if probe.kind is ProbeKind.STARTUP and first < fails_from:
-            self._loop.at(first + self._host.takes_ms(EXEC_MS), lambda: self._succeed(instance))
-            return
-        failures = probe.failure_threshold + self._behaviour.extra_failures
-        failed_ns = fails_from + (failures - 1) * _period_ns(probe)
-        self._loop.at(failed_ns + self._host.takes_ms(EXEC_MS), lambda: self._fail(instance))
+        for probe in _in_order(container):
+            if (container.name, probe.kind) in self._workers:
+                self._plan(container, probe, instance)
 
-    def ended(self, container: Container) -> None:
-        """An instance exited: its worker says so at its next tick."""
-        if container.probe is not None:
-            self._loop.at(self._tick(container.name, container.probe, self._loop.now), self._wake)
+    def ended(self, container: Container, *, for_good: bool) -> None:
+        """An instance exited: its workers say so at their next ticks, and end if no other is to follow."""
+        for probe in container.probes:
+            worker = container.name, probe.kind
+            self._loop.at(self._tick(worker, probe, self._loop.now), partial(self._told, worker, for_good))
 
-    def _tick(self, name: str, probe: Probe, after_ns: int) -> int:
-        period = _period_ns(probe)
-        phase = self._phases.setdefault(name, int(self._host.chance.random() * period))
+    def is_ready(self, container: Container, instance: SimulatedInstance) -> bool:
+        """What the status says of a running instance."""
+        if self._behaviour.heeds_readiness and not self._has_started(container, instance):
+            return False
+        if self._behaviour.never_ready:
+            return False
+        kinds = [each.kind for each in container.probes] if not self._workers else self._kinds_of(container)
+        has_worker = ProbeKind.READINESS in kinds and self._behaviour.heeds_readiness
+        return not has_worker or instance.container_id in self._ready
+
+    def _kinds_of(self, container: Container) -> list[ProbeKind]:
+        """What of it is asked by a worker."""
+        return [kind for name, kind in self._workers if name == container.name]
+
+    def _told(self, worker: Worker, for_good: bool) -> None:
+        if for_good and not any(each.name == worker[0] for each in self._pod.alive()):
+            self._workers.discard(worker)
+        self._wake()
+
+    def _plan(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
+        if self._behaviour.heeds_probes:
+            tick = self._tick((container.name, probe.kind), probe, self._loop.now)
+            self._loop.at(tick, lambda: self._ask(container, probe, instance))
+
+    def _tick(self, worker: Worker, probe: Probe, after_ns: int) -> int:
+        period = probe.period_s * 1_000_000_000
+        phase = self._phases.setdefault(worker, int(self._host.chance.random() * period))
         return after_ns + period - (after_ns - phase) % period
 
-    def _succeed(self, instance: SimulatedInstance) -> None:
-        if instance.exited_ns is None:
-            self.probed.started.add(instance.container_id)
+    def _has_started(self, container: Container, instance: SimulatedInstance) -> bool:
+        has_startup = any(each.kind is ProbeKind.STARTUP for each in container.probes)
+        return not has_startup or instance.container_id in self.probed.started
+
+    def _ask(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
+        worker = container.name, probe.kind
+        if self._is_over() or instance.exited_ns is not None or worker not in self._workers:
+            return
+        is_startup = probe.kind is ProbeKind.STARTUP
+        started = self._has_started(container, instance)
+        if instance.container_id in self.probed.failed or (is_startup and started):
+            return
+        if not is_startup and not started:
+            self._plan(container, probe, instance)
+            return
+        asked = instance.container_id, probe.kind
+        number = self._asked.get(asked, 0)
+        self._asked[asked] = number + 1
+        stamped_ns = self._host.awake(self._loop.now + self._host.takes_ms(EXEC_MS))
+        answer = probe.answer(number, (stamped_ns - instance.spoke_ns) / 1e9)
+        self._pod.tape.noted(stamped_ns, f"{probe.kind}.{number}", answer, self._pod.uid, instance)
+        asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
+        self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
+
+    def _answered(
+        self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, asked_ns: int
+    ) -> None:
+        if self._is_over() or instance.exited_ns is not None:
+            return
+        worker, behaviour = (container.name, probe.kind), self._behaviour
+        failed = answer == FAILS if behaviour.accepts_late_answers else probe.counts_as_failure(answer)
+        failures = self._failures.get(worker, 0) + 1 if failed else 0
+        self._failures[worker] = self._failures.get(worker, 0) if behaviour.failures_add_up and not failed else failures
+        if failed and failures >= max(1, probe.failure_threshold + behaviour.extra_failures):
+            self._failures[worker] = 0
+            self._fail(probe, instance)
+        elif not failed:
+            self._succeed(probe, instance)
+        self._loop.at(
+            max(self._loop.now, asked_ns + probe.period_s * 1_000_000_000),
+            lambda: self._ask(container, probe, instance),
+        )
+
+    def _succeed(self, probe: Probe, instance: SimulatedInstance) -> None:
+        known = {ProbeKind.STARTUP: self.probed.started, ProbeKind.READINESS: self._ready}.get(probe.kind)
+        if known is not None and instance.container_id not in known:
+            known.add(instance.container_id)
             self._wake()
 
-    def _fail(self, instance: SimulatedInstance) -> None:
-        if instance.exited_ns is None:
+    def _fail(self, probe: Probe, instance: SimulatedInstance) -> None:
+        if probe.kind is ProbeKind.READINESS:
+            if not self._behaviour.ready_for_good:
+                self._ready.discard(instance.container_id)
+        else:
             self.probed.failed.add(instance.container_id)
-            self._wake()
+        self._wake()
 
 
-def _period_ns(probe: Probe) -> int:
-    return probe.period_s * 1_000_000_000
+def _in_order(container: Container) -> list[Probe]:
+    return sorted(container.probes, key=lambda probe: KINDS.index(probe.kind))

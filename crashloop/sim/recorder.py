@@ -1,6 +1,6 @@
 """The simulated recorder: which events become lines of the history, when they arrive, and which are lost."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -10,6 +10,9 @@ from crashloop.sim.host import SimulatedHost
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
+
+if TYPE_CHECKING:
+    from crashloop.sim.pod import SimulatedInstance
 
 NODE = "node-1"
 LOG_READ_MS = (20, 400)
@@ -73,6 +76,12 @@ class Tape:
         """A line of a container's journal. Each life prints all earlier ones to its log, so none is lost for good."""
         self._journals.setdefault(of["pod_uid"], []).append((t_ns, kind, data, of))
 
+    def noted(self, t_ns: int, name: str, value: str, pod_uid: str, instance: "SimulatedInstance") -> None:
+        """A life's note in its journal."""
+        line = f"{self.boot_ns(t_ns) // 10_000_000} note {instance.life} {name} {value}"
+        data = {"line": line, "name": name, "value": value}
+        self.journal(t_ns, Kind.NOTED, data, pod_uid=pod_uid, container=instance.name, instance=instance.life)
+
     def read_journals(self, pod_uid: str, now_ns: int) -> None:
         """The recorder reads the logs of a pod's containers: their journals come all at once."""
         if Channel.JOURNAL in self._missing:
@@ -132,7 +141,7 @@ class Tape:
             data = {"boot_ns": self.boot_ns(t_ns), "monotonic_ns": self.boot_ns(t_ns)}
             self._add(t_ns, Channel.RECORDER, Kind.CLOCK, data=data)
         for stall in self.host.stalls:
-            if stall.to_ns < end_ns:
+            if stall.to_ns <= end_ns:
                 data = {"stalled_ns": stall.to_ns - stall.from_ns}
                 self._add(stall.from_ns, Channel.RECORDER, Kind.STALL, data=data, received_ns=stall.to_ns)
         stalls = [(span.from_ns, span.to_ns) for span in self.host.stalls]

@@ -1,16 +1,18 @@
 """The simulated container runtime and the containers' programs: the true events, and their records."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from crashloop.history.event import Kind
 from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps, ignore
 from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.spec.program import LifeEnd
 from crashloop.spec.scenario import Container
 
 SHELL_MS = (1, 20)
 """From the start of the process to the journal's first stamp."""
+HOOK_MS = (10, 80)
 LAST_WORDS_MS = (1, 8)
 """From the journal's last stamp to the exit."""
 PUBLISH_MS = (1, 25)
@@ -30,6 +32,7 @@ class Runtime:
         self.on_change: Callable[[], None] = ignore
         """Called when an instance started or exited."""
         self.on_exit: Callable[[SimPod, SimulatedInstance], None] = ignore
+        self.on_create: Callable[[SimPod, SimulatedInstance], None] = ignore
         self.on_start: Callable[[SimPod, Container, SimulatedInstance], None] = ignore
         self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
         self._ids = 0
@@ -58,9 +61,11 @@ class Runtime:
         ordinal = pod.made.get(container.name, 0)
         pod.made[container.name] = ordinal + 1
         instance = SimulatedInstance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
-        instance.container_id = self._new_id()
+        instance.container_id = instance.root = self._new_id()
+        instance.resources = pod.resources[container.name]
         instance.pid = 1_000 + self._ids
         instance.previous_code = pod.exit_codes.get(container.name)
+        self.on_create(pod, instance)
         pod.instances.append(instance)
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
         self.on_change()
@@ -71,18 +76,35 @@ class Runtime:
         born = self.loop.now
         instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
-        instance.life, life = pod.next_life(container)
+        instance.life, life = pod.next_life(container, born)
         spoke = instance.spoke_ns = self.host.awake(born + self.host.takes_ms(SHELL_MS))
         line = f"{pod.tape.boot_ns(spoke) // (10 * MS)} start {instance.life}"
         pod.tape.journal(
             spoke, Kind.STARTED, {"line": line}, pod_uid=pod.uid, container=container.name, instance=instance.life
         )
+        for name, value in _found(pod, container, instance):
+            self._note(pod, instance, spoke, name, value)
         if life is not None:
             exit_ns = self.host.awake(spoke + int(life.run_s * 1e9) + self.host.takes_ms(LAST_WORDS_MS))
-            self.loop.at(exit_ns, lambda: self._exit(pod, instance, life.exit_code))
+            self.loop.at(exit_ns, lambda: self._exit(pod, instance, life.exit_code, life.end))
             self.on_exit_planned(pod, container, exit_ns)
         self.loop.at(instance.started_ns, self.on_change)
         self.on_start(pod, container, instance)
+
+    def hook(self, pod: SimPod, instance: SimulatedInstance, name: str) -> None:
+        """The kubelet executes the postStart hook, which notes that it ran if its container still does."""
+        ran_ns = self.host.awake(instance.spoke_ns + self.host.takes_ms(HOOK_MS))
+
+        def ran() -> None:
+            if instance.exited_ns is None:
+                self._note(pod, instance, ran_ns, name, "ran")
+
+        self.loop.at(ran_ns, ran)
+
+    def _note(self, pod: SimPod, instance: SimulatedInstance, t_ns: int, name: str, value: str) -> None:
+        line = f"{pod.tape.boot_ns(t_ns) // (10 * MS)} note {instance.life} {name} {value}"
+        data = {"line": line, "name": name, "value": value}
+        pod.tape.journal(t_ns, Kind.NOTED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
 
     def kill(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> Steps:
         """SIGTERM, and wait for the exit."""
@@ -90,16 +112,17 @@ class Runtime:
         instance.killed = True
         self._exit(pod, instance, container.exit_code_on_term)
 
-    def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int) -> None:
+    def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:
         if instance.exited_ns is not None:
             return
         now = self.loop.now
         instance.exited_ns, instance.exit_code = now, exit_code
         pod.exit_codes[instance.name] = exit_code
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
-        line = f"{pod.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
-        data = {"exit_code": exit_code, "line": line}
-        pod.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
+        if end is LifeEnd.EXIT:
+            line = f"{pod.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
+            data = {"exit_code": exit_code, "line": line}
+            pod.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
         published = self.host.awake(now + self.host.takes_ms(REAP_MS))
         self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, published_ns=published)
         self.on_change()
@@ -145,3 +168,14 @@ class Runtime:
             container=instance.name,
             instance=instance.ordinal,
         )
+
+
+def _found(pod: SimPod, container: Container, instance: SimulatedInstance) -> Iterator[tuple[str, str]]:
+    """What the life that begins finds around it, and leaves there."""
+    program = container.program
+    if program.marks_root:
+        yield "root", "used" if instance.root in pod.marked_roots else "fresh"
+        pod.marked_roots.add(instance.root)
+    yield from instance.env.items()
+    if program.passes:
+        yield "passes", str(program.passes)

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+import msgspec
+
 from crashloop.history.event import Event, Kind
 from crashloop.sim.api_server import ApiServer
-from crashloop.sim.behaviour import S
-from crashloop.sim.config import StartRefusal, take
+from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.config import Effective, StartRefusal, take
 from crashloop.sim.director import ScenarioPlayer
 from crashloop.sim.environment import World
 from crashloop.sim.faults import Fault, behaviour_of
@@ -16,8 +18,8 @@ from crashloop.sim.kubelet import Kubelet
 from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import ApiScenario, PodScenario, StartupScenario
+from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
+from crashloop.spec.scenario import ApiScenario, PodScenario, StartupScenario, TextScenario
 from crashloop.spec.version import KubernetesVersion
 
 BEGIN_NS = 1_800_000_000 * S
@@ -25,6 +27,14 @@ BEGIN_NS = 1_800_000_000 * S
 KUBELET_EXITS_MS = (150, 900)
 KUBELET_HEALTHY_MS = (700, 3_000)
 API_ANSWERS_MS = (2, 40)
+VALID = KubeletProfile(
+    name="valid",
+    config={
+        "featureGates": {MAX_PERIOD_GATE: True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "300s"},
+    },
+)
+"""What a control start runs with; every release takes it."""
 _NO_FAULTS: frozenset[Fault] = frozenset()
 
 
@@ -36,12 +46,14 @@ def simulate(
     rng: Random,
     faults: frozenset[Fault] = _NO_FAULTS,
     host: HostModel = CALM,
+    later: Sequence[KubeletProfile] = (),
 ) -> tuple[Event, ...]:
     """The history of a pod scenario on a node whose kubelet has that profile, version and those faults.
 
-    Raises ValueError if the kubelet does not start with that profile.
+    `later` are the profiles that the scenario restarts the kubelet with. Raises ValueError if the kubelet does not start with
+    one of them.
     """
-    return simulate_node((scenario,), profile, version, rng=rng, faults=faults, host=host)[0]
+    return simulate_node((scenario,), profile, version, rng=rng, faults=faults, host=host, later=later)[0]
 
 
 def simulate_node(
@@ -52,15 +64,16 @@ def simulate_node(
     rng: Random,
     faults: frozenset[Fault] = _NO_FAULTS,
     host: HostModel = CALM,
+    later: Sequence[KubeletProfile] = (),
 ) -> tuple[tuple[Event, ...], ...]:
     """The histories of pod scenarios that begin together on one node; a pod whose scenario has ended stays there.
 
-    Raises ValueError if the kubelet does not start with that profile.
+    `later` are the profiles that the scenarios restart the kubelet with. Raises ValueError if the kubelet does not start with
+    one of them.
     """
     behaviour = behaviour_of(faults)
-    effective = take(profile, version, behaviour)
-    if isinstance(effective, StartRefusal):
-        raise ValueError(f"profile {profile.name!r}: kubelet {version} does not start: {effective.text}")
+    effective = _started(profile, version, behaviour)
+    further = {each.name: _started(each, version, behaviour) for each in (*later, profile)}
     lengths_ns = [int(each.until.at_most_s * 1e9) for each in scenarios]
     machine = SimulatedHost(host, rng, BEGIN_NS, max(lengths_ns))
     loop = Loop(BEGIN_NS, machine.awake)
@@ -78,7 +91,7 @@ def simulate_node(
             loop.stop()
 
     players += [
-        ScenarioPlayer(scenario, world, tape, runtime, kubelet, stop_with_the_last)
+        ScenarioPlayer(scenario, world, tape, runtime, kubelet, further, stop_with_the_last)
         for scenario, tape in zip(scenarios, tapes, strict=True)
     ]
     for player, length_ns in sorted(zip(players, lengths_ns, strict=True), key=lambda each: each[1]):
@@ -86,6 +99,14 @@ def simulate_node(
         if player.history is None:
             player.end("deadline")
     return tuple(player.history or () for player in players)
+
+
+def _started(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective:
+    """The configuration of a kubelet that starts."""
+    effective = take(profile, version, behaviour)
+    if isinstance(effective, StartRefusal):
+        raise ValueError(f"profile {profile.name!r}: kubelet {version} does not start: {effective.text}")
+    return effective
 
 
 def simulate_startup(
@@ -102,15 +123,26 @@ def simulate_startup(
     machine = SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
     tape = Tape(machine, BEGIN_NS)
     tape.began(scenario, candidate, version)
-    now = BEGIN_NS + machine.takes_ms((5, 50))
-    tape.kubelet(now, Kind.PROCESS_STARTED, {"pid": 5_001, "argv": ["kubelet", "--config=config.yaml"]})
+    now = _start_once(tape, machine, BEGIN_NS, outcome, {})
+    if scenario.control is not None:
+        valid = msgspec.structs.replace(VALID, name=scenario.control)
+        now = _start_once(tape, machine, now, take(valid, version, behaviour_of(faults)), {"control": scenario.control})
+    return tape.seal(now + S // 100, "complete")
+
+
+def _start_once(
+    tape: Tape, machine: SimulatedHost, now: int, outcome: Effective | StartRefusal, mark: dict[str, Any]
+) -> int:
+    """One kubelet process from its start to its exit or its health; returns when that was."""
+    now += machine.takes_ms((5, 50))
+    tape.kubelet(now, Kind.PROCESS_STARTED, {"pid": 5_001, "argv": ["kubelet", "--config=config.yaml"]} | mark)
     if isinstance(outcome, StartRefusal):
         now = machine.awake(now + machine.takes_ms(KUBELET_EXITS_MS))
-        tape.kubelet(now, Kind.PROCESS_EXITED, {"exit_code": outcome.exit_code, "stderr": outcome.text})
+        tape.kubelet(now, Kind.PROCESS_EXITED, {"exit_code": outcome.exit_code, "stderr": outcome.text} | mark)
     else:
         now = machine.awake(now + machine.takes_ms(KUBELET_HEALTHY_MS))
-        tape.kubelet(now, Kind.PROCESS_HEALTHY, {"configz": outcome.configz})
-    return tape.seal(now + S // 100, "complete")
+        tape.kubelet(now, Kind.PROCESS_HEALTHY, {"configz": outcome.configz} | mark)
+    return now
 
 
 def simulate_api(
@@ -142,3 +174,18 @@ def simulate_api(
         }
         tape.answered(now, data | answer)
     return tape.seal(now + S // 100, "complete")
+
+
+def simulate_text(
+    scenario: TextScenario,
+    settings: KubeletProfile,
+    version: KubernetesVersion,
+    *,
+    rng: Random,
+    faults: frozenset[Fault] = _NO_FAULTS,  # noqa: ARG001 (a kubelet has no part in it)
+    host: HostModel = CALM,
+) -> tuple[Event, ...]:
+    """The history of a text, in which nothing happens."""
+    tape = Tape(SimulatedHost(host, rng, BEGIN_NS, S), BEGIN_NS)
+    tape.began(scenario, settings, version)
+    return tape.seal(BEGIN_NS + S // 100, "complete")

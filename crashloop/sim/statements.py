@@ -4,14 +4,16 @@ pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses and getPhase @v1.37.1.
 of the same sync, so a backoff shows one sync later (reason cache), and a start with the next look at the runtime.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
-from crashloop.sim.pod_actions import restarts
+from crashloop.sim.pod_actions import reset_source, restarts
 from crashloop.sim.policy import Policies
+from crashloop.spec.policy import Action
 from crashloop.spec.scenario import Container
 
 State = dict[str, Any]
@@ -29,11 +31,17 @@ class Statements:
         self.policies = policies
         self.reasons: dict[str, str] = {}
         """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
+        self.failed: set[str] = set()
+        """Containers whose last start failed before they were created."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
         self._stated = "Pending"
+        self._resets = False
+        """Whether the condition AllContainersRestarting is True."""
         self._made: tuple[dict[str, Any], str] = ({}, "Pending")
         self._made_of: tuple[object, ...] | None = None
+        self.is_ready: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
+        """Whether a running instance is ready, by its probes."""
         self._last: dict[str, State] = {}
         """The last state stated of each container; it outlives the exited instance."""
 
@@ -51,7 +59,16 @@ class Statements:
 
     def status(self, view: PodView) -> tuple[dict[str, Any], str]:
         """The PodStatus, and the true phase. What has not changed is not made again."""
-        key = view.key, tuple(self.reasons.items()), frozenset(self.reset), tuple(self.pod.images.values())
+        pod = self.pod
+        key = (
+            view.key,
+            tuple(self.reasons.items()),
+            frozenset(self.reset),
+            frozenset(self.failed),
+            tuple(pod.images.values()),
+            pod.sandboxes,
+            self._all_ready(),
+        )
         if key != self._made_of:
             self._made, self._made_of = self._make(view), key
         return self._made
@@ -59,11 +76,13 @@ class Statements:
     def _make(self, view: PodView) -> tuple[dict[str, Any], str]:
         pod, behaviour = self.pod, self.policies.behaviour
         phase = self.phase(view)
+        conditions = [{"type": "PodScheduled", "status": "True"}, *self._restarting_all(view, phase)]
         self._stated = self._stated_phase(phase, view)
         status = {
             "phase": self._stated,
             "startTime": _stamp(pod.created_ns),
-            "conditions": [{"type": "PodScheduled", "status": "True"}],
+            "conditions": conditions,
+            "podIP": self._address(),
             "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
             "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
             "ephemeralContainerStatuses": [
@@ -72,6 +91,42 @@ class Statements:
         }
         return {name: value for name, value in status.items() if value}, phase
 
+    def _all_ready(self) -> tuple[str, ...]:
+        """The instances that are ready, by their ids."""
+        return tuple(
+            each.container_id for each in self.pod.alive() if self.is_ready(self.pod.spec.container(each.name), each)
+        )
+
+    def _restarting_all(self, view: PodView, phase: str) -> list[dict[str, str]]:
+        """The condition of pods with a rule that can restart all containers (status/generate.go@v1.37.1)."""
+        rules = (rule for each in self.pod.spec.containers for rule in each.rules)
+        behaviour = self.policies.behaviour
+        can = self.policies.reset and any(rule.action is Action.RESTART_ALL_CONTAINERS for rule in rules)
+        if not can or not behaviour.states_reset:
+            return []
+        asked = phase not in TERMINAL and reset_source(self.pod, view, self.policies) is not None
+        self._resets = asked or (behaviour.reset_never_over and self._resets)
+        return [{"type": "AllContainersRestarting", "status": str(self._resets or behaviour.reset_from_the_start)}]
+
+    def _address(self) -> str | None:
+        """The address that came with the first sandbox; each further one has one of its own."""
+        pod = self.pod
+        number = pod.sandboxes + (max(pod.numbers.values(), default=0) if self.policies.behaviour.address_moves else 0)
+        return f"10.0.0.{number}" if pod.sandboxes else None
+
+    def final(self, view: PodView) -> dict[str, Any] | None:
+        """The status of a pod that was stopped to be deleted; None: nothing is said any more."""
+        kind = self.policies.behaviour.final_status
+        if kind == "nothing":
+            return None
+        status = dict(self.status(view)[0])
+        if kind == "regular":
+            status.pop("initContainerStatuses", None)
+        for each in (one for name in ("initContainerStatuses", "containerStatuses") for one in status.get(name, ())):
+            if kind == "killed":
+                each["state"] = {"terminated": {**each["state"].get("terminated", {}), "exitCode": 137}}
+        return status
+
     def phase(self, view: PodView) -> str:
         """The phase by the rules of getPhase with the gate ContainerRestartRules on."""
         failed, pending = self._init_progress(view)
@@ -79,6 +134,8 @@ class Statements:
             return "Failed"
         newest = {each.name: view.newest(each.name) for each in self.pod.regulars}
         if pending or any(seen is None and not self._has_run(name) for name, seen in newest.items()):
+            return "Pending"
+        if not any(newest.values()) and any(self._runs(each, view) for each in self.pod.inits):
             return "Pending"
         if any(seen is not None and seen.state < InstanceState.EXITED for seen in newest.values()):
             return "Running"
@@ -89,6 +146,10 @@ class Statements:
             return "Running"
         ended_well = all(seen is not None and seen.instance.exit_code == 0 for seen in newest.values())
         return "Succeeded" if ended_well else "Failed"
+
+    def _runs(self, container: Container, view: PodView) -> bool:
+        newest = view.newest(container.name)
+        return newest is not None and newest.state is InstanceState.RUNNING
 
     def _has_run(self, name: str) -> bool:
         """Whether a container without an instance had one: RestartAllContainers removed it."""
@@ -117,6 +178,8 @@ class Statements:
             return "Succeeded"
         if phase == "Succeeded" and behaviour.always_failed:
             return "Failed"
+        if self._resets and behaviour.phase_in_reset is not None:
+            return behaviour.phase_in_reset
         if phase == "Running" and behaviour.phase_while_all_wait is not None and view and not view.running():
             return behaviour.phase_while_all_wait
         if phase == "Running" and behaviour.failed_while_waiting and self._rule_is_about_to_act(view):
@@ -142,7 +205,7 @@ class Statements:
         status = {
             "name": name,
             "state": state,
-            "ready": running,
+            "ready": running and instance is not None and self.is_ready(container, instance),
             "restartCount": self._count(name, instance),
             "image": self.pod.images[name],
             "imageID": "",
@@ -165,11 +228,14 @@ class Statements:
         if newest.state is InstanceState.RUNNING or behaviour.running_while_dead:
             return {"running": {"startedAt": _stamp(instance.started_ns)}}, True
         message = self.reasons.get(container.name)
-        if message is not None and restarts(instance, container, self.pod, self.policies):
-            return {"waiting": {"reason": "CrashLoopBackOff", "message": message}}, False
+        reason = behaviour.waiting_reason
+        if message is not None and reason and restarts(instance, container, self.pod, self.policies):
+            return {"waiting": {"reason": reason, "message": message}}, False
         return _terminated(instance, behaviour.exit_code_offset, behaviour), False
 
     def _not_started(self, name: str) -> State:
+        if name in self.failed:
+            return {"waiting": {"reason": "CreateContainerConfigError"}}
         if name in self.reset:
             return {"waiting": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE}}
         return {"waiting": {"reason": "PodInitializing" if self.pod.inits else "ContainerCreating"}}

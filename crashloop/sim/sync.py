@@ -8,19 +8,20 @@ from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
 from crashloop.sim.behaviour import S
 from crashloop.sim.config import Effective
+from crashloop.sim.configuration import Configuration
 from crashloop.sim.duration import spell
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pleg import Pleg
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
-from crashloop.sim.pod_actions import Actions, Kill, decide
+from crashloop.sim.pod_actions import Actions, Kill, decide, restarts
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
 from crashloop.sim.restart_delay import RestartDelays
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.statements import TERMINAL, Statements
 from crashloop.sim.status_writer import StatusWriter
-from crashloop.sim.worker import Worker
+from crashloop.sim.worker import RETRY_NS, Worker
 from crashloop.spec.scenario import Container, ContainerKind
 
 FREE = 0
@@ -41,6 +42,7 @@ class PodSync:
         effective: Effective,
         policies: Policies,
         backoffs: Backoffs,
+        configuration: Configuration,
         tick_phase_ns: int,
     ) -> None:
         self.loop, self.host = world
@@ -50,18 +52,29 @@ class PodSync:
         self.effective = effective
         self.policies = policies
         self.behaviour = policies.behaviour
+        self.configuration = configuration
+        self._failed_starts = 0
         self.delays = RestartDelays(pod, policies, backoffs)
         self.statements = Statements(pod, policies)
         self.pleg = Pleg(world, runtime, pod)
         self.pleg.on_relist = self._relisted
         self.worker = Worker(world, self.pleg, self.behaviour, effective.release, tick_phase_ns)
         self.worker.sync = self._sync
-        self.prober = Prober(world, self.behaviour, self.worker.wake)
+        self.prober = Prober(
+            world,
+            self.behaviour,
+            pod,
+            effective.release,
+            wake=self.worker.wake,
+            is_over=lambda: self.worker.halted,
+        )
+        self.statements.is_ready = self.prober.is_ready
 
     def exited(self, instance: SimulatedInstance) -> None:
         """The runtime saw an exit."""
         if not self.worker.halted:
-            self.prober.ended(self.pod.spec.container(instance.name))
+            container = self.pod.spec.container(instance.name)
+            self.prober.ended(container, for_good=not restarts(instance, container, self.pod, self.policies))
 
     def _relisted(self, changed: bool, died: list[SimulatedInstance]) -> None:
         """Look at the pod as the cache has it now, and remove all dead instances of a container but the newest."""
@@ -79,6 +92,7 @@ class PodSync:
         if phase in TERMINAL:
             yield from self._terminate()
             return
+        self.prober.add_pod()
         actions = decide(self.pod, view, self.policies, self.prober.probed)
         if actions.reset is not None:
             yield from self._reset(actions.reset)
@@ -99,9 +113,16 @@ class PodSync:
             self.worker.completed(failed=True, held_ns=longest_ns)
             return
         held_ns: int | None = None
+        failed = actions.kill_pod
         acted = bool(actions.kills or actions.kill_pod)
-        for container in actions.starts:
+        for container in self._in_order(actions.starts):
             wait_ns = self._backoff(container, view)
+            if wait_ns <= FREE and not self.configuration.is_complete(self.pod, container):
+                failed = True
+                self._failed_starts += 1
+                self.statements.failed.add(container.name)
+                continue
+            self.statements.failed.discard(container.name)
             if wait_ns <= FREE:
                 acted = True
                 self.statements.reasons.pop(container.name, None)
@@ -114,7 +135,18 @@ class PodSync:
             # The shortest backoff as of now: starting the others took time.
             self.worker.completed(failed=True, held_ns=held_ns, acted=acted)
         else:
-            self.worker.completed(failed=actions.kill_pod, acted=acted)
+            self.worker.completed(failed=failed, retry_ns=self._retry_ns() if failed else None, acted=acted)
+
+    def _retry_ns(self) -> int | None:
+        """When a faulty kubelet tries a failed start again."""
+        behaviour = self.behaviour
+        if behaviour.failed_start_factor > 1 and self._failed_starts:
+            return int(RETRY_NS * behaviour.failed_start_factor ** (self._failed_starts - 1))
+        return behaviour.failed_start_retry_ns if self._failed_starts else None
+
+    def _in_order(self, starts: list[Container]) -> list[Container]:
+        orders = {"declared": starts, "reverse": starts[::-1], "names": sorted(starts, key=lambda each: each.name)}
+        return orders[self.behaviour.start_order]
 
     def _longest_wait_ns(self, actions: Actions, view: PodView) -> int:
         exited = [(each, last) for each in actions.starts if (last := view.newest_exited(each.name)) is not None]
@@ -135,7 +167,8 @@ class PodSync:
 
     def _log(self, container: Container) -> None:
         stated_ns = self.delays.stated_ns(container, self.loop.now)
-        text = f"back-off {spell(stated_ns)} restarting failed container={container.name} pod={self.pod.stem}"
+        told = spell(int(stated_ns * self.behaviour.message_factor))
+        text = f"back-off {told} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
         line = (
             f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"{container.name}\\" '
@@ -169,7 +202,13 @@ class PodSync:
         """Remove every instance, one after the other, the container that exited last; a new start-up follows."""
         pod, scope = self.pod, self.behaviour.reset_scope
         others = [each for each in (*pod.regulars, *pod.inits) if each is not source]
-        targets = {"all": [*others, source], "source": [source], "regular": [*pod.regulars]}[scope]
+        targets = {
+            "all": [*others, source],
+            "source": [source],
+            "regular": [*pod.regulars],
+            "no sidecars": [*(each for each in others if not each.is_sidecar), source],
+            "everything": [*pod.ephemerals, *others, source],
+        }[scope]
         removed = set()
         killed = False
         if self.behaviour.reset_late_ns:
@@ -186,10 +225,21 @@ class PodSync:
                 self.runtime.remove(pod, instance)
         if not self.behaviour.reset_keeps_sandbox:
             yield from self._replace_sandbox()
+        yield from self._meddle_with_ephemerals()
+        pod.was_reset = True
         self.statements.mark_reset(removed)
         self.worker.completed(failed=False)
         if killed or self.effective.release >= (1, 36):
             self.worker.wake()
+
+    def _meddle_with_ephemerals(self) -> Steps:
+        """What a faulty kubelet does to ephemeral containers on RestartAllContainers."""
+        for container in self.pod.ephemerals:
+            if self.behaviour.reset_kills_ephemeral:
+                for instance in [each for each in self.pod.alive() if each.name == container.name]:
+                    yield from self.runtime.kill(self.pod, container, instance)
+            if self.behaviour.reset_repeats_ephemeral:
+                yield from self._start(container)
 
     def _take_siblings_along(self, view: PodView, actions: Actions) -> None:
         if not any(view.newest(each.name) for each in actions.starts):
@@ -219,8 +269,13 @@ class PodSync:
         while self.worker.busy:
             yield LOOK_NS
         yield from self._kill_all()
+        if self.behaviour.restarts_deleted:
+            yield from self._start(self.pod.regulars[0])
+            yield from self._kill_all()
         self.pleg.refresh()
-        self.writer.state(self.statements.status(PodView(self.pod.instances))[0])
+        final = self.statements.final(PodView(self.pod.instances))
+        if final is not None:
+            self.writer.state(final)
         while self.writer.is_busy:
             yield LOOK_NS
         self.writer.close()

@@ -57,13 +57,18 @@ class Worker:
         if changed or self._waits_for_cache:
             self.wake()
 
-    def completed(self, *, failed: bool, held_ns: int | None = None, acted: bool = False) -> None:
-        """Plan the next look: after an error of which the shortest backoff still lasts `held_ns`, or after success."""
+    def completed(
+        self, *, failed: bool, held_ns: int | None = None, retry_ns: int | None = None, acted: bool = False
+    ) -> None:
+        """Plan the next look: after an error of which the shortest backoff still lasts `held_ns`, or after success.
+
+        `retry_ns`: when a faulty kubelet looks again.
+        """
         self.busy = False
         self._synced_ns = self._loop.now
         if self.halted:
             return
-        self._queue(self._delay_ns(failed, held_ns), prompt=self._behaviour.prompt and held_ns is not None)
+        self._queue(retry_ns or self._delay_ns(failed, held_ns), prompt=self._behaviour.prompt and held_ns is not None)
         if acted and self._release >= (1, 36):
             self._pleg.now()
         if self._pending:

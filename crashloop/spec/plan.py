@@ -20,10 +20,18 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A requirement that is to be judged on a scenario."""
+    """A requirement that is to be judged on a scenario, or on a comparison of several."""
 
     requirement: str
     scenario: str
+    """Name of the scenario, or of the comparison."""
+    compared: tuple[str, ...] = ()
+    """Names of the scenarios that a comparison compares; empty for a judgement on one scenario."""
+
+    @property
+    def histories(self) -> tuple[str, ...]:
+        """Names of the scenarios whose histories it takes."""
+        return self.compared or (self.scenario,)
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +39,7 @@ class Skip(msgspec.Struct, frozen=True, kw_only=True):
 
     requirement: str
     scenario: str
+    """Name of the scenario, or of the comparison."""
     profile: str
     reason: str
 
@@ -42,23 +51,36 @@ class PlannedNode(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """plan.json."""
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of plan.json, the same for every suite."""
 
     format: str = PLAN_FORMAT
     suite: str
     provider: str
     kubernetes_version: str
     scope: str
+    """Scope of the conformance suite, or name of the load."""
+    profiles: tuple[KubeletProfile, ...]
+    nodes: tuple[PlannedNode, ...] = ()
+    """In the order in which they come up."""
+
+    def profile(self, name: str) -> KubeletProfile:
+        """The profile of that name. Raises KeyError."""
+        for profile in self.profiles:
+            if profile.name == name:
+                return profile
+        raise KeyError(name)
+
+
+class Plan(RunPlan, frozen=True, kw_only=True):
+    """plan.json of a conformance run. Beyond `budgets.live_nodes`, a node comes up when another has served its last scenario."""
+
     feature_gates: dict[str, bool] = {}
     """Gates of the control plane that differ from the release's defaults."""
     budgets: Budgets = Budgets()
-    profiles: tuple[KubeletProfile, ...]
     scenarios: tuple[Scenario, ...]
     judgements: tuple[Judgement, ...]
     skipped: tuple[Skip, ...] = ()
-    nodes: tuple[PlannedNode, ...] = ()
-    """In the order in which they come up; beyond `budgets.live_nodes`, one comes up when another has served its last scenario."""
     placements: dict[str, str] = {}
     """Node by scenario, in the order of launch. A scenario that is missing here needs no node."""
 
@@ -69,12 +91,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 return scenario
         raise KeyError(name)
 
-    def profile(self, name: str) -> KubeletProfile:
-        """The profile of that name. Raises KeyError."""
-        for profile in self.profiles:
-            if profile.name == name:
-                return profile
-        raise KeyError(name)
+    def histories_of(self, judged: str) -> tuple[str, ...]:
+        """Names of the scenarios whose histories the judgements on a scenario or comparison of that name take."""
+        return next((each.histories for each in self.judgements if each.scenario == judged), (judged,))
 
 
 def unique_scenarios(scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:

@@ -9,6 +9,9 @@ REDUCED_DECAY_GATE = "ReduceDefaultCrashLoopBackOffDecay"
 RESTART_RULES_GATE = "ContainerRestartRules"
 RESTART_ALL_GATE = "RestartAllContainersOnContainerExits"
 
+PROFILE_LABEL = "crashloop.dev/profile"
+"""Label of a Node: the name of its kubelet profile."""
+
 UNSET = None
 
 

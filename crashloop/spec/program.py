@@ -1,20 +1,42 @@
-"""Container programs: how long each life of a container runs, and how it exits."""
+"""Container programs: how long each life of a container runs, how it ends, and what it finds around it."""
 
+from enum import StrEnum
 from itertools import chain, repeat
 
 import msgspec
 
+KILLED = 137
+"""The exit code after SIGKILL: runtimes report an end by signal n as 128 + n."""
+
+
+class LifeEnd(StrEnum):
+    """What ends a life."""
+
+    EXIT = "exit"
+    """The program itself exits."""
+    SIGNAL = "signal"
+    """SIGKILL, which the recorder sends from the node. A container's first process ignores every signal from within, and from
+    without all but SIGKILL and SIGSTOP, unless it handles them (pid_namespaces(7))."""
+    MEMORY = "memory"
+    """The kernel: the program takes more memory than its container may have."""
+
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
-    """`times` lives in a row that each run `run_s` seconds and then exit with `exit_code`."""
+    """`times` lives in a row that each run `run_s` seconds and then end.
+
+    `exit_code` is what the runtime reports: the program's own, or 137 after a kill.
+    """
 
     run_s: float = 0.0
     exit_code: int = 1
     times: int = 1
+    end: LifeEnd = LifeEnd.EXIT
 
     def __post_init__(self) -> None:
         if self.run_s < 0 or not 0 <= self.exit_code <= 255 or self.times < 1:
             raise ValueError(f"{self}: run_s is at least 0, exit_code 0 to 255, times at least 1")
+        if self.end is not LifeEnd.EXIT and self.exit_code != KILLED:
+            raise ValueError(f"{self}: a life has one end; a kill leaves {KILLED}, not {self.exit_code}")
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -24,6 +46,12 @@ class Program(msgspec.Struct, frozen=True):
     """
 
     lives: tuple[Life, ...] = ()
+    fails_until_s: float | None = None
+    """Seconds from the first start after which what it depends on is back: lives that begin later hold."""
+    passes: int = 0
+    """How often each life first runs a program of its own that fails and leaves a mark in the container's root filesystem."""
+    marks_root: bool = False
+    """Whether each life leaves a mark in the root filesystem, and tells whether it has found one."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""
@@ -40,6 +68,16 @@ class Program(msgspec.Struct, frozen=True):
 def exits_with(exit_code: int, *, after_s: float = 1.0, times: int = 1) -> Program:
     """A program that exits `times` times in the same way and then holds."""
     return Program((Life(run_s=after_s, exit_code=exit_code, times=times),))
+
+
+def killed(*, after_s: float = 1.0, times: int = 1) -> Program:
+    """A program that SIGKILL from the node ends `times` times; then it holds."""
+    return Program((Life(run_s=after_s, exit_code=KILLED, times=times, end=LifeEnd.SIGNAL),))
+
+
+def out_of_memory(*, after_s: float = 1.0, times: int = 1) -> Program:
+    """A program that the kernel kills for its memory `times` times; then it holds."""
+    return Program((Life(run_s=after_s, exit_code=KILLED, times=times, end=LifeEnd.MEMORY),))
 
 
 def runs(*lives: tuple[float, int]) -> Program:

@@ -80,7 +80,10 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     needs: tuple[str, ...] = ()
     """Capabilities that the provider must have (crashloop.cluster.provider.Capability)."""
     observation: bool = False
-    """Only about a reason, a message or a Kubernetes Event, which upstream may reword: shown, never a FAIL."""
+    """About a reason, a message or a Kubernetes Event, which upstream may reword, or about what no text promises: shown
+    only, so that its FAIL fails no run."""
+    about_text: bool = False
+    """About the arithmetic of a text: what is wrong is the text, and no kubelet is accused."""
     evidence: str
     """The least evidence for a PASS, in one line."""
     state: State = State.JUDGED
@@ -91,7 +94,9 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def mode(self) -> VerdictMode:
-        """What its verdicts decide: only a MUST that is no observation gates."""
+        """What its verdicts decide: only a MUST that is neither an observation nor about a text gates."""
+        if self.about_text:
+            return VerdictMode.TEXT
         return VerdictMode.GATE if self.level is Level.MUST and not self.observation else VerdictMode.REPORT
 
     def parameters_for(self, version: KubernetesVersion) -> dict[str, Any]:

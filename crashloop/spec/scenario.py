@@ -7,12 +7,17 @@ crashloop.record.kinds, crashloop.checks.kinds, crashloop.sim.kinds, crashloop.r
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Self
 
 import msgspec
 
+from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.claim import Claim
+from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
+from crashloop.spec.intervention import DISTURB_NODE, Intervention
 from crashloop.spec.policy import RestartPolicy, RestartRule
-from crashloop.spec.program import HOLDS, Program
+from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.program import HOLDS, LifeEnd, Program
 
 
 class ContainerKind(StrEnum):
@@ -21,23 +26,6 @@ class ContainerKind(StrEnum):
     REGULAR = "regular"
     INIT = "init"
     EPHEMERAL = "ephemeral"
-
-
-class ProbeKind(StrEnum):
-    """Probes whose failure kills the container."""
-
-    LIVENESS = "liveness"
-    STARTUP = "startup"
-
-
-class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """An exec probe that starts to fail `fails_after_s` seconds into each life and kills after `failure_threshold` failures."""
-
-    kind: ProbeKind = ProbeKind.LIVENESS
-    fails_after_s: float = 0.0
-    period_s: int = 1
-    failure_threshold: int = 3
-    timeout_s: int = 1
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,9 +37,30 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     restart_policy: RestartPolicy | None = None
     """Container restart policy; None leaves the decision to the pod's."""
     rules: tuple[RestartRule, ...] = ()
-    probe: Probe | None = None
+    probes: tuple[Probe, ...] = ()
+    """At most one of each kind."""
     exit_code_on_term: int = 143
     """Exit code when the kubelet kills the container with SIGTERM."""
+    memory_limit: str | None = None
+    """Kubernetes quantity, such as 32Mi."""
+    env: tuple[Variable, ...] = ()
+    """Environment from ConfigMaps and Secrets."""
+    post_start: bool = False
+    """Whether it has a postStart hook, which notes each of its runs in the journal."""
+    restarts_on_resize: bool = False
+    """Whether an in-place resize of its CPU restarts it (resizePolicy RestartContainer)."""
+
+    def __post_init__(self) -> None:
+        kinds = [each.kind for each in self.probes]
+        if len(set(kinds)) != len(kinds):
+            raise ValueError(f"container {self.name!r} has two probes of a kind: {', '.join(kinds)}")
+        if self.memory_limit is None and any(life.end is LifeEnd.MEMORY for life in self.program.lives):
+            raise ValueError(f"container {self.name!r} is to die of its memory and has no memory_limit")
+
+    @property
+    def killing_probes(self) -> tuple[Probe, ...]:
+        """The probes whose failure kills it."""
+        return tuple(each for each in self.probes if each.kind is not ProbeKind.READINESS)
 
     @property
     def is_sidecar(self) -> bool:
@@ -71,6 +80,9 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"container names are not unique: {names}")
         if not any(container.kind is ContainerKind.REGULAR for container in self.containers):
             raise ValueError("a pod needs at least one regular container")
+        serving = [each.name for each in self.containers if any(one.handler is Handler.HTTP for one in each.probes)]
+        if len(serving) > 1:
+            raise ValueError(f"containers share the port of a pod; more than one answers probes over HTTP: {serving}")
 
     def of_kind(self, kind: ContainerKind) -> tuple[Container, ...]:
         return tuple(container for container in self.containers if container.kind is kind)
@@ -100,44 +112,6 @@ class Mode(StrEnum):
     """An annotation is patched about once a second (`POKE_EVERY_S`), so each delay shows the due delay itself."""
 
 
-class Trigger(msgspec.Struct, frozen=True, kw_only=True):
-    """When to intervene: `after_s` seconds after restart `after_restart` of `container` was seen to have exited again.
-
-    `after_restart` n means: the instance with restart number n has exited (0: the first instance has).
-    Without it, `after_s` counts from the pod's creation.
-    """
-
-    container: str | None = None
-    after_restart: int | None = None
-    after_s: float = 0.0
-
-
-class InterventionKind(StrEnum):
-    """What the recorder can do in mid-scenario; each one is written into the history."""
-
-    ANNOTATE = "annotate"
-    CHANGE_IMAGE = "change-image"
-    RESIZE = "resize"
-    RECREATE_POD = "recreate-pod"
-    RESTART_KUBELET = "restart-kubelet"
-    KILL_KUBELET = "kill-kubelet"
-    RESTART_RUNTIME = "restart-runtime"
-
-
-DISTURB_NODE = frozenset(
-    (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET, InterventionKind.RESTART_RUNTIME)
-)
-"""Interventions that every pod of the node feels."""
-
-
-class Intervention(msgspec.Struct, frozen=True, kw_only=True):
-    """One action at one trigger. `arguments` are the action's own (for resize: {"container": ..., "cpu": "60m"})."""
-
-    trigger: Trigger
-    action: InterventionKind
-    arguments: dict[str, Any] = {}
-
-
 class Until(msgspec.Struct, frozen=True, kw_only=True):
     """When a scenario's evidence is complete.
 
@@ -160,6 +134,16 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Unique in a plan; lower-case letters, digits and dashes."""
+
+    @property
+    def scenarios(self) -> tuple[Self, ...]:
+        """The scenarios whose histories a judgement on it takes: itself. A comparison has several."""
+        return (self,)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Names of the scenarios that are compared: none."""
+        return ()
 
     @property
     def node_profile(self) -> str | None:
@@ -197,9 +181,15 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     @property
+    def later_profiles(self) -> tuple[str, ...]:
+        """Names of the kubelet profiles that it restarts the kubelet of its node with."""
+        return ()
+
+    @property
     def profiles(self) -> tuple[str, ...]:
         """Names of all kubelet profiles that it names."""
-        return tuple(dict.fromkeys(each for each in (self.node_profile, self.judged_profile) if each is not None))
+        named = (self.node_profile, self.judged_profile, *self.later_profiles)
+        return tuple(dict.fromkeys(each for each in named if each is not None))
 
 
 class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
@@ -211,6 +201,17 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     until: Until
     mode: Mode = Mode.NATURAL
     interventions: tuple[Intervention, ...] = ()
+    """Those on objects in the order in which they come."""
+    objects: tuple[ConfigObject, ...] = ()
+    """ConfigMaps and Secrets that the scenario makes, changes and removes."""
+    by_scheduler: bool = False
+    """Whether the pod selects its node by labels and the scheduler binds it; else it is bound when it is created."""
+
+    def __post_init__(self) -> None:
+        needed = [variable for container in self.pod.containers for variable in container.env]
+        done = [(each.action.value, each.arguments.get("object")) for each in self.interventions]
+        if (fault := fault_of_objects(self.objects, needed, done)) is not None:
+            raise ValueError(f"scenario {self.name!r}: {fault}")
 
     @property
     def node_profile(self) -> str:
@@ -236,6 +237,10 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def pod_spec(self) -> Pod:
         return self.pod
 
+    @property
+    def later_profiles(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.profile for each in self.interventions if each.profile is not None))
+
 
 class StartupScenario(AnyScenario, frozen=True, kw_only=True, tag="startup"):
     """A second kubelet process, started inside the node of `profile` with the configuration of `candidate`.
@@ -246,6 +251,8 @@ class StartupScenario(AnyScenario, frozen=True, kw_only=True, tag="startup"):
     profile: str
     candidate: str
     """Name of the kubelet profile that is tried."""
+    control: str | None = None
+    """Name of a kubelet profile with a valid value that is tried in the same node: a refusal proves nothing without its start."""
     at_most_s: float = 30.0
 
     @property
@@ -264,40 +271,9 @@ class StartupScenario(AnyScenario, frozen=True, kw_only=True, tag="startup"):
     def longest_s(self) -> float:
         return self.at_most_s
 
-
-class Verb(StrEnum):
-    """What a request does to an object of the API."""
-
-    CREATE = "create"
-    PATCH = "patch"
-    """A strategic merge patch of the object of that name."""
-
-
-class FieldValidation(StrEnum):
-    """What the API server does about fields that it does not know; upstream's spelling."""
-
-    IGNORE = "Ignore"
-    WARN = "Warn"
-    STRICT = "Strict"
-
-
-class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to the API server about an object of the run's namespace."""
-
-    verb: Verb = Verb.CREATE
-    object: dict[str, Any]
-    """The object, or what is to change in it, as it is sent: with kind and `metadata.name`."""
-    subresource: str | None = None
-    """Such as ephemeralcontainers."""
-    field_validation: FieldValidation = FieldValidation.WARN
-    """The API server's own default is Warn."""
-    dry_run: bool = True
-    """Whether the API server only says what it would do, and stores nothing."""
-
     @property
-    def name(self) -> str:
-        """Name of the object."""
-        return str(self.object["metadata"]["name"])
+    def profiles(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each for each in (self.profile, self.candidate, self.control) if each is not None))
 
 
 class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
@@ -320,6 +296,9 @@ class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
             if each.verb is Verb.PATCH and each.name not in stored:
                 raise ValueError(f"scenario {self.name!r} changes {each.name!r}, which no request before has stored")
             stored |= {each.name} if each.verb is Verb.CREATE and not each.dry_run else set()
+        others = [each for each in self.requests if each.as_user is not None and not each.dry_run]
+        if others:
+            raise ValueError(f"scenario {self.name!r} stores {others[0].name!r} for a user who may do nothing")
         bound = [each.object for each in self.requests if (each.object.get("spec") or {}).get("nodeName")]
         if bound:
             raise ValueError(f"scenario {self.name!r} needs no node, but names {bound[0]['spec']['nodeName']!r}")
@@ -336,7 +315,29 @@ class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
 API_SERVER = "kube-apiserver"
 """What an API scenario judges, in the place of a kubelet profile."""
 
-Scenario = PodScenario | StartupScenario | ApiScenario
+
+class TextScenario(AnyScenario, frozen=True, kw_only=True, tag="text"):
+    """Numbers of a text, which are computed again. It needs no cluster, and nothing of it is recorded."""
+
+    claims: tuple[Claim, ...]
+
+    def __post_init__(self) -> None:
+        if not self.claims:
+            raise ValueError(f"scenario {self.name!r} has no claim")
+
+    @property
+    def subject(self) -> str:
+        return TEXT
+
+    @property
+    def longest_s(self) -> float:
+        return 0.0
+
+
+TEXT = "text"
+"""What a text scenario judges, in the place of a kubelet profile."""
+
+Scenario = PodScenario | StartupScenario | ApiScenario | TextScenario
 """Any kind of scenario, as plan.json and histories hold it."""
 
 

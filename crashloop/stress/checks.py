@@ -26,7 +26,7 @@ def checks(
     scrapes: Sequence[Scrapes] = (),
 ) -> tuple[SloVerdict, ...]:
     """The verdicts about the run itself, without checks that no load of the plan can show."""
-    loaded = {plan.profile.loads[name] for stage in plan.stages for name in stage.users}
+    loaded = {plan.load.loads[name] for stage in plan.stages for name in stage.users}
     restarted = {load for load in loaded if _is_restarted(load)}
     early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, restarted)) else []
     lost = no_lost_restart(plan, measured, recorded, scrapes)

@@ -41,12 +41,14 @@ class Seen(NamedTuple):
     """Name of the Node object for each node of the profile."""
     scrapes: Sequence[Scrapes]
     lifecycles: Sequence[Lifecycle]
+    targets: Mapping[str, float]
+    """Of the rows on single events, in seconds (crashloop.stress.rows.sample_targets)."""
 
 
 def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison, ...]:
     """One comparison per mix with measurements of both arms."""
     plan = seen.plan
-    node_of: dict[str, StressNode] = {node.arm: node for node in plan.profile.nodes if node.arm}
+    node_of: dict[str, StressNode] = {node.arm: node for node in plan.load.nodes if node.arm}
     if set(node_of) != {BASELINE, TREATMENT}:
         return ()
     mixes = dict.fromkeys(each.stage.mix for each in measured if each.phase.arm)
@@ -73,22 +75,22 @@ def _effects(blocks: Sequence[Measurement], seen: Seen) -> tuple[Effect, ...]:
         for compared in COMPARED
     ]
     for percentile in (50, 90):
-        starts = [Block(arm=each.phase.arm, samples=_startups(each, seen.lifecycles)) for each in blocks]
+        starts = [Block(arm=each.phase.arm, samples=_startups(each, seen)) for each in blocks]
         effects.append(compare("start-up of healthy pods", starts, percentile=percentile))
     return tuple(effects)
 
 
 def _figures_of(block: Measurement, seen: Seen) -> dict[str, float | None]:
     """Of the block's loaded node."""
-    profile = seen.plan.profile
+    profile = seen.plan.load
     loaded = {profile.loads[name].node for name in block.stage.users}
     node = next(each.name for each in profile.nodes if each.arm == block.phase.arm and each.name in loaded)
-    return figures(block.phase, seen.scrapes, seen.lifecycles, node=seen.hosts[node])
+    return figures(block.phase, seen.scrapes, seen.lifecycles, seen.targets, node=seen.hosts[node])
 
 
 def _sample(value: float | None) -> tuple[float, ...]:
     return (value,) if value is not None and value > 0 else ()
 
 
-def _startups(block: Measurement, lifecycles: Sequence[Lifecycle]) -> tuple[float, ...]:
-    return samples_of("pod-startup", in_groups(lifecycles, HEALTHY), block.phase)
+def _startups(block: Measurement, seen: Seen) -> tuple[float, ...]:
+    return samples_of("pod-startup", in_groups(seen.lifecycles, HEALTHY), block.phase, seen.targets)

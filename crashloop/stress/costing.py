@@ -59,7 +59,7 @@ def _of_stage(plan: StressPlan, stage: Measurement, measured: Measured, idle: st
 def _source(plan: StressPlan, stage: Measurement) -> str:
     profiles = ", ".join(dict.fromkeys(kubelet.name for kubelet in plan.kubelets))
     return (
-        f"load {plan.profile.name}, {_load(plan, stage)}, for {stage.phase.seconds:.0f} s, kubelet profile {profiles}, "
+        f"load {plan.load.name}, {_load(plan, stage)}, for {stage.phase.seconds:.0f} s, kubelet profile {profiles}, "
         f"Kubernetes {plan.kubernetes_version}, provider {plan.provider}"
     )
 
@@ -69,6 +69,6 @@ def _load(plan: StressPlan, stage: Measurement) -> str:
     loads = (
         f"{count} x {user_in_words(load)}"
         for name, count in stage.stage.users.items()
-        if restarted_share(load := plan.profile.loads[name])
+        if restarted_share(load := plan.load.loads[name])
     )
     return f"stage {stage.stage.label} ({', '.join(loads)}; every life writes to its journal)"

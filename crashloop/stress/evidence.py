@@ -33,14 +33,14 @@ class StressEvidence:
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
         self._about: dict[str, Event] = {}
         self.session = LoadEventRouter(
-            plan.profile.loads, nodes, site.info, run.history, lambda node: (self._about[node],)
+            plan.load.loads, nodes, site.info, run.history, lambda node: (self._about[node],)
         )
         self._rig = ClusterChannels(site.api, site.namespace, site.run, self.session, self._kubelet_restarted)
         self._measuring = Measuring(
             site.api,
             msgspec.structs.replace(site.info, nodes=tuple(site.nodes.values())),
             run.metrics_dir,
-            interval_s=plan.profile.scrape_every_s,
+            interval_s=plan.load.scrape_every_s,
             families=families_of(rows),
         )
 

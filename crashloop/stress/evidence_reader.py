@@ -56,7 +56,7 @@ def read_recorded(run: StressDir, plan: StressPlan) -> StressEvidence:
     for path in sorted(run.history_dir.glob("*.jsonl")):
         with path.open("rb") as lines:
             recording = read_recording(lines)
-        load = plan.profile.loads[load_of(path.stem, tuple(plan.profile.loads)) or ""]
+        load = plan.load.loads[load_of(path.stem, tuple(plan.load.loads)) or ""]
         asked_ns = next((deletions_ns[name] for name in owners(load, path.stem) if name in deletions_ns), None)
         found.extend(_seen_until(each, asked_ns) for each in lifecycles_of(recording, load, plan))
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))

@@ -16,16 +16,22 @@ from crashloop.stress.metric_series import highest, labelled, per_second, restar
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 HEALTHY = ("healthy",)
 CRASHING = ("crasher",)
-OVERDUE_S: Mapping[str, float] = {"pod-startup": 5.0, "restart-lateness": 3.0}
-"""An open event counts with its duration so far from this duration on: the targets of its rows (pod-startup-latency,
-restart-lateness). Without open events the slowest ones would vanish."""
 REQUESTS_PER_RESTART = RatioSli(metric="rest_client_requests_total", per="restarts")
 
 
 def figures(
-    phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], *, node: str | None = None
+    phase: Phase,
+    scrapes: Sequence[Scrapes],
+    lifecycles: Sequence[Lifecycle],
+    targets: Mapping[str, float],
+    *,
+    node: str | None = None,
 ) -> dict[str, float | None]:
-    """Figures of a window, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes."""
+    """Figures of a window, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes.
+
+    `targets` are those of the rows on single events, in seconds (crashloop.stress.rows.sample_targets): an open event counts
+    with its duration so far from its target on. Without open events the slowest ones would vanish.
+    """
     from_ns, to_ns = phase.from_ns, phase.to_ns
     pods = [pod for pod in lifecycles if node in (None, pod.node)]
     restarts = within(restart_times_ns(pods), from_ns, to_ns)
@@ -47,9 +53,9 @@ def figures(
     host = _measured(phase, scrapes)
     found["host_busy_share"] = FACTS["cpu_busy_share"].find(host, phase)
     found["foreign_cpu_share"] = FACTS["foreign_cpu_share"].find(host, phase)
-    found["harness_share"] = _share(found)
-    found |= _percentiles("startup", "pod-startup", in_groups(pods, HEALTHY), phase)
-    found |= _percentiles("lateness", "restart-lateness", in_groups(pods, CRASHING), phase)
+    found["harness_share"] = FACTS["harness_cpu_share"].find(host, phase)
+    found |= _percentiles("startup", "pod-startup", in_groups(pods, HEALTHY), phase, targets)
+    found |= _percentiles("lateness", "restart-lateness", in_groups(pods, CRASHING), phase, targets)
     return rounded(found)
 
 
@@ -65,29 +71,23 @@ def _measured(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lif
     return Measured(phases=(phase,), scrapes=tuple(scrapes), lifecycles=tuple(lifecycles))
 
 
-def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> tuple[float, ...]:
+def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]) -> tuple[float, ...]:
     """The values of single events that began in a window; overdue ones count with their duration when last seen."""
-    return _counted(kind, pods, phase).values
+    return _counted(kind, pods, phase, targets).values
 
 
-def _counted(kind: str, pods: Iterable[Lifecycle], phase: Phase) -> Counted:
-    return counted(SAMPLES[kind], pods, phase, lambda value: value <= OVERDUE_S[kind])
+def _counted(kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]) -> Counted:
+    return counted(SAMPLES[kind], pods, phase, lambda value: value <= targets[kind])
 
 
-def _percentiles(name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase) -> dict[str, float | None]:
+def _percentiles(
+    name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]
+) -> dict[str, float | None]:
     """Percentiles, the number of events, and the number of open events, counted or not."""
-    found = _counted(kind, pods, phase)
+    found = _counted(kind, pods, phase, targets)
     return {
         f"{name}_samples": float(len(found.values)),
         f"{name}_open": float(found.overdue + found.pending),
         f"{name}_p50_s": percentile_of(found.values, 50) if found.values else None,
         f"{name}_p99_s": percentile_of(found.values, 99) if found.values else None,
     }
-
-
-def _share(found: dict[str, float | None]) -> float | None:
-    """CPU of the harness, divided by that of kubelets and runtimes."""
-    harness, kubelet, runtime = (found[f"{each}_cpu_cores"] for each in ("harness", "kubelet", "runtime"))
-    if harness is None or kubelet is None or runtime is None or kubelet + runtime <= 0:
-        return None
-    return harness / (kubelet + runtime)

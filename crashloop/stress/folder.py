@@ -1,17 +1,20 @@
 """The run directory of a stress run: that of every run (crashloop.rundir), with further files."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from crashloop.errors import UsageError
 from crashloop.rundir import RunDir, read_document
+from crashloop.spec.plan import PLAN_FORMAT
 from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.incidents import Incident
-from crashloop.stress.plan import STRESS_PLAN_FORMAT, StressPlan
+from crashloop.stress.plan import StressJson, StressPlan
 
-SUITE = "stress"
+STRESS_JSON_FORMAT = "crashloop.stress-plan/1"
 
 T = TypeVar("T")
 
@@ -22,7 +25,7 @@ class StressDir(RunDir):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.stress_json = root / "stress.json"
-        """StressPlan: the profile as resolved."""
+        """The plan, as earlier versions wrote it."""
         self.load_dir = root / "load"
         """load.json, stages.jsonl, operations-<worker>.jsonl, and Locust's own log and statistics."""
         self.order_json = self.load_dir / "load.json"
@@ -38,7 +41,9 @@ class StressDir(RunDir):
 
     def stress_plan(self) -> StressPlan:
         """Raises UsageError if it is missing, damaged or of another format."""
-        return read_document(self.stress_json, StressPlan, STRESS_PLAN_FORMAT)
+        if self.stress_json.exists():
+            return read_document(self.stress_json, StressJson, STRESS_JSON_FORMAT).plan
+        return read_document(self.plan_json, StressPlan, PLAN_FORMAT)
 
     def marks(self) -> tuple[StageMark, ...]:
         return tuple(read_jsonl(self.stages_jsonl, StageMark))
@@ -53,11 +58,20 @@ class StressDir(RunDir):
 
 
 def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
-    """The complete lines of a file; none if it does not exist. A truncated line is left out."""
+    """The lines of a file; none if it does not exist. A truncated last line, which a killed process leaves, is left out.
+
+    Raises UsageError that names any other damaged line.
+    """
     if not path.exists():
         return
     decoder = msgspec.json.Decoder(kind)
     with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
+        size = os.fstat(file.fileno()).st_size
+        for number, line in enumerate(file, start=1):
+            size -= len(line)
+            try:
                 yield decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                if size == 0:
+                    return
+                raise UsageError(f"{path}: line {number} is damaged ({error}).") from error

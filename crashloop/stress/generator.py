@@ -10,12 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.errors import UsageError
+from crashloop.resources import HOME
 from crashloop.stress.assignment import MARKS, ORDER_VARIABLE, WORKER_VARIABLE
 from crashloop.waiting import WaitTimeout, wait_until
 
-PROJECT = Path(__file__).parents[2]
-LOCUSTFILE = PROJECT / "load" / "locustfile.py"
+LOCUSTFILE = HOME / "load" / "locustfile.py"
 LOOPBACK = "127.0.0.1"
 WORKERS_WITHIN_S = 60
 """Longest wait for the workers; a master without all of them then ends by itself."""
@@ -38,12 +37,7 @@ class Generator:
     def __init__(
         self, order: Path, *, workers: int, web_port: int | None = None, workers_within_s: int = WORKERS_WITHIN_S
     ) -> None:
-        """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there.
-
-        Raises UsageError without a load generator: outside of a checkout, or without Locust.
-        """
-        if not LOCUSTFILE.exists():
-            raise UsageError(f"load generator: no {LOCUSTFILE}.\nRun stress profiles from a checkout of the project.")
+        """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there."""
         self._order = order
         self._workers = workers
         self._web_port = web_port
@@ -128,13 +122,13 @@ class Generator:
         environment = os.environ | {
             ORDER_VARIABLE: str(self._order),
             WORKER_VARIABLE: str(number),
-            "PYTHONPATH": str(PROJECT),
+            "PYTHONPATH": str(HOME),
         }
         with self._log(name).open("ab") as log:
             self._processes[name] = subprocess.Popen(
                 [sys.executable, "-m", "locust", "-f", LOCUSTFILE, "--exit-code-on-error=0", *arguments],
                 env=environment,
-                cwd=PROJECT,
+                cwd=HOME,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -3,7 +3,7 @@
 Percentiles are drawn over samples, restarts over blocks of the stage, CPU and requests over intervals between scrapes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,17 +19,19 @@ COMPONENTS = ("kubelet", "runtime", "apiserver")
 PERCENTILES = (50, 99)
 
 
-def intervals(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> dict[str, Interval]:
-    """Intervals of the figures of a window, without figures with too few samples."""
+def intervals(
+    phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], targets: Mapping[str, float]
+) -> dict[str, Interval]:
+    """Intervals of the figures of a window, without figures with too few samples; `targets` as in `figures`."""
     return {
         name: each
-        for name, each in _found(phase, scrapes, lifecycles)
+        for name, each in _found(phase, scrapes, lifecycles, targets)
         if each is not None and each.lower is not None and each.upper is not None
     }
 
 
 def _found(
-    phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]
+    phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], targets: Mapping[str, float]
 ) -> Iterator[tuple[str, Interval | None]]:
     times = restart_times_ns(lifecycles)
     in_phase = times[(times >= phase.from_ns) & (times < phase.to_ns)]
@@ -38,7 +40,7 @@ def _found(
     for component in COMPONENTS:
         yield f"{component}_cpu_cores", _cores(component, phase, scrapes)
     for name, kind, groups in (("startup", "pod-startup", HEALTHY), ("lateness", "restart-lateness", CRASHING)):
-        values = samples_of(kind, in_groups(lifecycles, groups), phase)
+        values = samples_of(kind, in_groups(lifecycles, groups), phase, targets)
         for percentile in PERCENTILES if values else ():
             yield f"{name}_p{percentile}_s", percentile_interval(values, percentile)
 

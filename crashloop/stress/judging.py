@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.errors import UsageError
 from crashloop.measure.files import load_scrapes, write_lifecycles
 from crashloop.report.coverage import coverage_of
 from crashloop.report.results import texts_of
@@ -41,7 +42,7 @@ from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
 from crashloop.stress.requirements import requirement_verdicts
-from crashloop.stress.rows import rows_of
+from crashloop.stress.rows import rows_of, sample_targets
 from crashloop.stress.timeline import dots, timeline
 
 WHOLE = "whole run"
@@ -53,7 +54,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     `keeps_lifecycles`: write metrics/lifecycles.jsonl; without it the directory stays unchanged.
     """
     plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
-    rows = rows_of(plan.profile.slos)
+    rows = rows_of(plan.load.slos)
     recorded = read_recorded(run, plan)
     if keeps_lifecycles and run.metrics_dir.exists():
         write_lifecycles(run.metrics_dir, recorded.lifecycles)
@@ -72,10 +73,10 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     judged = requirement_verdicts(plan, catalogue, rows, judge_row, checked, _names(run.metrics_dir))
     outcome = outcome_of(verdicts, judged)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
-    seen = Seen(plan, hosts, scrapes, recorded.lifecycles)
+    seen = Seen(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
     return StressResults(
-        profile=plan.profile.name,
-        description=plan.profile.description,
+        profile=plan.load.name,
+        description=plan.load.description,
         provider=plan.provider,
         kubernetes_version=plan.kubernetes_version,
         crashloop_version=info.crashloop_version,
@@ -90,16 +91,16 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         coverage=coverage_of(judged, catalogue=len(catalogue)),
         rows=tuple(_text(row) for row in rows),
         nodes=tuple(_nodes(plan, hosts)),
-        stages=tuple(_stage(each, plan, scrapes, recorded.lifecycles, began) for each in measured),
+        stages=tuple(_stage(each, seen, began) for each in measured),
         series=(
             *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
-            *answers(plan.profile.loads, run.operations(), began_ns=began, ended_ns=ended),
+            *answers(plan.load.loads, run.operations(), began_ns=began, ended_ns=ended),
             *latencies(rows, scrapes, began_ns=began),
         ),
         dots=dots(recorded.lifecycles, rows, began_ns=began),
         curves=load_curves(recorded.lifecycles, measured, _profiles(plan, hosts).__getitem__),
         comparisons=comparisons(seen, measured),
-        arrivals=open_models(plan.profile.loads, recorded.operations, measured),
+        arrivals=open_models(plan.load.loads, recorded.operations, measured),
         incidents=tuple(
             f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
         ),
@@ -122,9 +123,7 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.jsonl"))
 
 
-def _stage(
-    measured: Measurement, plan: StressPlan, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle], began: int
-) -> StageResult:
+def _stage(measured: Measurement, seen: Seen, began: int) -> StageResult:
     stage, phase = measured.stage, measured.phase
     return StageResult(
         name=stage.name,
@@ -133,9 +132,9 @@ def _stage(
         from_s=round((phase.from_ns - began) / 1e9, 2),
         to_s=round((phase.to_ns - began) / 1e9, 2),
         users={name: int(count) for name, count in stage.users.items()},
-        crashing_pods=crashing_pods(stage, plan.profile.loads),
-        figures=figures(phase, scrapes, lifecycles),
-        intervals=intervals(phase, scrapes, lifecycles),
+        crashing_pods=crashing_pods(stage, seen.plan.load.loads),
+        figures=figures(phase, seen.scrapes, seen.lifecycles, seen.targets),
+        intervals=intervals(phase, seen.scrapes, seen.lifecycles, seen.targets),
     )
 
 
@@ -154,7 +153,7 @@ def _text(row: SloRow) -> RowText:
 
 def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
     version = KubernetesVersion.parse(plan.kubernetes_version)
-    for node, kubelet in zip(plan.profile.nodes, plan.kubelets, strict=True):
+    for node, kubelet in zip(plan.load.nodes, plan.kubelets, strict=True):
         yield NodeResult(
             name=hosts.get(node.name, node.name),
             profile=kubelet.name,
@@ -171,10 +170,15 @@ def _profiles(plan: StressPlan, hosts: dict[str, str]) -> dict[str, str]:
 
 
 def _hosts(run: StressDir) -> dict[str, str]:
+    """Node objects by the names of the plan. Raises UsageError without load.json: the run ended before its load."""
     try:
         return msgspec.json.decode(run.order_json.read_bytes(), type=Order).hosts
-    except FileNotFoundError:
-        return {}
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"run directory {run.root}: load/{run.order_json.name} is missing; the run ended before its load began."
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"run directory {run.root}: load/{run.order_json.name} is damaged ({error}).") from error
 
 
 def _cut_ns(incidents: Iterable[Incident]) -> int | None:

@@ -35,8 +35,8 @@ def load_as_planned(
         *_stages(plan, measured),
         *_pods(plan, measured, recorded),
         *_lingering(plan, measured, recorded.lifecycles),
-        *_refused(plan.profile.loads, recorded),
-        *_untried(plan.profile.loads, measured, recorded.operations),
+        *_refused(plan.load.loads, recorded),
+        *_untried(plan.load.loads, measured, recorded.operations),
         *(each.sentence for each in incidents if each.cause in ENDED_BY),
     ]
     if missing:
@@ -45,7 +45,7 @@ def load_as_planned(
         (f"all {len(plan.stages)} stages were", "their") if len(plan.stages) > 1 else ("the stage was", "its")
     )
     sentence = f"{all_of} measured to {their} end, with all of {their} users and pods."
-    return gate(NAME, Outcome.PASS, [sentence, *_dropped(plan.profile.loads, measured, recorded.operations)])
+    return gate(NAME, Outcome.PASS, [sentence, *_dropped(plan.load.loads, measured, recorded.operations)])
 
 
 def _stages(plan: StressPlan, measured: Sequence[Measurement]) -> Iterator[str]:
@@ -70,11 +70,11 @@ def least_pods(load: AnyLoad) -> int:
 
 def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:
     """Stages that began without all pods of their closed loads."""
-    of_load = _by_load(recorded.lifecycles, plan.profile.loads)
+    of_load = _by_load(recorded.lifecycles, plan.load.loads)
     taken_ns = {each.pod: each.sent_ns + each.took_ns for each in recorded.operations if _was_taken(each)}
     for stage in measured:
         for name, users in stage.stage.users.items():
-            planned = int(users) * least_pods(plan.profile.loads[name])
+            planned = int(users) * least_pods(plan.load.loads[name])
             there = sum(1 for pod in of_load[name] if _belongs_to(stage, pod, taken_ns.get(pod.pod)))
             if there < planned:
                 yield f"{stage.name} began to be measured with {there} of {planned} planned pods of load {name}."

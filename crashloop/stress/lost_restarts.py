@@ -72,7 +72,7 @@ def no_lost_restart(
 
 
 def _owed(plan: StressPlan, recorded: StressEvidence) -> Iterator[_Owed]:
-    loads = plan.profile.loads
+    loads = plan.load.loads
     longest_s = {name: _longest_delay_s(plan, load.node) for name, load in loads.items()}
     for pod in recorded.lifecycles:
         load = load_of(pod.pod, tuple(loads))

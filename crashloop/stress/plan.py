@@ -1,57 +1,47 @@
 """The plan of a stress run: the profile as resolved for this host, and the nodes that it takes. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from crashloop.cluster.provider import NodeRequest
-from crashloop.spec.plan import PlannedNode
+from crashloop.spec.plan import PlannedNode, RunPlan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.profile import Stage, StressProfile, resolved
 from crashloop.stress.rules import heeded
 
-STRESS_PLAN_FORMAT = "crashloop.stress-plan/1"
+SUITE = "stress"
 
 AFTER_S = 180.0
 """How much longer than the whole plan a pod may live, even if the load generator dies."""
 
 
-class StressPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """stress.json."""
+class StressPlan(RunPlan, frozen=True, kw_only=True):
+    """plan.json of a stress run; `nodes` are those of the load, in the same order."""
 
-    format: str = STRESS_PLAN_FORMAT
-    profile: StressProfile
-    provider: str
-    kubernetes_version: str
+    load: StressProfile
     cores: int
     """CPUs of the host, which all nodes share."""
-    kubelets: tuple[KubeletProfile, ...]
-    """Kubelet profile of each node of the profile, in the same order."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """All rounds spelled out."""
-        return tuple(self.profile.each_stage())
+        return tuple(self.load.each_stage())
 
     @property
-    def planned_nodes(self) -> tuple[PlannedNode, ...]:
-        return tuple(
-            PlannedNode(name=node.name, profile=kubelet.name)
-            for node, kubelet in zip(self.profile.nodes, self.kubelets, strict=True)
-        )
+    def kubelets(self) -> tuple[KubeletProfile, ...]:
+        """Kubelet profile of each node of the load, in the same order."""
+        return tuple(self.profile(node.profile) for node in self.nodes)
 
     @property
     def requests(self) -> tuple[NodeRequest, ...]:
         """The requested nodes."""
-        return tuple(
-            NodeRequest(name=node.name, profile=kubelet)
-            for node, kubelet in zip(self.profile.nodes, self.kubelets, strict=True)
-        )
+        return tuple(NodeRequest(name=node.name, profile=self.profile(node.profile)) for node in self.nodes)
 
     def kubelet(self, node: str) -> KubeletProfile:
-        """The kubelet profile of a node of the profile. Raises KeyError."""
-        return {each.name: kubelet for each, kubelet in zip(self.profile.nodes, self.kubelets, strict=True)}[node]
+        """The kubelet profile of a node of the load. Raises KeyError."""
+        return self.profile({each.name: each.profile for each in self.nodes}[node])
 
     @property
     def longest_s(self) -> float:
@@ -74,13 +64,44 @@ def plan_of(
     kubelets = {node.name: kubelet(node.profile) for node in profile.nodes}
     version = KubernetesVersion.parse(kubernetes_version)
     loads = {name: heeded(name, load, kubelets[load.node], version) for name, load in profile.loads.items()}
+    load = resolved(msgspec.structs.replace(profile, loads=loads), cores=cores)
+    return plan_with(
+        load, tuple(kubelets.values()), provider=provider, kubernetes_version=kubernetes_version, cores=cores
+    )
+
+
+def plan_with(
+    load: StressProfile, kubelets: Sequence[KubeletProfile], *, provider: str, kubernetes_version: str, cores: int
+) -> StressPlan:
+    """The plan of a resolved load; `kubelets` are the kubelet profiles of its nodes, in the same order."""
     return StressPlan(
-        profile=resolved(msgspec.structs.replace(profile, loads=loads), cores=cores),
+        suite=SUITE,
+        scope=load.name,
         provider=provider,
         kubernetes_version=kubernetes_version,
         cores=cores,
-        kubelets=tuple(kubelets.values()),
+        load=load,
+        profiles=tuple({each.name: each for each in kubelets}.values()),
+        nodes=tuple(
+            PlannedNode(name=node.name, profile=kubelet.name)
+            for node, kubelet in zip(load.nodes, kubelets, strict=True)
+        ),
     )
+
+
+class StressJson(msgspec.Struct, frozen=True, kw_only=True):
+    """stress.json, the plan of a stress run in directories of earlier versions."""
+
+    profile: StressProfile
+    provider: str
+    kubernetes_version: str
+    cores: int
+    kubelets: tuple[KubeletProfile, ...]
+
+    @property
+    def plan(self) -> StressPlan:
+        of = {"provider": self.provider, "kubernetes_version": self.kubernetes_version}
+        return plan_with(self.profile, self.kubelets, cores=self.cores, **of)
 
 
 def _longest_s(stage: Stage) -> float:

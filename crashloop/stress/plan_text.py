@@ -16,7 +16,7 @@ MAX_NAMED = 3
 
 def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mapping[str, str]) -> PlannedRun:
     """The plan beside its measurements. `hosts`: name of the Node object for every node of the profile."""
-    profile = plan.profile
+    profile = plan.load
     seconds = {each.index: round(each.phase.seconds, 1) for each in measured}
     return PlannedRun(
         loads=tuple(

@@ -9,10 +9,11 @@ import msgspec
 import yaml
 
 from crashloop.errors import UsageError
+from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.profile import FULL, STRESS_FORMAT, StressProfile, pods_on
 
-MANIFESTS = Path(__file__).parents[2] / "manifests" / "stress"
+STRESS_MANIFESTS = MANIFESTS / "stress"
 
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 MAX_NAME = 20
@@ -25,7 +26,7 @@ def load_stress_profile(profile: str | Path) -> StressProfile:
     Raises UsageError for a file that is missing, is no stress profile, or is inconsistent.
     """
     named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
-    path = MANIFESTS / f"{profile}.yaml" if named else Path(profile)
+    path = STRESS_MANIFESTS / f"{profile}.yaml" if named else Path(profile)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -45,7 +46,7 @@ def load_stress_profile(profile: str | Path) -> StressProfile:
 
 def stress_profile_names() -> tuple[str, ...]:
     """Names of the profiles in manifests/stress."""
-    return tuple(sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
+    return tuple(sorted(path.stem for path in STRESS_MANIFESTS.glob("*.yaml")))
 
 
 def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:

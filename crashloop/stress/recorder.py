@@ -58,12 +58,12 @@ class StressRecorder:
         self._say = say
         self._clear_within_s = clear_within_s
         self._note = Incidents(run.incidents_jsonl, say).note
-        self._generator = Generator(run.order_json, workers=plan.profile.workers, web_port=web_port)
+        self._generator = Generator(run.order_json, workers=plan.load.workers, web_port=web_port)
         self._tasks = ThreadPoolExecutor(4, thread_name_prefix="stress")
         self._pending: list[Future[None]] = []
         self._marks = Marks(run.stages_jsonl)
         self._situation = Situation(stages=plan.stages)
-        self._due = list(plan.profile.disturbances)
+        self._due = list(plan.load.disturbances)
 
     def record(self) -> None:
         """Record the whole run; returns at its end, planned or not."""
@@ -193,7 +193,7 @@ def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
         run=site.run,
         image=site.info.image,
         hosts={name: node.name for name, node in site.nodes.items()},
-        loads=plan.profile.loads,
+        loads=plan.load.loads,
         stages=plan.stages,
         folder=str(run.load_dir.absolute()),
         ends_after_s=plan.longest_s + AFTER_S,

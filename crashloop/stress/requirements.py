@@ -46,7 +46,7 @@ def _of_rows(
 ) -> Iterator[Verdict]:
     for row in rows:
         if row.requirement is not None:
-            scenario = f"{plan.profile.name}/{row.phase}" if row.phase else plan.profile.name
+            scenario = f"{plan.load.name}/{row.phase}" if row.phase else plan.load.name
             evidence = tuple(Evidence(file=f"metrics/{name}") for name in metrics if _is_read(row, name))
             requirement = catalogue[row.requirement]
             yield _verdict(plan, requirement, scenario, judge(row.for_requirement), evidence)
@@ -59,7 +59,7 @@ def _of_checks(
     for check in checks:
         if check.slo in CHECKED:
             requirement = catalogue[CHECKED[check.slo]]
-            yield _verdict(plan, requirement, plan.profile.name, check, evidence)
+            yield _verdict(plan, requirement, plan.load.name, check, evidence)
 
 
 def _verdict(

@@ -1,5 +1,7 @@
 """The rows for judging a stress run: those of its profile, with the precondition of a host without other load."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from crashloop.errors import UsageError
@@ -40,6 +42,15 @@ def fitting_rows(profile: StressProfile) -> tuple[SloRow, ...]:
                 f'"{profile.name}".\nCorrect the row, or leave it out of this profile: slos.without.'
             )
     return rows
+
+
+def sample_targets(rows: Iterable[SloRow]) -> dict[str, float]:
+    """The strictest target on each kind of single event, in seconds, by its name; of manifests/slo where `rows` have none."""
+    targets: dict[str, float] = {}
+    for row in (*load_rows(), *rows):
+        if isinstance(row.sli, SampleSli):
+            targets[row.sli.of] = min(row.target.bound, targets.get(row.sli.of, row.target.bound))
+    return targets
 
 
 def _as_asked(row: SloRow, *, shown: bool) -> SloRow:

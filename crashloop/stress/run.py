@@ -4,23 +4,24 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from crashloop import __version__
-from crashloop.cluster.provider import Progress
+from crashloop.cluster.binaries.skew import check_supported
+from crashloop.cluster.ownership import ClusterStore
+from crashloop.cluster.provider import ClusterRequest, Progress
+from crashloop.cluster.providers import owning_provider
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
 from crashloop.report.stress.results import StressResults
-from crashloop.rundir import RunInfo, new_run_path, point_latest_at
+from crashloop.rundir import new_run_path, point_latest_at
 from crashloop.settings import resolve_settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import StressEvidence
-from crashloop.stress.folder import SUITE, StressDir
+from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
-from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.plan import SUITE, StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.publishing import publish_stress
@@ -67,11 +68,12 @@ def run_stress(
 ) -> tuple[StressDir, StressResults]:
     """Make the run and its report. Raises the provider's errors if no load was run at all."""
     plan = plan_stress(options)
+    _check(plan, options)
     run = _new_run(plan, options)
     say(f"run directory: {run.root}")
     # Only signals end a stress run: its standard input is arbitrary.
     lifeline = Lifeline(os.pipe()[0])
-    rows = rows_of(plan.profile.slos)
+    rows = rows_of(plan.load.slos)
     with site(run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep) as where:
         evidence = StressEvidence(run, plan, rows, where)
         StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
@@ -81,6 +83,16 @@ def run_stress(
     return run, results
 
 
+def _check(plan: StressPlan, options: StressOptions) -> None:
+    """Before anything is written. Raises UsageError and PrerequisiteError."""
+    maker = owning_provider(options.provider)
+    if options.cluster is not None:
+        ClusterStore().find(options.cluster)
+        return
+    check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
+    maker.check(ClusterRequest(name=SUITE, kubernetes_version=plan.kubernetes_version, nodes=()))
+
+
 def _kubelet(name: str, profile: StressProfile, version: KubernetesVersion) -> KubeletProfile:
     kubelet = load_profile(name)
     validate_for_node(kubelet, version)
@@ -88,13 +100,9 @@ def _kubelet(name: str, profile: StressProfile, version: KubernetesVersion) -> K
 
 
 def _new_run(plan: StressPlan, options: StressOptions) -> StressDir:
-    settings: dict[str, Any] = msgspec.to_builtins(options)
     path = Path(options.run_dir) if options.run_dir else _default_path()
-    path = path.absolute()
-    info = RunInfo(suite=SUITE, started=datetime.now(UTC), crashloop_version=__version__, settings=settings)
-    run = StressDir.create(path, info)
-    run.write(run.stress_json, plan)
-    point_latest_at(path)
+    run = StressDir.begin(path.absolute(), plan, msgspec.to_builtins(options), now=datetime.now(UTC))
+    point_latest_at(run.root)
     return run
 
 

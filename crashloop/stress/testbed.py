@@ -68,7 +68,7 @@ def site(
         run.write(run.environment_json, read_environment(api.nodes()))
         label = run_name(run.root.absolute())
         namespace = stack.enter_context(_namespace(api, up.info, label, waits=cluster is not None or keep))
-        nodes = place(plan.planned_nodes, up.info.nodes)
+        nodes = place(plan.nodes, up.info.nodes)
         yield Site(cluster=up, api=api, nodes=nodes, namespace=namespace, run=label)
 
 

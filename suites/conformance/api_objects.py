@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from crashloop.spec.scenario import ApiRequest, ApiScenario, FieldValidation, Verb
+from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
+from crashloop.spec.scenario import ApiScenario
 
 Json = dict[str, Any]
 NO_SCHEDULER = "crashloop.dev/none"
@@ -46,6 +47,13 @@ def pod(name: str, *containers: Json, policy: str | None = "Never", init: tuple[
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
+def job(container: Json, *, policy: str = "Never", **fields: Any) -> Json:
+    """A suspended Job of one pod with this container, so that no controller makes the pod."""
+    template = {"spec": {"restartPolicy": policy, "schedulerName": NO_SCHEDULER, "containers": [container]}}
+    spec = {"suspend": True, "template": template, **fields}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "unnamed"}, "spec": spec}
+
+
 def tries(name: str, **objects: Json) -> ApiScenario:
     """A dry create of each object; the keyword is what it tries."""
     return ApiScenario(
@@ -75,3 +83,19 @@ def patched(manifest: Json, *, subresource: str | None = None) -> ApiRequest:
 def strict(manifest: Json) -> ApiRequest:
     """A dry create that refuses unknown fields."""
     return ApiRequest(object=manifest, field_validation=FieldValidation.STRICT)
+
+
+STORED_RULES = ApiScenario(
+    name="stored-rules",
+    requests=(
+        stored(
+            pod(
+                "stored-rules",
+                ruled(codes("In", 1, 42), codes("NotIn", 0), policy="OnFailure"),
+                container("plain", restartPolicy="Always"),
+                init=(ruled(codes("In", 3), name="setup"), container("sidecar", restartPolicy="Always")),
+            )
+        ),
+    ),
+)
+"""Every kind of container with what may be stored of policies and rules."""

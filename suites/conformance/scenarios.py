@@ -85,9 +85,10 @@ def app(
     name: str = "app",
     policy: RestartPolicy | None = None,
     rules: tuple[RestartRule, ...] = (),
+    memory_limit: str | None = None,
 ) -> Container:
     """A regular container."""
-    return Container(name=name, program=program, restart_policy=policy, rules=rules)
+    return Container(name=name, program=program, restart_policy=policy, rules=rules, memory_limit=memory_limit)
 
 
 def init(
@@ -97,9 +98,14 @@ def init(
     return Container(name=name, kind=ContainerKind.INIT, program=program, restart_policy=policy, rules=rules)
 
 
+VALID = "max-300s"
+"""Profile of the control start, the same for all candidates, so that a run needs only one."""
+
+
 def starting(candidate: str) -> StartupScenario:
-    """A second kubelet that is started with the candidate's configuration inside the stock node."""
-    return StartupScenario(name=f"start-{candidate}", profile="stock", candidate=candidate)
+    """A second kubelet that is started with the candidate's configuration inside the stock node, and one with a valid maximum."""
+    control = None if candidate == VALID else VALID
+    return StartupScenario(name=f"start-{candidate}", profile="stock", candidate=candidate, control=control)
 
 
 # The curve of each node: the same pod, different kubelets.
@@ -112,6 +118,9 @@ REDUCED_DECAY = crashing("reduced-decay", restarts=6, mode=Mode.ANNOTATED)
 REDUCED_DECAY_MAX_4S = crashing("reduced-decay-max-4s", restarts=6)
 MAX_GATE_OFF = crashing("max-gate-off", restarts=3, mode=Mode.ANNOTATED)
 EVERY_CURVE = (STOCK, MAX_1S, MAX_2S, MAX_10S, MAX_11S, REDUCED_DECAY, REDUCED_DECAY_MAX_4S, MAX_GATE_OFF)
+
+SAME_DELAY = exiting("same-delay", "max-10s", 1, 1, 42, 130, 137, 255, mode=Mode.ANNOTATED)
+"""Five delays after different codes; the first restart is free."""
 
 STOCK_LADDER = crashing("stock", restarts=5, name="ladder", at_most_s=260)
 STOCK_TO_THE_CAP = crashing("stock", restarts=8, mode=Mode.ANNOTATED, name="to-the-cap", at_most_s=1080)

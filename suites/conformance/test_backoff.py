@@ -6,10 +6,10 @@ KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handl
 from collections.abc import Iterator
 
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, exiting, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, init, restarting
 
 
 @requirement("BACKOFF-1")
@@ -52,8 +52,7 @@ def test_never_means_never() -> Iterator[Scenario]:
 
 @requirement("BACKOFF-10")
 def test_every_exit_code_is_delayed_alike() -> Scenario:
-    free = 1
-    return exiting("same-delay", "max-10s", free, 1, 42, 130, 137, 255, mode=Mode.ANNOTATED)
+    return the.SAME_DELAY
 
 
 @requirement("BACKOFF-11")
@@ -88,6 +87,12 @@ def test_init_containers_follow_the_same_curve() -> Scenario:
 @requirement("BACKOFF-17")
 def test_sidecars_follow_the_same_curve() -> Scenario:
     return the.SIDECAR
+
+
+@requirement("BACKOFF-19")
+def test_the_sync_frequency_changes_no_delay() -> Iterator[Scenario]:
+    yield crashing("sync-5s", restarts=4, at_most_s=180)
+    yield crashing("sync-2m", restarts=4, at_most_s=180)
 
 
 @requirement("BACKOFF-20")

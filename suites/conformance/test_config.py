@@ -39,6 +39,12 @@ def test_the_maximum_is_a_duration_not_a_number() -> Scenario:
     return starting("max-number")
 
 
+@requirement("CONFIG-6")
+def test_an_unknown_field_is_dropped() -> Iterator[Scenario]:
+    yield starting("unknown-field")
+    yield starting("unknown-backoff-field")
+
+
 @requirement("CONFIG-8")
 def test_a_configured_maximum_and_a_reduced_initial_delay_act_together() -> Scenario:
     return the.REDUCED_DECAY_MAX_4S

@@ -1,7 +1,8 @@
 """Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Intervention, InterventionKind, Mode, Pod, PodScenario, Scenario, Trigger, Until
+from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import app
 
@@ -26,6 +27,23 @@ def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits:
 @requirement("ROLLBACK-4")
 def test_a_restarted_kubelet_forgets_every_delay() -> Scenario:
     return interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7)
+
+
+@requirement("FAULT-4")
+def test_nothing_restarts_without_a_kubelet() -> Scenario:
+    return PodScenario(
+        name="kubelet-away",
+        profile="max-2s",
+        pod=Pod(containers=(app(exits_with(1, times=5)),)),
+        until=Until(restarts={"app": 5}, at_most_s=180),
+        interventions=(
+            Intervention(
+                trigger=Trigger(container="app", after_restart=2),
+                action=InterventionKind.RESTART_KUBELET,
+                arguments={"down_s": 60.0},
+            ),
+        ),
+    )
 
 
 @requirement("FAULT-7")

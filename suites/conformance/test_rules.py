@@ -5,13 +5,13 @@ from itertools import product
 
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Scenario
+from crashloop.spec.scenario import PodScenario, Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, init, restarting
 
 
-def cell(pod: RestartPolicy, container: RestartPolicy | None, exit_code: int) -> Scenario:
+def cell(pod: RestartPolicy, container: RestartPolicy | None, exit_code: int) -> PodScenario:
     """One combination of pod policy, container policy (none: the pod decides) and exit code."""
     decides = container or pod
     name = f"{pod.lower()}-{(container or 'unset').lower()}-exit-{exit_code}"
@@ -21,16 +21,33 @@ def cell(pod: RestartPolicy, container: RestartPolicy | None, exit_code: int) ->
     return ending(name, app(runs((1, exit_code)), policy=container), pod=pod, exits={"app": 1}, phase=phase)
 
 
+def stopping_init(pod: RestartPolicy, policy: RestartPolicy | None) -> Scenario:
+    """An init container that fails and is not to restart."""
+    name = f"{pod.lower()}-init-{(policy or 'unset').lower()}-fails"
+    return ending(name, init(runs((1, 1)), policy=policy), app(HOLDS), pod=pod, exits={"setup": 1}, phase="Failed")
+
+
+def retried_init(pod: RestartPolicy, policy: RestartPolicy | None) -> Scenario:
+    """An init container that is to restart until it succeeds."""
+    name = f"{pod.lower()}-init-{(policy or 'unset').lower()}-retried"
+    container = init(runs((1, 1), (1, 1), (1, 0)), policy=policy)
+    return restarting(name, container, app(HOLDS), pod=pod, restarts={"setup": 2}, phase="Running")
+
+
 @requirement("RULES-1")
 def test_without_a_policy_of_its_own_a_container_follows_the_pod() -> Iterator[Scenario]:
     for pod, exit_code in product(RestartPolicy, (0, 1)):
         yield cell(pod, None, exit_code)
+    yield stopping_init(NEVER, None)
+    yield retried_init(ON_FAILURE, None)
 
 
 @requirement("RULES-2")
 def test_a_container_policy_overrides_the_pod_policy() -> Iterator[Scenario]:
     for pod, container, exit_code in product(RestartPolicy, RestartPolicy, (0, 1)):
         yield cell(pod, container, exit_code)
+    yield stopping_init(ALWAYS, NEVER)
+    yield retried_init(NEVER, ON_FAILURE)
 
 
 @requirement("RULES-3")
@@ -108,12 +125,6 @@ def test_a_rule_can_restart_a_container_that_succeeded() -> Iterator[Scenario]:
 @requirement("RULES-9")
 def test_on_failure_with_a_rule_for_exit_0_restarts_always() -> Scenario:
     return the.ON_FAILURE_AND_EXIT_0
-
-
-@requirement("RULES-10")
-def test_rules_change_nothing_under_always() -> Scenario:
-    container = app(runs((1, 1), (1, 42), (1, 0)), policy=ALWAYS, rules=(restart_in(42),))
-    return restarting("always-with-rules", container, pod=ALWAYS, restarts={"app": 3})
 
 
 @requirement("RULES-11")

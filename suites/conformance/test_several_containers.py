@@ -1,9 +1,11 @@
 """Several containers in a pod: each on its own curve, at the maximum and on the way to it."""
 
+from collections.abc import Iterator
+
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, app, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
 
 TWO_AT_THE_MAXIMUM = restarting(
     "two-containers-at-the-maximum",
@@ -29,6 +31,30 @@ GROWING_SIDECAR = growing("growing-sidecar", init(exits_with(1, times=5), name="
 GROWING_INIT = growing("growing-init", init(runs(*[(1, 1)] * 5, (1, 0))), restarts=5)
 
 
+def climbing(name: str, container: Container, *, restarts: int) -> PodScenario:
+    """A pod whose container climbs from 10 s on the default curve while its application holds."""
+    return PodScenario(
+        name=f"{name}-stock",
+        profile="stock",
+        pod=Pod(containers=(container, app(HOLDS))),
+        until=Until(restarts={container.name: restarts}, phase="Running", at_most_s=260),
+        mode=Mode.ANNOTATED,
+    )
+
+
+CLIMBING_SIDECAR = climbing("climbing-sidecar", init(exits_with(1, times=5), name="sidecar", policy=ALWAYS), restarts=5)
+CLIMBING_INIT = climbing("climbing-init", init(runs(*[(1, 1)] * 5, (1, 0))), restarts=5)
+CROWD = PodScenario(
+    name="crowd-max-2s",
+    profile="max-2s",
+    pod=Pod(
+        containers=tuple(app(exits_with(1, after_s=number, times=4), name=f"app-{number}") for number in range(1, 7))
+    ),
+    until=Until(restarts={f"app-{number}": 4 for number in range(1, 7)}, at_most_s=180),
+)
+"""Six containers that restart side by side, each after a run of its own length."""
+
+
 @requirement("BACKOFF-11")
 def test_each_container_waits_for_the_whole_maximum() -> Scenario:
     return TWO_AT_THE_MAXIMUM
@@ -42,3 +68,36 @@ def test_delays_of_an_init_container_grow() -> Scenario:
 @requirement("BACKOFF-17")
 def test_delays_of_a_sidecar_grow() -> Scenario:
     return GROWING_SIDECAR
+
+
+@requirement("BACKOFF-16")
+def test_an_init_container_climbs_the_default_curve() -> Scenario:
+    return CLIMBING_INIT
+
+
+@requirement("BACKOFF-17")
+def test_a_sidecar_climbs_the_default_curve() -> Scenario:
+    return CLIMBING_SIDECAR
+
+
+@requirement("ALT-4")
+def test_a_busy_node_changes_no_delay() -> Scenario:
+    return CROWD
+
+
+@requirement("RULES-29")
+def test_every_container_starts_once_those_before_it_let_it() -> Iterator[Scenario]:
+    yield GROWING_INIT
+    yield GROWING_SIDECAR
+    yield TWO_AT_THE_MAXIMUM
+
+
+@requirement("RULES-27")
+def test_a_sidecar_of_a_pod_that_never_restarts_is_restarted_and_counted() -> Scenario:
+    return restarting(
+        "sidecar-of-a-never-pod",
+        init(exits_with(1, times=3), name="sidecar", policy=ALWAYS),
+        app(HOLDS),
+        pod=NEVER,
+        restarts={"sidecar": 3},
+    )

@@ -2,9 +2,31 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.scenario import Scenario
+from crashloop.spec.scenario import Mode, Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
+from suites.conformance.scenarios import QUICK_WATCH_S, crashing
+
+COMPLETING = crashing(
+    "stock", restarts=3, run_s=6.0, exit_code=0, mode=Mode.ANNOTATED, name="completing", at_most_s=QUICK_WATCH_S
+)
+
+
+@requirement("BACKOFF-5")
+def test_a_delay_is_shown_as_crash_loop_back_off() -> Iterator[Scenario]:
+    yield the.MAX_10S
+    yield the.MAX_11S
+
+
+@requirement("BACKOFF-6")
+def test_a_container_that_completes_is_shown_in_turn() -> Scenario:
+    return COMPLETING
+
+
+@requirement("BACKOFF-14")
+def test_the_message_names_the_delay() -> Iterator[Scenario]:
+    yield the.MAX_10S
+    yield the.MAX_11S
 
 
 @requirement("RULES-22")

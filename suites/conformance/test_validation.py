@@ -2,11 +2,24 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.policy import restart_in, restart_not_in
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.scenario import ApiRequest, ApiScenario, Scenario
+from crashloop.spec.scenario import ApiScenario, Scenario
 from fixtures.requirements import requirement
-from suites.conformance.api_objects import codes, container, patched, pod, rule, ruled, rules_of, stored, strict, tries
+from suites.conformance.api_objects import (
+    STORED_RULES,
+    codes,
+    container,
+    patched,
+    pod,
+    rule,
+    ruled,
+    rules_of,
+    stored,
+    strict,
+    tries,
+)
 from suites.conformance.scenarios import NEVER, app, ending, restarting
 
 
@@ -196,19 +209,7 @@ def test_a_pod_without_a_policy_gets_always() -> Scenario:
 
 @requirement("VAL-18")
 def test_policies_and_rules_are_stored_as_sent() -> Scenario:
-    return ApiScenario(
-        name="stored-rules",
-        requests=(
-            stored(
-                pod(
-                    "stored-rules",
-                    ruled(codes("In", 1, 42), codes("NotIn", 0), policy="OnFailure"),
-                    container("plain", restartPolicy="Always"),
-                    init=(ruled(codes("In", 3), name="setup"), container("sidecar", restartPolicy="Always")),
-                )
-            ),
-        ),
-    )
+    return STORED_RULES
 
 
 @requirement("VAL-17")

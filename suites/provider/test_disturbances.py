@@ -67,3 +67,16 @@ def test_a_kubelet_that_accepts_its_configuration_becomes_healthy(kit: Kit, api:
     assert events[1].data["configz"]["crashLoopBackOff"] == {"maxContainerRestartPeriod": "5m0s"}
     assert all(event.node == NODE for event in events)
     assert events[0].t_ns < events[1].t_ns
+
+
+def test_a_kubelet_restarts_with_another_profile_and_with_its_own_again(
+    kit: Kit, api: KubeApi, cluster: Cluster
+) -> None:
+    kit.needs(Capability.KUBELET_RECONFIGURATION)
+    with counting_pod(api, cluster, node=NODE) as pod:
+        container = pod.container()
+        for name, maximum in (("max-20s", "20s"), ("max-2s", "2s")):
+            cluster.restart_kubelet(NODE, profile=load_profile(name))
+            assert api.configz(NODE)["crashLoopBackOff"] == {"maxContainerRestartPeriod": maximum}
+        pod.count_beyond(pod.count() + 5)
+        assert pod.container() == container

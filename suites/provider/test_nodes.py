@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from crashloop.cluster.names import PROFILE_LABEL
 from crashloop.cluster.provider import Capability, Cluster
 from crashloop.kube.client import KubeApi
 from crashloop.progress import SilentProgress
+from crashloop.spec.profile import PROFILE_LABEL
 
 from .conftest import NODES, Kit, node
 from .pods import counting_pod

@@ -90,8 +90,8 @@ def test_rows_that_cannot_be_judged_or_kept_say_so(storm: tuple[Running, StressR
     rows.write_text(ROWS, encoding="utf-8")
     run = StressDir(copy)
     plan = run.stress_plan()
-    profile = msgspec.structs.replace(plan.profile, slos=Slos(files=(str(rows),)))
-    run.write(run.stress_json, msgspec.structs.replace(plan, profile=profile))
+    profile = msgspec.structs.replace(plan.load, slos=Slos(files=(str(rows),)))
+    run.write(run.plan_json, msgspec.structs.replace(plan, load=profile))
     judged = subprocess.run([CRASHLOOP, "analyze", copy], capture_output=True, text=True, timeout=60, check=False)
     results = published_stress(run)
     assert verdict(results, "no-such-metric").outcome is Outcome.ERROR

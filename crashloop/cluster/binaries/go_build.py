@@ -79,26 +79,42 @@ def _install(component: Component, recipe: GoInstall, folder: Path, progress: Pr
         _go(argv, f"build of {component.label}", BUILD_S, env={"GOBIN": str(folder)})
 
 
-def _build_module(component: Component, folder: Path, progress: Progress) -> None:
-    module = folder / ".module"
+def prepare_module(
+    module: Path, programs: tuple[str, ...], version: KubernetesVersion, label: str, progress: Progress
+) -> None:
+    """Make a Go module that holds these programs of a Kubernetes version, and download what it needs.
+
+    Raises what `build_component` raises.
+    """
     module.mkdir()
-    for source in ("main", *component.go_programs):
+    for source in ("main", *programs):
         shutil.copy(TEMPLATES / f"{source.replace('-', '_')}.go", module)
-    is_etcd_alone = component.go_programs == ("etcd",)
-    version = COMMITTED if is_etcd_alone else KubernetesVersion.parse(component.version)
-    label = component.label
     if version == COMMITTED:
         for name in ("go.mod", "go.sum"):
             shutil.copy(TEMPLATES / name, module)
     else:
         with progress.step(f"resolving the Go modules of {label}"):
-            _resolve(version, module, with_etcd="etcd" in component.go_programs)
+            _resolve(version, module, with_etcd="etcd" in programs)
     with progress.step(f"downloading the Go modules of {label}"):
         _go(["go", "list", "-mod=readonly", "-deps", "."], f"Go modules of {label}", MODULES_S, cwd=module)
-    argv = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-tags", "providerless"]
-    argv += ["-ldflags", version_flags(version), "-o", str(folder / BINARY), "."]
+
+
+def compile_module(
+    module: Path, binary: Path, version: KubernetesVersion, label: str, *, flags: tuple[str, ...] = ()
+) -> None:
+    """Compile such a module into one binary, with further flags of `go build`. Raises what `build_component` raises."""
+    argv = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-tags", "providerless", *flags]
+    argv += ["-ldflags", version_flags(version), "-o", str(binary), "."]
+    _go(argv, f"build of {label}", BUILD_S, cwd=module)
+
+
+def _build_module(component: Component, folder: Path, progress: Progress) -> None:
+    module, label = folder / ".module", component.label
+    is_etcd_alone = component.go_programs == ("etcd",)
+    version = COMMITTED if is_etcd_alone else KubernetesVersion.parse(component.version)
+    prepare_module(module, component.go_programs, version, label, progress)
     with progress.step(f"building {label} (about 8 minutes the first time on 2 cores)"):
-        _go(argv, f"build of {label}", BUILD_S, cwd=module)
+        compile_module(module, folder / BINARY, version, label)
     shutil.rmtree(module)
     for program in component.go_programs:
         (folder / program).symlink_to(BINARY)

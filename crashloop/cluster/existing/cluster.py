@@ -59,7 +59,14 @@ class ExistingCluster:
         """Stop using nodes."""
         self._nodes = tuple(node for node in self._nodes if node.name not in names)
 
-    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:  # noqa: ARG002
+    def restart_kubelet(
+        self,
+        node: str,
+        *,
+        kill: bool = False,  # noqa: ARG002
+        down_s: float = 0.0,  # noqa: ARG002
+        profile: KubeletProfile | None = None,  # noqa: ARG002
+    ) -> None:
         raise _beyond(node, Capability.KUBELET_RESTART)
 
     def restart_runtime(self, node: str) -> None:

@@ -34,7 +34,7 @@ STOPS_WITHIN_S = 60.0
 RUNS_WITHIN_S = 30.0
 IN_REACH = frozenset({Capability.RUNTIME_EVENTS, Capability.NODES_ON_HOST})
 """Capabilities if Docker runs on this host and this user is root."""
-ALWAYS = frozenset(Capability) - {Capability.NODES_CHANGE, *IN_REACH}
+ALWAYS = frozenset(Capability) - {Capability.NODES_CHANGE, Capability.KUBELET_RECONFIGURATION, *IN_REACH}
 """Capabilities of every cluster."""
 
 
@@ -77,6 +77,7 @@ class KindCluster:
             capabilities=ALWAYS | (IN_REACH if len(sockets) == len(blueprint.workers) else frozenset()),
             image=blueprint.program_image,
             node_image=blueprint.image.name,
+            feature_gates=blueprint.feature_gates,
         )
 
     def start(self, progress: Progress) -> None:
@@ -103,8 +104,14 @@ class KindCluster:
         if names:
             raise _nodes_do_not_change(self._blueprint)
 
-    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
+    def restart_kubelet(
+        self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
+    ) -> None:
         plan = self._node(node)
+        if profile is not None:
+            raise ClusterError(
+                f"node {node}: provider kind lacks the capability {Capability.KUBELET_RECONFIGURATION.value}."
+            )
         self._service(plan, self._dialect.kill if kill else self._dialect.stop, KUBELET)
         pause(down_s)
         self._service(plan, self._dialect.start, KUBELET)

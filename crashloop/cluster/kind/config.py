@@ -9,10 +9,11 @@ import yaml
 
 from crashloop.cluster.kind.kubelet_config import kubelet_patch
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.names import PROFILE_LABEL
+from crashloop.resources import MANIFESTS
+from crashloop.spec.profile import PROFILE_LABEL
 from crashloop.spec.version import KubernetesVersion
 
-MANIFESTS = Path(__file__).parents[3] / "manifests" / "kind"
+KIND_MANIFESTS = MANIFESTS / "kind"
 SHARED = "/crashloop"
 """Where a node sees its folder, read-only."""
 PATCHES = "patches"
@@ -25,8 +26,8 @@ ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
 
 def cluster_config(blueprint: Blueprint) -> str:
     """Input of `kind create cluster --config`."""
-    config: dict[str, Any] = yaml.safe_load((MANIFESTS / "cluster.yaml").read_text())
-    patches: list[dict[str, Any]] = yaml.safe_load((MANIFESTS / "kubeadm.yaml").read_text())
+    config: dict[str, Any] = yaml.safe_load((KIND_MANIFESTS / "cluster.yaml").read_text())
+    patches: list[dict[str, Any]] = yaml.safe_load((KIND_MANIFESTS / "kubeadm.yaml").read_text())
     config["name"] = blueprint.kind_name
     config["kubeadmConfigPatches"] = [_yaml(_with_arguments(patch, blueprint)) for patch in patches]
     config["nodes"] = [_node(blueprint, node) for node in blueprint.nodes]
@@ -35,7 +36,7 @@ def cluster_config(blueprint: Blueprint) -> str:
 
 def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
     """Files in a node's folder: path below it -> text."""
-    storage = {} if node.profile else {STORAGE: (MANIFESTS / STORAGE).read_text()}
+    storage = {} if node.profile else {STORAGE: (KIND_MANIFESTS / STORAGE).read_text()}
     return {
         # kubeadm merges it over the kubelet's configuration: the target's name, then how (kubeadm patches).
         f"{PATCHES}/kubeletconfiguration+merge.yaml": _yaml(kubelet_patch(blueprint, node)),

@@ -65,6 +65,7 @@ class LocalCluster:
             ),
             capabilities=frozenset(Capability),
             image=blueprint.images.program,
+            feature_gates=blueprint.feature_gates,
         )
 
     def make_hub(self, plan: ControlPlanePlan) -> None:
@@ -97,9 +98,13 @@ class LocalCluster:
         for plan in plans:
             self._remove(plan)
 
-    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
+    def restart_kubelet(
+        self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
+    ) -> None:
         plan = self._node(node)
         self._stop(plan.kubelet, signal.SIGKILL if kill else signal.SIGTERM)
+        if profile is not None:
+            plan = self._reconfigured(plan, profile)
         pause(down_s)
         self._start(plan.kubelet, (plan.address, plan.kubelet_port))
 
@@ -155,6 +160,14 @@ class LocalCluster:
     def _plan(self, place: KubeletPlace, profile: KubeletProfile, progress: Progress) -> NodePlan:
         kubelet = self._kubelets.of(profile, progress)
         return node_plan(self._blueprint, place, profile=profile, kubelet=kubelet)
+
+    def _reconfigured(self, node: NodePlan, profile: KubeletProfile) -> NodePlan:
+        """The node with the kubelet and the files of another profile, which are written; its runtime runs on."""
+        wanted = self._plan(own_place(self._blueprint, node.name, node.index), profile, SilentProgress())
+        self._machinery.write((), wanted.files)
+        changed = msgspec.structs.replace(node, files=wanted.files, kubelet=wanted.kubelet)
+        self._now_has(tuple(changed if each.name == node.name else each for each in self._blueprint.nodes))
+        return changed
 
     def _node(self, name: str) -> NodePlan:
         for node in self._blueprint.nodes:

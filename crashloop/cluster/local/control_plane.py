@@ -17,10 +17,10 @@ _ETCD_CLIENTS = "http://127.0.0.1:2379"
 _ETCD_PEERS = "http://127.0.0.1:2380"
 
 
-def control_plane_plan(blueprint: Blueprint, *, feature_gates: dict[str, bool]) -> ControlPlanePlan:
+def control_plane_plan(blueprint: Blueprint) -> ControlPlanePlan:
     """The control plane of a cluster with TLS, the Node and RBAC authorizers and NodeRestriction."""
     layout, programs, network = blueprint.layout, blueprint.programs, blueprint.network
-    gates = _gates(feature_gates)
+    gates = _gates(blueprint.feature_gates)
     return ControlPlanePlan(
         network=network,
         folders=tuple(str(folder) for folder in layout.folders()),

@@ -47,11 +47,19 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether /dev/kmsg exists; the kubelet's watcher of out-of-memory kills does not start without it."""
 
 
+def _is_visible(folder: Path) -> bool:
+    """Whether it exists, as far as this user can tell."""
+    try:
+        return folder.exists()
+    except PermissionError:
+        return False
+
+
 def host_facts(state_dir: Path) -> HostFacts:
     """Facts about this host. Works on any system and for any user, with fewer facts."""
     linux = sys.platform == "linux"
     cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
-    existing = next(folder for folder in (state_dir, *state_dir.parents) if folder.exists())
+    existing = next(folder for folder in (state_dir, *state_dir.parents) if _is_visible(folder))
     limit = Path("/proc/sys/fs/inotify/max_user_instances")
     return HostFacts(
         system=sys.platform,

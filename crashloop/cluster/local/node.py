@@ -7,10 +7,9 @@ from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.kubeconfigs import kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, NodePlan, ProcessPlan
-from crashloop.cluster.names import PROFILE_LABEL
 from crashloop.cluster.node_layout import NodeLayout
 from crashloop.cluster.runtime_config import cni_conflist, containerd_toml
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile
 
 CGROUP_PARENT = "crashloop"
 KUBELET = "kubelet"

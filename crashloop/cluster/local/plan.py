@@ -98,6 +98,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     images: Images
     network: Network
     cgroup_version: int
+    feature_gates: dict[str, bool] = {}
+    """Gates of the control plane."""
     nodes: tuple[NodePlan, ...] = ()
 
     @property

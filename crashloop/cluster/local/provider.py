@@ -65,7 +65,7 @@ class LocalProvider:
             )
             for index, node in enumerate(request.nodes)
         ]
-        control_plane = control_plane_plan(blueprint, feature_gates=request.feature_gates)
+        control_plane = control_plane_plan(blueprint)
         return "\n".join([describe_control_plane(control_plane), *(describe_node(node) for node in nodes)])
 
     def attach(self, name: str) -> LocalCluster:
@@ -93,7 +93,7 @@ class LocalProvider:
         try:
             with self._store.locked():
                 blueprint = self._with_free_network(blueprint)
-                plan = control_plane_plan(blueprint, feature_gates=request.feature_gates)
+                plan = control_plane_plan(blueprint)
                 state = self._store.create(facts)
                 cluster = LocalCluster(blueprint, state=state, store=self._store, kubelets=kubelets)
                 cluster.make_hub(plan)
@@ -132,6 +132,7 @@ class LocalProvider:
             images=images_of(archive),
             network=Network(prefix="0.0"),
             cgroup_version=cgroups.cgroup_host().version,
+            feature_gates=request.feature_gates,
         )
 
 

@@ -2,121 +2,39 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
-from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
-from crashloop.comparison.circumstances import Circumstance
+from crashloop.comparison.change import ScenarioOutcome, change, gravest
+from crashloop.comparison.comparison import Comparison, VerdictChange, assembled
 from crashloop.comparison.stress.circumstances import stress_circumstances
-from crashloop.comparison.stress.figures import StageChange, stage_change
-from crashloop.comparison.stress.side import JudgedStressRun, StressSide, judged_slo, stress_side, verdicts_of
+from crashloop.comparison.stress.figures import stage_change
+from crashloop.comparison.stress.side import JudgedStressRun, judged_slo, stress_side, verdicts_of
 from crashloop.comparison.stress.stages import StagePair, stage_pairs, threshold_of
 from crashloop.comparison.stress.values import Measure, Value, ValueChange, value_change
+from crashloop.report.results import RequirementText
 from crashloop.report.standing import Standing
 from crashloop.slo.types import SloVerdict
-
-STRESS_COMPARISON_FORMAT = "crashloop.stress-comparison/1"
+from crashloop.verdict import VerdictMode
 
 NOT_ASKED_FOR = "the load profile differs and does not include it."
 
 
-class SloChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One verdict in both runs; None where a run did not judge it."""
-
-    slo: str
-    promise: str
-    """Empty for a verdict about the run itself."""
-    mode: str
-    """gate if it gates in either run."""
-    change: Change
-    """The graver of the changes of outcome and value."""
-    outcome: Change
-    before: ScenarioOutcome | None
-    after: ScenarioOutcome | None
-    value: ValueChange | None = None
-    """None for a verdict about the run itself, and for a verdict of one run only."""
-
-    @property
-    def gates(self) -> bool:
-        return self.mode == "gate"
-
-
-class StressComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The output of `crashloop diff --json` for stress runs."""
-
-    format: str = STRESS_COMPARISON_FORMAT
-    before: StressSide
-    after: StressSide
-    exit_code: int
-    counts: dict[Change, int]
-    """Number of verdicts by change, with every kind of change."""
-    circumstances: tuple[Circumstance, ...] = ()
-    verdicts: tuple[SloChange, ...] = ()
-    """All of them, gravest change first."""
-    stages: tuple[StageChange, ...] = ()
-    values_count: bool = False
-    """Whether worse values without a gate make the exit code 1."""
-
-    @property
-    def differences(self) -> int:
-        """Verdicts and figures of stages that changed, without allowed differences."""
-        verdicts = sum(number for each, number in self.counts.items() if each not in (Change.SAME, Change.ALLOWED))
-        return verdicts + sum(each.is_change for each in self.figures)
-
-    @property
-    def figures(self) -> tuple[ValueChange, ...]:
-        """The figures of all stages."""
-        return tuple(figure for stage in self.stages for figure in stage.figures)
-
-    @property
-    def changed(self) -> tuple[SloChange, ...]:
-        """Verdicts with a difference."""
-        return tuple(each for each in self.verdicts if each.change not in (Change.SAME, Change.ALLOWED))
-
-    @property
-    def allowed(self) -> tuple[SloChange, ...]:
-        """Verdicts of one run only, for a stated reason."""
-        return tuple(each for each in self.verdicts if each.change is Change.ALLOWED)
-
-    @property
-    def decisive(self) -> Change:
-        """The gravest change that counts for the exit code."""
-        return gravest(_counting(self.verdicts, self.stages, values_count=self.values_count))
-
-
-def compare_stress(before: JudgedStressRun, after: JudgedStressRun, *, values_count: bool = False) -> StressComparison:
+def compare_stress(before: JudgedStressRun, after: JudgedStressRun, *, values_count: bool = False) -> Comparison:
     """Compare two judged stress runs.
 
     A gating row counts for the exit code: its outcome, and its value if that got worse by more than noise. `values_count`:
     values of reported rows and figures of stages count as well.
     """
     pairs = stage_pairs(before, after)
-    verdicts = tuple(sorted(_verdicts(before, after, pairs), key=lambda each: (each.change.rank, not each.gates)))
-    stages = tuple(stage_change(pair, threshold=threshold_of([pair], before, after)) for pair in pairs)
-    changes = [each.change for each in verdicts]
-    return StressComparison(
-        before=stress_side(before),
-        after=stress_side(after),
-        exit_code=exit_code(_counting(verdicts, stages, values_count=values_count)),
-        counts={each: changes.count(each) for each in Change},
+    return assembled(
+        stress_side(before),
+        stress_side(after),
+        _verdicts(before, after, pairs),
         circumstances=stress_circumstances(before, after, pairs),
-        verdicts=verdicts,
-        stages=stages,
+        stages=tuple(stage_change(pair, threshold=threshold_of([pair], before, after)) for pair in pairs),
         values_count=values_count,
     )
 
 
-def _counting(
-    verdicts: tuple[SloChange, ...], stages: tuple[StageChange, ...], *, values_count: bool
-) -> Iterator[Change]:
-    """The changes that decide the exit code."""
-    reported = [each.value for each in verdicts if not each.gates and each.value is not None]
-    yield from (each.change for each in verdicts if each.gates)
-    for value in (*reported, *(figure for stage in stages for figure in stage.figures)) if values_count else ():
-        if value.change is not None:
-            yield value.change
-
-
-def _verdicts(before: JudgedStressRun, after: JudgedStressRun, pairs: tuple[StagePair, ...]) -> Iterator[SloChange]:
+def _verdicts(before: JudgedStressRun, after: JudgedStressRun, pairs: tuple[StagePair, ...]) -> Iterator[VerdictChange]:
     old, new = verdicts_of(before), verdicts_of(after)
     asks_for_other_rows = before.profile.slos != after.profile.slos or before.profile.loads != after.profile.loads
     for slo in dict.fromkeys((*old, *new)):
@@ -126,10 +44,10 @@ def _verdicts(before: JudgedStressRun, after: JudgedStressRun, pairs: tuple[Stag
         outcome = change(was, now)
         value = _value_change(slo, (before, after), (old.get(slo), new.get(slo)), pairs)
         text = after.results.row(slo) or before.results.row(slo)
-        yield SloChange(
-            slo=slo,
-            promise=text.promise if text else "",
-            mode="gate" if "gate" in {each.mode for each in (old.get(slo), new.get(slo)) if each} else "report",
+        modes = {each.mode for each in (old.get(slo), new.get(slo)) if each}
+        yield VerdictChange(
+            requirement=RequirementText(id=slo, sentence=text.promise if text else ""),
+            mode=VerdictMode.GATE if "gate" in modes else VerdictMode.REPORT,
             change=outcome if value is None or value.change is None else gravest((outcome, value.change)),
             outcome=outcome,
             before=was,

@@ -1,16 +1,14 @@
 """A judged stress run, for comparisons: its circumstances, the load on every node, and the outcome of every promise."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
-
 from crashloop.comparison.change import ScenarioOutcome
-from crashloop.comparison.side import RunKey, run_key
+from crashloop.comparison.side import RunKey, Side, run_key
 from crashloop.report.results import ProfileSummary
 from crashloop.report.standing import Standing
 from crashloop.report.stress.results import StressResults
+from crashloop.report.stress.verdicts import SUITE
 from crashloop.slo.types import SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.profile import StressProfile
@@ -35,23 +33,10 @@ class JudgedStressRun(NamedTuple):
         return run_key(self.results, versions, kubelet_binary=" ".join(binaries) or None)
 
 
-class StressSide(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the compared runs."""
-
-    run: str
-    key: RunKey
-    profile: str
-    """Of the load: a name of manifests/stress."""
-    started: datetime
-
-    def __str__(self) -> str:
-        return f"{self.run or 'unnamed run'} ({self.key}, load {self.profile})"
-
-
-def stress_side(run: JudgedStressRun) -> StressSide:
+def stress_side(run: JudgedStressRun) -> Side:
     """Identity and circumstances of the run."""
     results = run.results
-    return StressSide(run=results.run, key=run.key, profile=results.profile, started=results.started)
+    return Side(run=results.run, key=run.key, suite=SUITE, scope=results.profile, started=results.started)
 
 
 def verdicts_of(run: JudgedStressRun) -> dict[str, SloVerdict]:

@@ -1,11 +1,11 @@
-"""Sentences of a comparison of stress runs, the same in every view."""
+"""Values of promises and stages in a comparison of stress runs, in words."""
 
 from collections.abc import Iterable
 
 from crashloop.comparison.change import Change
-from crashloop.comparison.stress.comparison import SloChange, StressComparison
+from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.stress.values import NOISE_RATIO, Value, ValueChange
-from crashloop.comparison.text import ComparisonHeadline
+from crashloop.comparison.text import name_of
 from crashloop.report.stress.figures import FIGURES
 from crashloop.report.text import counted
 from crashloop.slo.text import number
@@ -13,92 +13,10 @@ from crashloop.slo.text import number
 MAX_NAMES = 6
 """Values that are named per reason why they cannot be compared; the rest is counted."""
 
-NAMED = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
-
-
-def stress_headline(comparison: StressComparison) -> ComparisonHeadline:
-    """The headline. Its change is the gravest that counts for the exit code."""
-    counts = comparison.counts
-    figures = sum(each.is_change for each in comparison.figures)
-    parts = []
-    if comparison.changed:
-        parts.append(_tally(f"{counted(len(comparison.changed), 'verdict')} of {sum(counts.values())}", counts))
-    if figures:
-        parts.append(_tally(f"{counted(figures, 'figure')} of stages", _figures(comparison)))
-    decisive = comparison.decisive
-    change = Change.SAME if decisive is Change.ALLOWED else decisive
-    sentence = ": ".join(filter(None, (counted(comparison.differences, "difference"), "; ".join(parts))))
-    meaning, to_do = _MEANINGS[change]
-    return ComparisonHeadline(change, f"{sentence}.", f"{meaning} {_uncounted(comparison)}".strip(), to_do)
-
-
-_MEANINGS = {
-    Change.WORSE: (
-        "The second run breaks a promise that the first run kept, or a value got worse by more than noise.",
-        "Read the sentences of both runs. Other differences between them are listed, and may be the reason. "
-        "To be sure, repeat both runs, one after the other on a quiet host.",
-    ),
-    Change.UNDECIDED: (
-        "No gating promise got worse as far as is known, but for some promises one of the runs lacks evidence.",
-        "The sentences name the missing evidence. Repeat that run on a quieter host or with the same load.",
-    ),
-    Change.BETTER: (
-        "No gating promise got worse, and at least one improved.",
-        "Nothing. The second run can be the reference from now on.",
-    ),
-    Change.SAME: (
-        "Every gating promise has the same outcome, and none of its comparable values changed by more than noise.",
-        "Nothing.",
-    ),
-}
-
-
-def _uncounted(comparison: StressComparison) -> str:
-    """Worse outcomes and values without a gate."""
-    outcomes = sum(each.outcome is Change.WORSE for each in comparison.verdicts if not each.gates)
-    values = 0
-    if not comparison.values_count:
-        reported = [each.value for each in comparison.verdicts if not each.gates and each.value is not None]
-        values = sum(each.change is Change.WORSE for each in (*reported, *comparison.figures))
-    said = []
-    if outcomes:
-        said.append(f"{counted(outcomes, 'outcome')} got worse where a target is only reported.")
-    if values:
-        said.append(f"{counted(values, 'value')} without a gate got worse; with --values-count they count.")
-    return " ".join(said)
-
-
-def _figures(comparison: StressComparison) -> dict[Change, int]:
-    return {each: sum(figure.change is each for figure in comparison.figures) for each in NAMED}
-
-
-def _tally(what: str, counts: dict[Change, int]) -> str:
-    named = [f"{counts[each]} {each.value}" for each in NAMED if counts[each]]
-    return f"{what} ({', '.join(named)})" if named else what
-
-
-def allowed_by_reason(comparison: StressComparison) -> dict[str, tuple[str, ...]]:
-    """The reason why only one run judged it, and the verdict."""
-    by_reason: dict[str, list[str]] = {}
-    for each in comparison.allowed:
-        reason = "Not in the first run." if each.before is None else f"Not in the second run: {_said(each)}"
-        by_reason.setdefault(reason, []).append(each.slo)
-    return {reason: tuple(names) for reason, names in by_reason.items()}
-
-
-def _said(each: SloChange) -> str:
-    return " ".join(each.after.findings) if each.after else ""
-
-
-def name_of(change: SloChange) -> str:
-    """`restart-lateness (report)`; a gate is not marked."""
-    return change.slo if change.gates else f"{change.slo} ({change.mode})"
-
-
 VALUES_HEADER = ("value", "of", "before", "after", "ratio")
 
 
-def promised_values(comparison: StressComparison) -> list[tuple[str, ValueChange]]:
+def promised_values(comparison: Comparison) -> list[tuple[str, ValueChange]]:
     """The values of promises that were compared and their names, changed ones first."""
     found = [
         (name_of(each), each.value) for each in comparison.verdicts if each.value is not None and each.value.change
@@ -106,7 +24,7 @@ def promised_values(comparison: StressComparison) -> list[tuple[str, ValueChange
     return sorted(found, key=lambda each: not each[1].is_change)
 
 
-def stage_values(comparison: StressComparison) -> list[tuple[str, ValueChange]]:
+def stage_values(comparison: Comparison) -> list[tuple[str, ValueChange]]:
     """The figures of stages that were compared and their names, changed ones first."""
     found = [
         (f"{stage.stage}: {figure_name(figure)}", figure)
@@ -145,7 +63,7 @@ def ratio_text(change: ValueChange) -> str:
     return f"{ratio} (threshold {number(change.threshold or NOISE_RATIO)})"
 
 
-def values_summary(comparison: StressComparison) -> str:
+def values_summary(comparison: Comparison) -> str:
     """The number of compared values, and the criterion of a change."""
     values = [change for _, change in (*promised_values(comparison), *stage_values(comparison))]
     if not values:
@@ -160,12 +78,12 @@ def values_summary(comparison: StressComparison) -> str:
     )
 
 
-def not_compared(comparison: StressComparison) -> dict[str, tuple[str, ...]]:
+def not_compared(comparison: Comparison) -> dict[str, tuple[str, ...]]:
     """The reasons for values without comparison, and their names; an incomparable stage is named for all of its figures."""
     by_reason: dict[str, list[str]] = {}
     for each in comparison.verdicts:
         if each.value is not None and each.value.not_compared:
-            by_reason.setdefault(each.value.not_compared, []).append(each.slo)
+            by_reason.setdefault(each.value.not_compared, []).append(each.requirement.id)
     for stage in comparison.stages:
         if stage.not_compared:
             by_reason.setdefault(stage.not_compared, []).append(f"stage {stage.stage}")

@@ -49,7 +49,7 @@ class NodeHeartbeat:
         self._clock = NodeClock(node)
         self._warm = threading.Event()
         self._stopped = threading.Event()
-        self._connection: urllib3.HTTPResponse | None = None
+        self._connection: urllib3.BaseHTTPResponse | None = None
         self._thread = threading.Thread(target=self._follow, name=f"heartbeat-{node}", daemon=True)
 
     def start(self) -> None:

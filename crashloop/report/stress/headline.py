@@ -6,7 +6,7 @@ valid measurement, of good or bad values. Missed and unjudged SLOs are always na
 
 from collections.abc import Iterator, Sequence
 
-from crashloop.report.headline import Headline
+from crashloop.report.document import Headline
 from crashloop.report.standing import Standing
 from crashloop.report.stress.results import StressResults
 from crashloop.report.text import counted

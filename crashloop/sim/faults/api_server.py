@@ -13,4 +13,14 @@ class ApiServerFault(Fault):
     API_STORES_WIDE = "has an API server that stores 8 bytes per exit code", {"api_bytes_per_code": 8}
     API_KEEPS_NO_DEFAULT = "has an API server that sets no default restart policy", {"api_keeps_no_default": True}
     API_IGNORES_DRY_RUN = "has an API server that stores dry runs", {"api_ignores_dry_run": True}
+    API_KEEPS_UNKNOWN = "has an API server that keeps fields that it does not know", {"api_keeps_unknown": True}
+    API_LETS_ANYBODY = "has an API server that lets every user do everything", {"api_lets_anybody": True}
+    API_TAKES_ANY_JOB = (
+        "has an API server that takes podFailurePolicy with every restart policy",
+        {"api_takes_any_job": True},
+    )
+    API_PROBE_FAILS_AT_ONCE = (
+        "has an API server that lets a probe fail once by default",
+        {"api_failure_threshold": 1},
+    )
     API_BLAMES_POD = "has an API server that names the wrong field", {"api_blames_pod": True}

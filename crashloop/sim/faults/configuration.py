@@ -12,4 +12,8 @@ class ConfigurationFault(Fault):
     TAKES_BARE_DIGITS = "takes a string without a unit for a duration in seconds", {"takes_bare_digits": True}
     REFUSES_VALID = "refuses a configuration that is valid", {"refuses_valid": True}
     RUNS_OTHER_MAX = "follows another maximum than it states in /configz", {"effective_share": 0.5}
+    KEEPS_FIRST_CURVE = (
+        "states another configuration after a restart, and follows the curve that it had before",
+        {"keeps_first_curve": True},
+    )
     CONFIGZ_OTHER_MAX = "states another maximum in /configz than it follows", {"configz_share": 0.5}

@@ -52,6 +52,10 @@ class DecisionFault(Fault):
         "restarts after a first exit with 0 under OnFailure",
         {"on_failure_restarts_0_once": True},
     )
+    ON_FAILURE_AS_ALWAYS_BY_GATE = (
+        "restarts after exit 0 under OnFailure where the gate of restart rules is on",
+        {"rules_gate_means_always": True},
+    )
     ON_FAILURE_UP_TO_127 = "does not restart after exit codes above 127 under OnFailure", {"on_failure_up_to": 127}
     NEVER_RESTARTS_ONCE = "restarts a container under Never once", {"never_restarts_once": True}
     NEVER_RESTARTS_FROM_128 = "restarts after exit codes of 128 and above under Never", {"never_restarts_from": 128}
@@ -61,6 +65,17 @@ class DecisionFault(Fault):
     # Init and ephemeral containers, probes
     INIT_REPEATED = "runs a completed init container again", {"repeats_init": True}
     INIT_NOT_AWAITED = "starts regular containers before the init containers are done", {"waits_for_init": False}
+    SIDECARS_LAST_BY_GATE = (
+        "starts sidecars after the regular containers where the gate of restart rules is on",
+        {"rules_gate_delays_sidecars": True},
+    )
     EPHEMERAL_REPEATED = "restarts ephemeral containers", {"repeats_ephemeral": True}
     PROBES_IGNORED = "does not kill a container whose probe fails", {"heeds_probes": False}
+    PROBE_FAILURES_ADD_UP = "counts probe failures that are not in a row", {"failures_add_up": True}
+    PROBE_KILLS_EARLY = "kills after one probe failure fewer than the threshold", {"extra_failures": -1}
+    PROBE_KILLS_ONE_LATE = "kills after one probe failure more than the threshold", {"extra_failures": 1}
+    PROBE_TAKES_LATE_ANSWERS = "takes a probe's answer after the timeout", {"accepts_late_answers": True}
+    READY_FOR_GOOD = "takes a container that was ready once for ready", {"ready_for_good": True}
+    NEVER_READY = "takes no container for ready", {"never_ready": True}
+    READINESS_IGNORED = "takes every running container for ready", {"heeds_readiness": False}
     PROBE_TOLERATED = "kills only after three failures more than the threshold", {"extra_failures": 3}

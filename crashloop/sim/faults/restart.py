@@ -9,6 +9,9 @@ class RestartFault(Fault):
 
     DOUBLE_START = "starts two instances of a container at once", {"starts_twice": True}
     START_BEFORE_EXIT = "starts the next instance before the last has exited", {"starts_ahead_ns": S // 2}
+    ROOT_KEPT = "restarts a container in the root filesystem of its last instance", {"keeps_root": "always"}
+    ROOT_KEPT_AFTER_0 = "keeps the root filesystem of a container that exited with 0", {"keeps_root": "after 0"}
+    ROOT_KEPT_SOMETIMES = "keeps the root filesystem at each third restart", {"keeps_root": "sometimes"}
     NEW_SANDBOX = "makes a new sandbox for each restart", {"new_sandbox": True}
     NEW_SANDBOX_WITHOUT_RULES = (
         "makes a new sandbox for each restart in pods without rules",
@@ -18,9 +21,50 @@ class RestartFault(Fault):
     SIBLINGS_WAIT = "holds all exited containers of a pod back while one of them waits", {"siblings_wait": True}
     KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": True}
 
+    # The first start
+    STOPS_AFTER_INIT = "starts nothing after an init container that has succeeded", {"stops_after_init": True}
+    STOPS_AT_SIDECARS = "never starts what stands behind a sidecar", {"stops_at_sidecars": True}
+    STARTS_ONE_REGULAR = "starts only the first of several regular containers", {"starts_one_regular": True}
+
+    # What a start gives the container
+    CONFIG_MAPS_STAY = "gives a pod the first values of a ConfigMap for good", {"config_maps_stay": True}
+    SECRETS_STAY = "gives a pod the first values of a Secret for good", {"secrets_stay": True}
+    CONFIG_ONE_BEHIND = (
+        "gives a container the values that its objects had at the start before",
+        {"config_one_behind": True},
+    )
+    HOOK_ONCE = "runs the postStart hook at the first start only", {"hook_runs": (1, 0)}
+    HOOK_NEVER = "does not run postStart hooks", {"hook_runs": (0, 0)}
+    HOOK_TWICE = "runs the postStart hook twice at a restart", {"hook_runs": (1, 2)}
+
+    # Starts that fail, and their order
+    FAILED_STARTS_DOUBLE = "doubles the time to the next attempt after each failed start", {"failed_start_factor": 2.0}
+    FAILED_STARTS_ONCE_A_MINUTE = "tries a failed start again after a minute", {"failed_start_retry_ns": 60 * S}
+    FAILED_STARTS_GIVEN_UP = "does not try a failed start again", {"failed_start_retry_ns": 10_000 * S}
+    STARTS_REVERSED = "starts the containers of a pod in reverse order", {"start_order": "reverse"}
+    STARTS_BY_NAME = "starts the containers of a pod in the order of their names", {"start_order": "names"}
+    RESIZE_WITHOUT_RESTART = "does not restart a container whose resize asks for it", {"resize_restarts": "never"}
+    RESIZE_HEEDS_RULES = (
+        "does not restart a container with rules whose resize asks for it",
+        {"resize_restarts": "unruled"},
+    )
+    RESIZE_RESTARTS_TWICE = "restarts a container whose resize asks for it twice", {"resize_restarts": "twice"}
+    DELETED_RESTARTED = "restarts a container once while its pod is being deleted", {"restarts_deleted": True}
+
     # RestartAllContainers
     RESET_SOURCE_ONLY = "restarts only the container that exited on RestartAllContainers", {"reset_scope": "source"}
     RESET_SKIPS_INIT = "leaves init containers out of RestartAllContainers", {"reset_scope": "regular"}
+    RESET_SKIPS_SIDECARS = "leaves sidecars out of RestartAllContainers", {"reset_scope": "no sidecars"}
+    RESET_DOES_NOT_AWAIT_INIT = (
+        "starts regular containers along with the init containers after RestartAllContainers",
+        {"awaits_init_after_reset": False},
+    )
+    RESET_REPLACES_EPHEMERAL = "restarts ephemeral containers on RestartAllContainers", {"reset_scope": "everything"}
+    RESET_ENDS_EPHEMERAL = "ends ephemeral containers on RestartAllContainers", {"reset_kills_ephemeral": True}
+    RESET_REPEATS_EPHEMERAL = (
+        "starts ephemeral containers a second time on RestartAllContainers",
+        {"reset_repeats_ephemeral": True},
+    )
     RESET_LOSES_SANDBOX = "makes a new sandbox on RestartAllContainers", {"reset_keeps_sandbox": False}
     RESET_20_S_LATE = "carries RestartAllContainers out 20 s late", {"reset_late_ns": 20 * S}
     RESET_50_S_LATE = "carries RestartAllContainers out 50 s late", {"reset_late_ns": 50 * S}

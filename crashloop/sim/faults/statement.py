@@ -48,4 +48,26 @@ class StatementFault(Fault):
     FINISHED_5S_EARLY = "states a finishedAt that is 5 s early", {"finished_offset_s": -5}
     STARTED_1H_EARLY = "states a startedAt that is one hour early", {"started_offset_s": -3_600}
     RUNNING_WHILE_DEAD = "states that a container runs that has exited", {"running_while_dead": True}
+    FINAL_STATUS_MISSING = "does not state how the containers of a deleted pod ended", {"final_status": "nothing"}
+    FINAL_CODES_LOST = "states exit code 137 for every container of a deleted pod", {"final_status": "killed"}
+    FINAL_INIT_LEFT_OUT = "leaves init containers out of the last status of a pod", {"final_status": "regular"}
     LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}
+
+    # RestartAllContainers
+    RESET_UNSTATED = "does not state AllContainersRestarting", {"states_reset": False}
+    RESET_STATED_FROM_THE_START = (
+        "states AllContainersRestarting before any container has exited",
+        {"reset_from_the_start": True},
+    )
+    RESET_STATED_FOR_GOOD = "states AllContainersRestarting for good", {"reset_never_over": True}
+    FAILED_IN_RESET = "states the phase Failed while all containers restart", {"phase_in_reset": "Failed"}
+    SUCCEEDED_IN_RESET = "states the phase Succeeded while all containers restart", {"phase_in_reset": "Succeeded"}
+    UNKNOWN_IN_RESET = "states the phase Unknown while all containers restart", {"phase_in_reset": "Unknown"}
+
+    # The pod
+    ADDRESS_MOVES = "states another address after each restart", {"address_moves": True}
+
+    # Reason and message of a delay
+    HIDES_BACKOFF = "does not state that a container waits for its delay", {"waiting_reason": ""}
+    OTHER_REASON = "states another reason for which a container waits for its delay", {"waiting_reason": "BackOff"}
+    MESSAGE_TWICE = "states twice the delay in the message of a waiting container", {"message_factor": 2.0}

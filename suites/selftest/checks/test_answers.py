@@ -6,7 +6,8 @@ import pytest
 
 from crashloop.checks.judge import judge
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.scenario import ApiRequest, ApiScenario
+from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.scenario import ApiScenario
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import question
 from suites.selftest.kit.histories import History
@@ -173,3 +174,65 @@ def test_does_not_pass_without_both_sizes() -> None:
         Outcome.INCONCLUSIVE,
         ["the stored size of 1 of 2 objects is known."],
     )
+
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}, "spec": {}}
+FOR_OTHERS = ApiScenario(name="for-others", requests=(ApiRequest(object=NODE, as_user="stranger"),))
+PROBED = ApiScenario(
+    name="probed",
+    requests=(ApiRequest(object=pod("probed", livenessProbe={"exec": {"command": ["true"]}, "periodSeconds": 3})),),
+)
+POLICY_JOB = ApiScenario(
+    name="policy-job",
+    requests=(
+        ApiRequest(
+            object={
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": {"name": "policy-job"},
+                "spec": {
+                    "podFailurePolicy": {},
+                    "template": {"spec": {"restartPolicy": "OnFailure", "containers": []}},
+                },
+            }
+        ),
+    ),
+)
+
+
+def judged_once(scenario: ApiScenario, answer: dict[str, Any]) -> tuple[Outcome, list[str]]:
+    data = {"index": 0, "verb": "create", "dry_run": True, "warnings": []}
+    history = History(scenario).add(0.0, Channel.API, Kind.ANSWER, data | answer).ends(5)
+    verdict = judge(question(history, "answer", "stored", name="VAL-1"))
+    return verdict.outcome, [each.removeprefix("VAL-1: ") for each in verdict.findings]
+
+
+def test_rejects_a_user_without_a_role_who_may_create_a_node() -> None:
+    assert judged_once(FOR_OTHERS, refused(code=403)) == (Outcome.PASS, [])
+    assert judged_once(FOR_OTHERS, accepted(NODE)) == (
+        Outcome.FAIL,
+        ["request 1 (create Node 'node', dry run) was answered with 201 (history line 4); 403 was due."],
+    )
+
+
+def test_rejects_other_defaults_of_a_probe() -> None:
+    due = {"timeoutSeconds": 1, "periodSeconds": 3, "successThreshold": 1, "failureThreshold": 3}
+    assert judged_once(PROBED, accepted(pod("probed", livenessProbe=due))) == (Outcome.PASS, [])
+    outcome, said = judged_once(PROBED, accepted(pod("probed", livenessProbe=due | {"failureThreshold": 1})))
+    assert outcome is Outcome.FAIL
+    assert said == [
+        "request 1 (create Pod 'probed', dry run) has "
+        '{"timeoutSeconds":1,"periodSeconds":3,"successThreshold":1,"failureThreshold":1} in containers[app].livenessProbe '
+        'as stored (history line 4); {"timeoutSeconds":1,"periodSeconds":3,"successThreshold":1,"failureThreshold":3} was due.'
+    ]
+
+
+def test_rejects_a_failure_policy_beside_the_policy_on_failure() -> None:
+    cause = {"field": "spec.template.spec.restartPolicy", "reason": "FieldValueInvalid", "message": ""}
+    assert judged_once(POLICY_JOB, refused(cause)) == (Outcome.PASS, [])
+    outcome, said = judged_once(POLICY_JOB, accepted(POLICY_JOB.requests[0].object))
+    assert outcome is Outcome.FAIL
+    assert said == [
+        "request 1 (create Job 'policy-job', dry run) was answered with 201 (history line 4); "
+        "422 was due for spec.template.spec.restartPolicy FieldValueInvalid."
+    ]

@@ -3,12 +3,13 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, Life
 
 BY_RULE = scenario(
     app(runs((1, 42), (1, 43)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42),)),
@@ -118,3 +119,35 @@ def test_an_exit_that_the_program_does_not_make_is_not_judged() -> None:
 def test_a_container_that_never_started_proves_nothing(checker: str) -> None:
     answer = checked(checker, History(STAYS_FAILED).ends(70, "deadline"))
     assert answer.outcome is Outcome.INCONCLUSIVE
+
+
+CHANGED = PodScenario(
+    name="changed",
+    profile="max-2s",
+    pod=scenario(app(runs((2, 0)), restart_policy=RestartPolicy.NEVER), policy=RestartPolicy.ON_FAILURE).pod,
+    until=Until(),
+    interventions=(
+        Intervention(
+            trigger=Trigger(after_s=1),
+            action=InterventionKind.CHANGE_IMAGE,
+            arguments={"container": "app", "image": "b"},
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("at_s", "lives"),
+    [(1.0, ((0.5, 1.2, 137), (1.5, None, 0))), (2.6, ((0.5, 2.5, 0), (2.9, None, 0)))],
+    ids=["it-was-killed-for-it", "the-kubelet-had-not-noticed-the-exit"],
+)
+def test_a_new_image_restarts_a_container_under_every_policy(at_s: float, lives: tuple[Life, ...]) -> None:
+    history = History(CHANGED).lives("app", *lives).intervention(at_s, "change-image", container="app").ends(70)
+    assert told(checked("restart-decision", history)) == []
+
+
+def test_a_new_image_long_after_the_exit_restarts_nothing() -> None:
+    history = History(CHANGED).lives("app", (0.5, 2.5, 0), (9.3, None, 0))
+    history.intervention(9.0, "change-image", container="app").ends(70)
+    (finding,) = told(checked("restart-decision", history))
+    assert finding.endswith("it was not to restart: container restart policy Never decides after exit code 0.")

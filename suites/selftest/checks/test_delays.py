@@ -364,3 +364,13 @@ def test_one_container_alone_shows_no_independence() -> None:
     assert told(checked("independent-counters", good())) == [
         'INCONCLUSIVE: 2 delays of "app" seen, 2 of one container beside another needed: the scenario was complete.'
     ]
+
+
+def test_a_restart_is_not_missed_while_its_kubelet_has_not_come_back() -> None:
+    history = History(CRASHING).lives("app", *GOOD[:3]).intervention(7.0, "restart-kubelet", down_s=15).ends(60)
+    exited, ended = history.line_of(Kind.EXITED, 2, channel=Channel.RUNTIME), history.line_of(Kind.INTERVENTION)
+    assert told(checked("delays", history)) == [
+        'INCONCLUSIVE: restart 3 of "app" did not come within 53.7 s after the exit '
+        f"(history line {exited}); 2 s was due, and 4 s at the latest: the counter says 2 s. "
+        f"The kubelet was ended meanwhile (history line {ended}) and not seen again."
+    ]

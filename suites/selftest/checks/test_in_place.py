@@ -117,3 +117,12 @@ def test_a_container_that_starts_before_init_is_done_is_a_fail() -> None:
     assert told(checked("starts-once", history)) == [
         f'FAIL: "app" was started (history lines {started} and {done}) before the init containers were done.'
     ]
+
+
+def test_another_address_after_a_restart_is_found() -> None:
+    history = good()
+    before, after = history.running("app", 2, 5.3), history.running("app", 3, 8.6)
+    history.status(6.0, {"app": before}, podIP="10.0.0.1").status(9.5, {"app": after}, podIP="10.0.0.2")
+    assert [each.split(" (")[0] for each in told(checked("in-place", history))] == [
+        "FAIL: the pod's address was said to be 10.0.0.2, and 10.0.0.1 before"
+    ]

@@ -253,7 +253,8 @@ def test_where_promise_and_deviation_predict_the_same_nothing_is_gone() -> None:
 def test_a_candidate_is_judged_by_its_own_configuration() -> None:
     tried = StartupScenario(name="start-too-long", profile="stock", candidate="too-long")
     too_long = KubeletProfile(name="too-long", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "301s"}})
-    refused = startup(tried).process(2, Kind.PROCESS_EXITED, exit_code=1, stderr="no").ends(3, heartbeat=False)
+    refused = startup(tried).process(2, Kind.PROCESS_EXITED, exit_code=1, stderr="no")
+    refused.process(2, Kind.PROCESS_HEALTHY, configz={}, control="valid").ends(3, heartbeat=False)
     verdict = judge(question(refused, "startup", profile=too_long))
     assert (verdict.outcome, verdict.profile) == (Outcome.PASS, "stock")
     assert judge(question(startup(tried).ends(3, heartbeat=False), "startup", profile=too_long)).outcome is (

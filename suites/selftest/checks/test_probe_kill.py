@@ -1,49 +1,112 @@
-"""A failing probe kills after the threshold: neither before nor much later."""
+"""A failing probe kills after as many failures in a row as its threshold says: neither before nor much later."""
 
-import pytest
-
-from crashloop.spec.scenario import Probe
+from crashloop.checks.registry import POD_CHECKERS
+from crashloop.history.event import Channel, Kind
+from crashloop.model.variants import PROBE_FAILURES_GO_ON
+from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import app, checked, good, scenario, told
+from suites.selftest.kit.cases import app, case, checked, good, scenario, told
 from suites.selftest.kit.histories import History
 
-PROBED = scenario(app(probe=Probe(fails_after_s=2.0)))
-"""Fails from 2 s on, once a second; the third failure kills: after 4 to 6 s."""
-WHY = "its liveness probe fails from 2 s on, every 1 s, and 3 failures kill."
+PROBED = scenario(app(probes=(Probe(pattern="FFF"),)))
 
 
-def lived(run_s: float | None, *, ends_s: float = 30) -> History:
-    ended_s = None if run_s is None else 1 + run_s
-    return History(PROBED).lives("app", (1.0, ended_s, 143), journal=False).ends(ends_s)
+def asked(
+    answers: str, *, exit_s: float | None, of: str = "liveness", ends_s: float = 30, every_s: float = 1.0
+) -> History:
+    """A life from 1 s on that is asked once a second, and how it ends."""
+    history = History(PROBED).lives("app", (1.0, exit_s, 143))
+    for number, answer in enumerate(answers):
+        history.note(2.0 + number * every_s, "app", 0, f"{of}.{number}", answer)
+    return history.ends(ends_s)
 
 
-@pytest.mark.parametrize("run_s", [4.0, 5.0, 7.0])
-def test_accepts_a_kill_at_the_threshold(run_s: float) -> None:
-    answer = checked("probe-kill", lived(run_s))
+def test_accepts_a_kill_at_the_threshold() -> None:
+    answer = checked("probe-kill", asked("FFSFFF", exit_s=7.3))
     assert told(answer) == []
-    assert answer.facts == {"kills": 1}
+    assert answer.facts == {"kills": 1, "spared": 1, "probe_answers": 6}
 
 
 def test_a_kill_before_the_threshold_is_a_fail() -> None:
-    (finding,) = told(checked("probe-kill", lived(3.5)))
-    assert finding.startswith('FAIL: "app" was ended 3.5 s after its start (history lines ')
-    assert finding.endswith(f"; it was to run for 4 s at least: {WHY}")
+    history = asked("FF", exit_s=3.3)
+    lines = [
+        history.line_of(Kind.CREATED, channel=Channel.RUNTIME),
+        history.line_of(Kind.EXITED, channel=Channel.RUNTIME),
+    ]
+    assert told(checked("probe-kill", history)) == [
+        f'FAIL: "app" was ended after 2 failures in a row of its liveness probe (history lines {lines[0]} and {lines[1]}); '
+        "3 were to be needed."
+    ]
 
 
-@pytest.mark.parametrize("run_s", [8.0, None], ids=["late", "never"])
-def test_a_kill_that_is_late_or_never_comes_is_a_fail(run_s: float | None) -> None:
-    (finding,) = told(checked("probe-kill", lived(run_s)))
-    assert finding.startswith('FAIL: "app" ran on for ')
-    assert finding.endswith(f"; it was to be killed within 7 s: {WHY}")
+def test_failures_that_a_success_parts_do_not_add_up() -> None:
+    assert 'FAIL: "app" was ended after 2 failures in a row' in str(
+        told(checked("probe-kill", asked("FFSF", exit_s=5.3)))
+    )
+
+
+def test_a_kill_that_is_late_or_never_comes_is_a_fail() -> None:
+    for exit_s in (8.0, None):
+        (finding,) = told(checked("probe-kill", asked("FFF", exit_s=exit_s)))
+        assert finding.startswith('FAIL: "app" ran on for ')
+        assert finding.endswith("it was to be killed within 2 s.")
+
+
+def test_a_question_after_the_last_failure_is_a_fail() -> None:
+    history = asked("FFFF", exit_s=5.5)
+    lines = [history.line_of(Kind.NOTED, number) for number in (2, 3)]
+    assert told(checked("probe-kill", history)) == [
+        f'FAIL: "app" failed its liveness probe 3 times in a row and was asked again (history lines {lines[0]} and {lines[1]}); '
+        "it was to be killed."
+    ]
+
+
+def test_a_container_that_is_never_asked_is_a_fail() -> None:
+    (finding,) = told(checked("probe-kill", asked("", exit_s=None)))
+    assert finding.startswith('FAIL: "app" ran for 28.99 s')
+    assert finding.endswith("its liveness probe, due every 1 s, was not asked once.")
 
 
 def test_a_late_kill_during_a_stall_is_inconclusive() -> None:
-    history = History(PROBED).lives("app", (1.0, 9.0, 143), journal=False).stall(3, 2).ends(30)
-    assert checked("probe-kill", history).outcome is Outcome.INCONCLUSIVE
+    history = History(PROBED).lives("app", (1.0, 9.0, 143)).stall(4.5, 4)
+    for number in range(3):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", "F")
+    assert checked("probe-kill", history.ends(30)).outcome is Outcome.INCONCLUSIVE
 
 
-def test_without_a_kill_there_is_nothing_to_judge() -> None:
-    assert told(checked("probe-kill", lived(None, ends_s=4))) == [
+def test_an_early_kill_on_a_host_that_stalls_is_inconclusive() -> None:
+    history = History(PROBED).lives("app", (1.0, 3.3, 143)).stall(1.5, 1).note(2.0, "app", 0, "liveness.0", "S")
+    assert checked("probe-kill", history.ends(30)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_an_answer_that_comes_too_late_is_a_failure() -> None:
+    late = scenario(app(probes=(Probe(pattern="SSS", answers_after_s=1.5),)))
+    history = History(late).lives("app", (1.0, 8.0, 143))
+    for number in range(3):
+        history.note(2.0 + 1.5 * number, "app", 0, f"liveness.{number}", "S")
+    assert told(checked("probe-kill", history.ends(30))) == []
+
+
+def test_a_startup_probe_that_succeeded_kills_no_more() -> None:
+    startup = scenario(app(probes=(Probe(kind=ProbeKind.STARTUP, pattern="SFF", failure_threshold=2),)))
+    history = History(startup).lives("app", (1.0, None, 0)).note(2.0, "app", 0, "startup.0", "S").ends(30)
+    assert told(checked("probe-kill", history, min_kills=0)) == []
+
+
+def test_without_a_kill_there_is_too_little_to_judge() -> None:
+    assert told(checked("probe-kill", asked("FFS", exit_s=None, ends_s=5))) == [
         "INCONCLUSIVE: 0 kills seen, 1 needed: the scenario was complete."
     ]
     assert checked("probe-kill", good()).outcome is Outcome.INCONCLUSIVE
+
+
+def test_failures_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
+    history = History(PROBED).lives("app", (1.0, 3.5, 1), (4.0, 5.3, 143), (5.6, None, 0))
+    for at_s, life, number in ((2.0, 0, 0), (3.0, 0, 1), (5.0, 1, 0)):
+        history.note(at_s, "app", life, f"liveness.{number}", "F")
+    history.note(6.0, "app", 2, "liveness.0", "S").ends(9)
+    assert 'FAIL: "app" was ended after 1 failure in a row of its liveness probe' in str(
+        told(checked("probe-kill", history))
+    )
+    shipped = POD_CHECKERS["probe-kill"](case(history, deviations=frozenset({PROBE_FAILURES_GO_ON})))
+    assert told(shipped) == []

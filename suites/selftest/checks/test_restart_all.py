@@ -1,13 +1,15 @@
 """RestartAllContainers takes every container along, and what it hides is a deviation."""
 
 from crashloop.checks.evaluate import run_checkers
+from crashloop.checks.model_input import observed
 from crashloop.history.event import Channel, Kind
+from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import ContainerKind, Until
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import app, checked, question, scenario, told
+from suites.selftest.kit.cases import app, case, checked, question, scenario, told
 from suites.selftest.kit.histories import History
 
 RESTART_ALL = scenario(
@@ -73,3 +75,40 @@ def test_a_shown_exit_code_keeps_the_promise_and_contradicts_the_deviation() -> 
     asked = question(restarting_all(), "last-exit")
     assert run_checkers(asked, DOCUMENTED).findings == ()
     assert run_checkers(asked, frozenset({RESTART_ALL_HIDES_EXIT_CODE})).findings[0].sentence.endswith("; 137 was due.")
+
+
+BESIDE_A_LOOP = scenario(
+    *(each for each in RESTART_ALL.pod.containers if each.name == "source"),
+    app(exits_with(1, times=9), name="loop"),
+    name="beside-a-loop",
+)
+
+
+def restarting_beside_a_loop(*, removal_seen: bool) -> History:
+    """The source exits at 5 s; by the sync under way the loop restarts at 5.3 s; both are removed at 5.6 s and started again."""
+    history = History(BESIDE_A_LOOP)
+    history.lives("source", (1.0, 5.0, 42), (7.0, None, 0))
+    history.lives("loop", (1.1, 4.4, 1), (5.4, 5.5, 137), (7.1, 8.1, 1), (8.6, None, 1))
+    if removal_seen:
+        history.runtime(5.6, Kind.REMOVED, "source", "source-0")
+    return history.ends(30)
+
+
+def ended_by_restart_all(history: History) -> list[bool]:
+    told_of = case(history)
+    return [each.restart_all for each in observed(told_of, told_of.pod, "loop") if isinstance(each, Lived)]
+
+
+def test_a_restart_between_the_trigger_and_the_removal_was_not_by_the_restart_all() -> None:
+    assert ended_by_restart_all(restarting_beside_a_loop(removal_seen=True)) == [False, True, False, False]
+
+
+def test_a_removal_that_nobody_saw_leaves_open_which_of_two_restarts_it_caused() -> None:
+    assert ended_by_restart_all(restarting_beside_a_loop(removal_seen=False)) == []
+
+
+def test_a_removal_that_nobody_saw_is_certain_of_the_only_restart_meanwhile() -> None:
+    history = History(BESIDE_A_LOOP)
+    history.lives("source", (1.0, 5.0, 42), (7.0, None, 0), runtime=False)
+    history.lives("loop", (1.1, 5.5, 137), (7.1, 8.1, 1), (8.6, None, 1), runtime=False).ends(30)
+    assert ended_by_restart_all(history) == [True, False, False]

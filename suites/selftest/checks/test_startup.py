@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from crashloop.checks.effective_config import node_objections
@@ -9,19 +10,16 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.history.event import Kind
 from crashloop.model.config import Curve, Refusal, RefusalKind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import (
-    Intervention,
-    InterventionKind,
-    PodScenario,
-    StartupScenario,
-    Trigger,
-)
-from crashloop.spec.version import KubernetesVersion
-from suites.selftest.kit.cases import CRASHING, checked, good, told
+from crashloop.spec.scenario import PodScenario, StartupScenario
+from fixtures.requirements import declared_in
+from suites import conformance
+from suites.conformance.scenarios import VALID
+from suites.selftest.kit.cases import CRASHING, checked, good, question, told
 from suites.selftest.kit.histories import History, startup
 
-TRIED = StartupScenario(name="start-max-2s", profile="stock", candidate="max-2s")
+TRIED = StartupScenario(name="start-max-2s", profile="stock", candidate="max-2s", control="max-300s")
 ACCEPTED = Curve(2.0, 2.0)
 REFUSED = Refusal(kind=RefusalKind.OUT_OF_RANGE, text="invalid configuration")
 MAX_2S = KubeletProfile(
@@ -35,9 +33,14 @@ CONFIGZ = {"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}
 
 
 def started(prediction: Curve | Refusal, kind: Kind | None = None, **data: Any) -> Checked:
+    """Beside a control start that became healthy."""
     history = startup(TRIED)
     if kind is not None:
         history.process(2.0, kind, **data)
+    return judged(history.process(3.0, Kind.PROCESS_HEALTHY, configz={}, control="max-300s"), prediction)
+
+
+def judged(history: History, prediction: Curve | Refusal = REFUSED) -> Checked:
     return check_startup(
         StartupCase(scenario=TRIED, prediction=prediction, recording=history.ends(30, heartbeat=False).recording())
     )
@@ -141,6 +144,53 @@ def test_every_other_end_is_told(
     assert told(started(prediction, kind, **data)) == [finding]
 
 
+def test_a_refusal_of_an_earlier_run_is_judged_without_a_control_start() -> None:
+    tried = msgspec.structs.replace(TRIED, control=None)
+    history = startup(tried).process(2.0, Kind.PROCESS_EXITED, exit_code=1, stderr="no").ends(30, heartbeat=False)
+    assert told(check_startup(StartupCase(scenario=tried, prediction=REFUSED, recording=history.recording()))) == []
+
+
+def test_every_candidate_of_the_suite_but_the_control_itself_has_a_control_start() -> None:
+    starts = [each.scenario for each in declared_in(conformance) if isinstance(each.scenario, StartupScenario)]
+    assert {each.candidate for each in starts if each.control is None} == {VALID}
+
+
+def refused() -> History:
+    return startup(TRIED).process(2.0, Kind.PROCESS_EXITED, exit_code=1, stderr="no")
+
+
+def test_a_refusal_without_a_control_start_proves_nothing() -> None:
+    assert told(judged(refused())) == [
+        "INCONCLUSIVE: the kubelet exited with 1 (history line 5), which proves no refusal: no control start with profile "
+        "max-300s became healthy in the same node."
+    ]
+
+
+def test_a_refusal_proves_nothing_where_the_control_start_is_refused_too() -> None:
+    history = refused().process(3.0, Kind.PROCESS_EXITED, exit_code=1, stderr="a\nno room left", control="max-300s")
+    assert told(judged(history)) == [
+        "INCONCLUSIVE: the kubelet exited with 1 (history line 5), which proves no refusal: the control start with profile "
+        "max-300s exited with 1 as well (history line 6). It said: no room left"
+    ]
+
+
+def test_a_control_start_alone_says_nothing_about_the_candidate() -> None:
+    history = startup(TRIED).process(3.0, Kind.PROCESS_EXITED, exit_code=1, stderr="no", control="max-300s")
+    assert told(judged(history)) == [
+        "INCONCLUSIVE: the kubelet neither exited nor became healthy within 30 s; it was to refuse its configuration: "
+        "invalid configuration."
+    ]
+
+
+def test_a_panic_where_a_start_is_due_is_told_with_its_text() -> None:
+    (finding,) = told(
+        started(ACCEPTED, Kind.PROCESS_EXITED, exit_code=2, stderr=f"{NIL}\n\ngoroutine 1 [running]:\nmain.main()")
+    )
+    assert finding == (
+        f"FAIL: the kubelet exited with 2 (history line 5); it was to accept its configuration. It said: {NIL}"
+    )
+
+
 def test_a_process_that_was_never_started_proves_nothing() -> None:
     recording = History(TRIED).ends(30, heartbeat=False).recording()
     answer = check_startup(StartupCase(scenario=TRIED, prediction=REFUSED, recording=recording))
@@ -169,7 +219,7 @@ def test_an_effective_maximum_that_was_not_read_is_inconclusive() -> None:
 
 def objections(history: History) -> list[str]:
     assert isinstance(history.scenario, PodScenario)
-    found = node_objections(history.scenario, history.profile, KubernetesVersion(1, 37, 1), history.recording())
+    found = node_objections(history.scenario, question(history, profile=history.profile))
     return [f"{each.outcome}: {each.sentence}" for each in found]
 
 

@@ -28,7 +28,9 @@ def shown(page: Path) -> Iterator[list[str]]:
                 yield shlex.split(line[2:], comments=True)
 
 
-COMMANDS = [(f"{page.relative_to(ROOT)}: {' '.join(words)}", words) for page in PAGES for words in shown(page)]
+COMMANDS = list(
+    {f"{page.relative_to(ROOT)}: {' '.join(words)}": words for page in PAGES for words in shown(page)}.items()
+)
 
 
 def of(program: str) -> list[tuple[str, list[str]]]:
@@ -45,7 +47,7 @@ def test_pages_show_nothing_but_programs_of_this_project() -> None:
 def test_a_module_that_is_run_is_one_of_this_project(where: str, words: list[str]) -> None:
     option, module, *_ = words
     assert option == "-m", where
-    assert module.partition(".")[0] in ("tools", "quality", "bench"), where
+    assert module.partition(".")[0] in ("tools", "quality", "bench", "mutants"), where
     assert importlib.util.find_spec(module) is not None, where
 
 

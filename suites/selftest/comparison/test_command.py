@@ -49,7 +49,7 @@ def test_the_exit_code_says_whether_anything_got_worse(
 def test_json_and_markdown_go_to_standard_output_and_a_page_to_its_file(runs: dict[str, Path], tmp_path: Path) -> None:
     page = tmp_path / "diff.html"
     result = crashloop("diff", "--json", "--html", page, runs["older"], runs["newer"])
-    assert json.loads(result.stdout)["format"] == "crashloop.comparison/1"
+    assert json.loads(result.stdout)["format"] == "crashloop.comparison/2"
     assert "5 differences" in page.read_text(encoding="utf-8")
     assert crashloop("diff", "--markdown", runs["older"], runs["newer"]).stdout.startswith("## ✗ 5 differences")
 
@@ -58,9 +58,9 @@ def test_a_matrix_shows_runs_and_never_fails(runs: dict[str, Path], tmp_path: Pa
     page = tmp_path / "matrix.html"
     result = crashloop("matrix", "--html", page, *runs.values())
     assert (result.exit_code, "CAP-4" in result.stdout) == (0, True)
-    assert "<h1>Requirements by provider" in page.read_text(encoding="utf-8")
+    assert "Requirements by provider, Kubernetes version and kubelet</h1>" in page.read_text(encoding="utf-8")
     assert json.loads(crashloop("matrix", "--json", *runs.values()).stdout)["format"] == "crashloop.matrix/1"
-    assert crashloop("matrix", "--markdown", *runs.values()).stdout.startswith("## Requirements by Kubernetes version")
+    assert crashloop("matrix", "--markdown", *runs.values()).stdout.startswith("## ✓ Requirements by provider")
 
 
 def test_a_run_that_was_not_judged_is_judged_and_left_as_it_is(tmp_path: Path) -> None:

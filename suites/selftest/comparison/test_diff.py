@@ -21,11 +21,7 @@ def diff(before: Results, after: Results, **options: Any) -> Comparison:
 
 
 def changes(comparison: Comparison) -> dict[tuple[str, str], Change]:
-    return {
-        (each.requirement.id, scenario.scenario): scenario.change
-        for each in comparison.requirements
-        for scenario in each.scenarios
-    }
+    return {(each.requirement.id, each.scenario): each.change for each in comparison.verdicts}
 
 
 def test_every_verdict_that_differs_is_named_with_what_became_of_it() -> None:
@@ -40,14 +36,20 @@ def test_every_verdict_that_differs_is_named_with_what_became_of_it() -> None:
     }
 
 
-def test_a_requirement_shows_its_worst_outcome_and_only_the_scenarios_that_differ() -> None:
-    by_id = {each.requirement.id: each for each in diff(OLDER, NEWER).requirements}
-    counter = by_id["RULES-22"]
-    assert (counter.before, counter.after) == (Standing.ERROR, Standing.FAIL)
-    assert [each.scenario for each in counter.scenarios] == ["rule-in-42-max-2s"]
-    (worse,) = by_id["CAP-4"].scenarios
+def test_both_outcomes_and_their_findings_stand_beside_each_other() -> None:
+    by_place = {(each.requirement.id, each.scenario): each for each in diff(OLDER, NEWER).verdicts}
+    worse = by_place["CAP-4", "crash-natural-max-1s"]
+    assert worse.before is not None
     assert worse.after is not None
+    assert (worse.before.standing, worse.after.standing) == (Standing.PASS, Standing.FAIL)
     assert worse.after.findings == ('restart 7 of "app" came 0.62 s after the exit; 1 s was due.',)
+    assert by_place["STORY-6", "sidecar-oom-max-1s"].before is None
+
+
+def test_verdicts_are_in_the_order_of_gravity_then_of_the_catalogue() -> None:
+    assert [each.requirement.id for each in diff(OLDER, NEWER).changed] == [
+        "CAP-4", "RESET-4", "RULES-22", "FAULT-2", "BACKOFF-11",
+    ]  # fmt: skip
 
 
 def test_what_got_worse_decides_the_exit_code() -> None:
@@ -83,8 +85,8 @@ def test_a_requirement_that_is_no_longer_judged_is_no_silent_pass() -> None:
 def test_later_restarts_count_only_when_asked_to() -> None:
     sooner = edited({}, sooner_s={"crash-natural-max-1s": 0.6})
     assert diff(sooner, NEWER).exit_code == 0
-    assert diff(sooner, NEWER, delays_count=True).exit_code == 1
-    assert diff(NEWER, sooner, delays_count=True).exit_code == 0
+    assert diff(sooner, NEWER, values_count=True).exit_code == 1
+    assert diff(NEWER, sooner, values_count=True).exit_code == 0
 
 
 def test_what_else_differs_is_stated() -> None:
@@ -143,7 +145,7 @@ def standings() -> st.SearchStrategy[tuple[Verdict, ...]]:
 def test_a_run_does_not_differ_from_itself(verdicts: tuple[Verdict, ...]) -> None:
     comparison = diff(example_results(verdicts), example_results(verdicts))
     assert (comparison.differences, comparison.exit_code) == (0, 0)
-    assert comparison.requirements == ()
+    assert comparison.verdicts == ()
     assert comparison.circumstances == ()
     assert not any(each.is_change for each in comparison.lateness)
 

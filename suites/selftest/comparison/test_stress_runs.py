@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.comparison.change import Change
-from crashloop.comparison.stress.comparison import NOT_ASKED_FOR, StressComparison, compare_stress
+from crashloop.comparison.comparison import Comparison
+from crashloop.comparison.stress.comparison import NOT_ASKED_FOR, compare_stress
 from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.comparison.stress.values import ValueChange
 from crashloop.report.stress.results import RowText
@@ -40,11 +41,11 @@ from suites.selftest.kit.stress_kit import STORM
 SAME = stress_run()
 
 
-def changes(comparison: StressComparison) -> dict[str, Change]:
-    return {each.slo: each.change for each in comparison.verdicts if each.change is not Change.SAME}
+def changes(comparison: Comparison) -> dict[str, Change]:
+    return {each.requirement.id: each.change for each in comparison.verdicts if each.change is not Change.SAME}
 
 
-def figure_changes(comparison: StressComparison) -> dict[tuple[str, str], Change | None]:
+def figure_changes(comparison: Comparison) -> dict[tuple[str, str], Change | None]:
     return {
         (stage.stage, figure.measure.name): figure.change
         for stage in comparison.stages
@@ -53,14 +54,18 @@ def figure_changes(comparison: StressComparison) -> dict[tuple[str, str], Change
     }
 
 
-def value_of(comparison: StressComparison, slo: str) -> ValueChange:
-    (value,) = (each.value for each in comparison.verdicts if each.slo == slo)
+def value_of(comparison: Comparison, slo: str) -> ValueChange:
+    (value,) = (each.value for each in comparison.verdicts if each.requirement.id == slo)
     assert value is not None
     return value
 
 
-def not_compared(comparison: StressComparison) -> dict[str, str]:
-    return {each.slo: each.value.not_compared for each in comparison.verdicts if each.value and each.value.not_compared}
+def not_compared(comparison: Comparison) -> dict[str, str]:
+    return {
+        each.requirement.id: each.value.not_compared
+        for each in comparison.verdicts
+        if each.value and each.value.not_compared
+    }
 
 
 def test_a_promise_that_gates_and_breaks_is_worse() -> None:
@@ -83,7 +88,7 @@ def test_missing_evidence_where_something_gates_has_an_exit_code_of_its_own() ->
 def test_a_value_that_gates_and_got_worse_by_more_than_noise_counts_although_the_promise_is_kept() -> None:
     comparison = compare_stress(SAME, stress_run(edited(STARTUP, value=1.8)))
     (worse, *_) = comparison.verdicts
-    assert (worse.slo, worse.change, worse.outcome) == (STARTUP, Change.WORSE, Change.SAME)
+    assert (worse.requirement.id, worse.change, worse.outcome) == (STARTUP, Change.WORSE, Change.SAME)
     assert value_of(comparison, STARTUP).ratio == pytest.approx(1.8)
     assert comparison.exit_code == 1
 
@@ -326,10 +331,10 @@ def test_swapping_the_runs_swaps_worse_and_better(before: JudgedStressRun, after
     turned = {Change.WORSE: Change.BETTER, Change.BETTER: Change.WORSE}
     assert {place: turned[each] for place, each in figure_changes(forth).items() if each} == figure_changes(back)
     values = [
-        {each.slo: each.value.change for each in comparison.verdicts if each.value and each.value.change}
+        {each.requirement.id: each.value.change for each in comparison.verdicts if each.value and each.value.change}
         for comparison in (forth, back)
     ]
     assert {slo: turned.get(each, each) for slo, each in values[0].items()} == values[1]
-    outcomes = [{each.slo: each.outcome for each in comparison.verdicts} for comparison in (forth, back)]
+    outcomes = [{each.requirement.id: each.outcome for each in comparison.verdicts} for comparison in (forth, back)]
     assert all(outcomes[1][slo] is Change.WORSE for slo, each in outcomes[0].items() if each is Change.BETTER)
     assert not any(outcomes[1][slo] is Change.WORSE for slo, each in outcomes[0].items() if each is Change.WORSE)

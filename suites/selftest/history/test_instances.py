@@ -82,6 +82,12 @@ def test_a_container_that_never_ran_is_a_start_that_failed() -> None:
     assert problems(history) == []
 
 
+def test_a_create_at_the_end_of_a_recording_is_that_of_the_last_life_however_slow_its_start() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1)).runtime(2.0, Kind.CREATED, "app", "app-1")
+    history.journal(4.9, Kind.STARTED, "app", 1)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(5))] == [("app-0", 0), ("app-1", 1)]
+
+
 def test_without_a_common_clock_lives_are_matched_by_their_order() -> None:
     history = History(CRASHING).lives("app", *GOOD).ends(30).without(Kind.CLOCK)
     assert [(each.container_id, each.life) for each in app_of(history)] == [

@@ -8,7 +8,6 @@ from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
-from crashloop.model.gates import effective_gates
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.policy import RestartPolicy
@@ -63,15 +62,16 @@ def case(
     history: History,
     profile: KubeletProfile = MAX_2S,
     deviations: frozenset[str] = DOCUMENTED,
+    later: tuple[KubeletProfile, ...] = (),
     **parameters: Any,
 ) -> Case:
     assert isinstance(history.scenario, PodScenario)
     return Case(
         scenario=history.scenario,
         profile=profile,
-        prediction=predict(history.scenario, profile, KubernetesVersion.parse(VERSION), deviations),
+        later=later,
+        prediction=predict(history.scenario, profile, KubernetesVersion.parse(VERSION), deviations, later=later),
         recording=history.recording(),
-        gates=effective_gates(profile, KubernetesVersion.parse(VERSION)),
         parameters=parameters,
     )
 
@@ -106,6 +106,7 @@ def question(
     of: Scenario | None = None,
     version: str = VERSION,
     name: str = "CAP-3",
+    later: tuple[KubeletProfile, ...] = (),
     **parameters: Any,
 ) -> JudgementInput:
     return JudgementInput(
@@ -113,6 +114,7 @@ def question(
         scenario=of or history.scenario,
         profile=profile,
         version=KubernetesVersion.parse(version),
+        later=later,
         recording=history.recording(),
     )
 

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from crashloop.comparison.comparison import compare
+from crashloop.comparison.document import comparison_document, matrix_document
 from crashloop.comparison.matrix import matrix_of
-from crashloop.comparison.page import comparison_to_html, matrix_to_html
 from crashloop.comparison.side import JudgedRun
+from crashloop.report.html import to_html
 from crashloop.report.results import Results
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.report_example import ENVIRONMENT, VERDICTS, example_results
@@ -123,5 +124,5 @@ RUNS = (judged(NEWER), judged(OLDER), judged(ON_KIND), judged(AGAIN))
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    (folder / "comparison.html").write_text(comparison_to_html(compare(judged(OLDER), judged(NEWER))))
-    (folder / "matrix.html").write_text(matrix_to_html(matrix_of(RUNS)))
+    (folder / "comparison.html").write_text(to_html(comparison_document(compare(judged(OLDER), judged(NEWER)))))
+    (folder / "matrix.html").write_text(to_html(matrix_document(matrix_of(RUNS))))

@@ -76,6 +76,12 @@ class Peer:
                     Remove=self._noting("Remove", api_pb2.RemoveSnapshotRequest, lambda asked: asked.key),
                 ),
                 _service(
+                    "containerd.services.tasks.v1.Tasks",
+                    Kill=self._noting(
+                        "Kill", api_pb2.KillRequest, lambda asked: f"{asked.container_id} {asked.signal}"
+                    ),
+                ),
+                _service(
                     "runtime.v1.RuntimeService",
                     ListPodSandbox=self._noting("ListPodSandbox", api_pb2.Whatever, lambda _: ""),
                     ListContainers=self._noting("ListContainers", api_pb2.Whatever, lambda _: ""),

@@ -8,10 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def crashloop_run(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Exit code and output of `crashloop run`."""
+def crashloop_run(folder: Path, *arguments: str, cwd: Path | None = None) -> tuple[int, str]:
+    """Exit code and output of `crashloop run`, by default in the checkout."""
     command = [sys.executable, "-c", "from crashloop.cli import main; main()", "run", *arguments]
     environment = os.environ | {"CRASHLOOP_RUNS_DIR": str(folder / "runs"), "HOME": str(folder)}
     environment.pop("KUBECONFIG", None)
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=cwd or ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
     return done.returncode, done.stdout + done.stderr

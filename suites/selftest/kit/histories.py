@@ -136,6 +136,13 @@ class History:
         data: dict[str, Any] = {"line": "x"} | ({} if code is None else {"exit_code": code})
         return self.add(at_s, Channel.JOURNAL, kind, data, pod=True, container=container, instance=number, boot=True)
 
+    def note(self, at_s: float, container: str, number: int, name: str, value: str) -> Self:
+        """What a life has found, by its journal."""
+        data = {"line": "x", "name": name, "value": value}
+        return self.add(
+            at_s, Channel.JOURNAL, Kind.NOTED, data, pod=True, container=container, instance=number, boot=True
+        )
+
     def running(self, container: str, number: int, start_s: float) -> dict[str, Any]:
         """The status of a container that runs; it keeps the last exit."""
         before = self._states.get(container, {}).get("state", {})
@@ -166,7 +173,13 @@ class History:
         }
 
     def status(
-        self, at_s: float, containers: dict[str, dict[str, Any]], *, phase: str = "Running", reason: str = ""
+        self,
+        at_s: float,
+        containers: dict[str, dict[str, Any]],
+        *,
+        phase: str = "Running",
+        reason: str = "",
+        **more: Any,
     ) -> Self:
         """A pod status in which these containers have changed."""
         self._states |= containers
@@ -175,7 +188,7 @@ class History:
         for name, state in self._states.items():
             init = self.scenario.pod.container(name).kind is ContainerKind.INIT
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
-        data = {"resource_version": "1", "status": {"phase": phase, "reason": reason, **of_kind}}
+        data = {"resource_version": "1", "status": {"phase": phase, "reason": reason, **of_kind, **more}}
         return self.add(at_s, Channel.API, Kind.STATUS, data, pod=True)
 
     def counts(self, at_s: float, container: str, restart_count: int, *, phase: str = "Running") -> Self:

@@ -11,16 +11,26 @@ from suites.selftest.kit.kube_peer import Json, answering, status
 
 
 class ObjectPeer:
-    """`refusals` are Status objects by a method and the end of a path (`POST pods/x`); `warnings` are headers of every answer."""
+    """`refusals` are Status objects by a method and the end of a path (`POST pods/x`); `warnings` are headers of every answer.
+
+    A request of that form in `resets` is not answered: its connection is closed.
+    """
 
     def __init__(
-        self, *objects: tuple[str, Json], refusals: dict[str, Json] | None = None, warnings: tuple[str, ...] = ()
+        self,
+        *objects: tuple[str, Json],
+        refusals: dict[str, Json] | None = None,
+        warnings: tuple[str, ...] = (),
+        resets: tuple[str, ...] = (),
     ) -> None:
         self.objects = dict(objects)
         self.refusals = refusals or {}
         self.warnings = warnings
+        self.resets = resets
         self.requests: list[str] = []
         """Method, path and dryRun of each request."""
+        self.users: list[str | None] = []
+        """Whom each request was sent for, if for somebody else."""
 
     def answer(self, method: str, path: str, query: dict[str, list[str]], body: Json | None) -> tuple[int, Json]:
         name = body["metadata"]["name"] if method == "POST" and body is not None else None
@@ -64,6 +74,11 @@ def _handler(peer: ObjectPeer) -> type[BaseHTTPRequestHandler]:
             address = urlsplit(self.path)
             sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             body = json.loads(sent) if sent else None
+            name = body["metadata"]["name"] if self.command == "POST" and body is not None else ""
+            if f"{self.command} {name}" in peer.resets:
+                self.close_connection = True
+                return
+            peer.users.append(self.headers.get("Impersonate-User"))
             code, answer = peer.answer(self.command, address.path, parse_qs(address.query), body)
             raw = json.dumps(answer, separators=(",", ":")).encode() + b"\n"
             self.send_response(code)

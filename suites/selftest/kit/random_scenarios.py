@@ -1,11 +1,15 @@
 """Random scenarios for the simulated kubelet: pods, policies, rules, probes, interventions, versions, configurations, hosts."""
 
 from random import Random
+from typing import Any
 
 import msgspec
 
 from crashloop.sim.host import HOSTS, HostModel
+from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.intervention import RESTART_THE_KUBELET, Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
+from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -14,26 +18,27 @@ from crashloop.spec.profile import (
     KubeletProfile,
 )
 from crashloop.spec.program import HOLDS, Life, Program
-from crashloop.spec.scenario import (
-    Container,
-    ContainerKind,
-    Intervention,
-    InterventionKind,
-    Mode,
-    Pod,
-    PodScenario,
-    Probe,
-    ProbeKind,
-    Trigger,
-    Until,
-)
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 VERSIONS = tuple(KubernetesVersion.parse(text) for text in ("1.33.13", "1.34.4", "1.35.4", "1.36.3", "1.37.1"))
 PERIODS = (None, "1s", "2s", "4s", "10s", "11s", "20s", "60s", "300s")
 CODES = (0, 0, 1, 1, 1, 2, 42, 42, 43, 130, 255)
 """Not the codes of kills, 137 and 143: from those nobody can tell whether a container exited by itself."""
+LATER = "random-later"
 RUNS_S = (0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 5.0, 12.0, 30.0)
+
+
+NOT_DRAWN = (
+    # What a pod without its sandbox does beyond RESET-11 and X-1 has no outcome to be right about.
+    InterventionKind.KILL_SANDBOX,
+    # Drawn by _with_objects, for they need an object or end the pod.
+    InterventionKind.DELETE_POD,
+    InterventionKind.CREATE_OBJECT,
+    InterventionKind.CHANGE_OBJECT,
+    InterventionKind.DELETE_OBJECT,
+)
+SETTINGS = ConfigObject(name="settings", data={"A": "old"})
 
 
 class RandomCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +46,8 @@ class RandomCase(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: PodScenario
     profile: KubeletProfile
+    later: KubeletProfile
+    """What a restart of the kubelet may change the profile to."""
     version: KubernetesVersion
     host: HostModel
 
@@ -50,14 +57,15 @@ def random_case(seed: int, hosts: tuple[HostModel, ...] = HOSTS) -> RandomCase:
     chance = Random(seed)
     version = chance.choice(VERSIONS)
     return RandomCase(
-        scenario=_scenario(chance, version),
-        profile=_profile(chance, version),
+        scenario=_with_objects(_scenario(chance, version), Random(f"objects {seed}")),
+        profile=_profile(chance, version, "random"),
         version=version,
         host=chance.choice(hosts),
+        later=_profile(chance, version, LATER),
     )
 
 
-def _profile(chance: Random, version: KubernetesVersion) -> KubeletProfile:
+def _profile(chance: Random, version: KubernetesVersion, name: str) -> KubeletProfile:
     gates: dict[str, bool] = {}
     period = chance.choice(PERIODS)
     if chance.random() < 0.3:
@@ -71,7 +79,7 @@ def _profile(chance: Random, version: KubernetesVersion) -> KubeletProfile:
     if version.release >= (1, 36) and chance.random() < 0.1:
         gates |= {RESTART_RULES_GATE: False, RESTART_ALL_GATE: False}
     section = {} if period is None else {"crashLoopBackOff": {"maxContainerRestartPeriod": period}}
-    return KubeletProfile(name="random", config={**section, **({"featureGates": gates} if gates else {})})
+    return KubeletProfile(name=name, config={**section, **({"featureGates": gates} if gates else {})})
 
 
 def _scenario(chance: Random, version: KubernetesVersion) -> PodScenario:
@@ -101,6 +109,28 @@ def _scenario(chance: Random, version: KubernetesVersion) -> PodScenario:
     )
 
 
+def _with_objects(scenario: PodScenario, chance: Random) -> PodScenario:
+    """Now and then an object that a container needs, which comes, changes or goes, or the end of the pod."""
+    if scenario.interventions or chance.random() > 0.1:
+        return scenario
+    kinds = InterventionKind
+    action = chance.choice((kinds.DELETE_POD, kinds.CREATE_OBJECT, kinds.CHANGE_OBJECT, kinds.DELETE_OBJECT))
+    arguments = {"object": SETTINGS.name} | ({"data": {"A": "new"}} if action is kinds.CHANGE_OBJECT else {})
+    done = Intervention(
+        trigger=Trigger(after_s=chance.choice((3.0, 12.0, 40.0))),
+        action=action,
+        arguments={} if action is kinds.DELETE_POD else arguments,
+    )
+    first, *others = scenario.pod.containers
+    needing = msgspec.structs.replace(first, env=(Variable(name="A", object=SETTINGS.name),))
+    return msgspec.structs.replace(
+        scenario,
+        pod=msgspec.structs.replace(scenario.pod, containers=(needing, *others)),
+        objects=(msgspec.structs.replace(SETTINGS, present=action is not kinds.CREATE_OBJECT),),
+        interventions=(done,),
+    )
+
+
 def _container(chance: Random, version: KubernetesVersion, kind: ContainerKind, name: str) -> Container:
     policy = chance.choice((None, None, *RestartPolicy)) if version.release >= (1, 34) else None
     if kind is ContainerKind.INIT and policy is RestartPolicy.ALWAYS:
@@ -110,7 +140,7 @@ def _container(chance: Random, version: KubernetesVersion, kind: ContainerKind, 
         rules = tuple(_rule(chance, version) for _ in range(chance.randint(1, 3)))
     if kind is ContainerKind.REGULAR and chance.random() < 0.1:
         # No rules: what they do about a kill (X-1, X-2, RULES-18) has no outcome to be right about.
-        return Container(name=name, kind=kind, program=HOLDS, restart_policy=policy, probe=_probe(chance))
+        return Container(name=name, kind=kind, program=HOLDS, restart_policy=policy, probes=_probes(chance))
     return Container(
         name=name,
         kind=kind,
@@ -143,22 +173,37 @@ def _rule(chance: Random, version: KubernetesVersion) -> RestartRule:
     )
 
 
-def _probe(chance: Random) -> Probe:
+def _probes(chance: Random) -> tuple[Probe, ...]:
+    kinds = [kind for kind in ProbeKind if chance.random() < 0.6] or [ProbeKind.LIVENESS]
+    return tuple(_probe(chance, kind) for kind in kinds)
+
+
+def _probe(chance: Random, kind: ProbeKind) -> Probe:
+    threshold = chance.randint(1, 4)
+    pattern = "".join(chance.choice("SSF") for _ in range(threshold + 3)) if chance.random() < 0.4 else ""
     return Probe(
-        kind=chance.choice(tuple(ProbeKind)),
-        fails_after_s=chance.choice((0.0, 3.0, 8.0)),
+        kind=kind,
+        fails_after_s=0.0 if pattern else chance.choice((0.0, 3.0, 8.0)),
+        pattern=pattern,
+        answers_after_s=chance.choice((0.0, 0.0, 0.0, 0.4, 1.5)),
+        hangs=chance.random() < 0.2,
         period_s=chance.choice((1, 1, 2)),
-        failure_threshold=chance.randint(1, 4),
+        failure_threshold=threshold,
     )
 
 
 def _interventions(chance: Random) -> tuple[Intervention, ...]:
     if chance.random() > 0.15:
         return ()
-    action = chance.choice(tuple(InterventionKind))
-    arguments = {
+    action = chance.choice([each for each in InterventionKind if each not in NOT_DRAWN])
+    known: dict[InterventionKind, dict[str, Any]] = {
         InterventionKind.CHANGE_IMAGE: {"container": "app-0", "image": "other:1"},
         InterventionKind.RESIZE: {"container": "app-0", "cpu": "60m"},
-    }.get(action, {})
+        InterventionKind.RESTART_KUBELET: {"down_s": 12.0},
+        InterventionKind.KILL_KUBELET: {"down_s": 15.0},
+    }
+    arguments = known.get(action, {})
+    if action in RESTART_THE_KUBELET and chance.random() < 0.5:
+        arguments = {"profile": LATER}
     trigger = Trigger(container="app-0", after_restart=chance.randint(0, 3), after_s=chance.choice((0.0, 1.0, 5.0)))
     return (Intervention(trigger=trigger, action=action, arguments=arguments),)

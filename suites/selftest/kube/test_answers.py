@@ -76,6 +76,7 @@ def test_resources_are_named_as_upstream_guesses_them(kind: str, resource: str) 
 def test_the_core_group_lies_below_another_root() -> None:
     assert collection("ns", "v1", "Pod") == PODS
     assert collection("ns", "batch/v1", "Job") == "/apis/batch/v1/namespaces/ns/jobs"
+    assert collection("ns", "v1", "Node") == "/api/v1/nodes"
 
 
 def test_a_header_of_another_code_is_no_warning() -> None:

@@ -61,7 +61,7 @@ def test_errors_of_the_api_are_errors_of_the_cluster() -> None:
 
 
 def test_a_kubeconfig_that_cannot_be_read_is_the_user_s_business(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"kubeconfig .*missing: cannot be used"):
+    with pytest.raises(UsageError, match=r"kubeconfig .*missing: there is no such file"):
         KubeApi(str(tmp_path / "missing"))
 
 

@@ -152,6 +152,8 @@ def test_while_all_containers_restart_the_pod_is_pending_as_documented_and_runni
     assert phase_of(NEVER, *pairs, deviations=shipped) == "Running"
     rerun = (init("init"), IS_RUNNING), *pairs
     assert phase_of(NEVER, *rerun, deviations=shipped) == "Pending"
+    alone = (init("sidecar", ALWAYS), IS_RUNNING), *pairs
+    assert phase_of(NEVER, *alone, initialized=True, deviations=shipped) == "Pending"
 
 
 def test_a_kill_that_rules_match_leaves_the_pod_running_in_the_kubelet() -> None:

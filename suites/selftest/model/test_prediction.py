@@ -9,19 +9,11 @@ from crashloop.model.restart import Decision
 from crashloop.model.variants import (
     RESTART_ALL_WITHOUT_BACKOFF,
 )
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
+from crashloop.spec.probe import Probe
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import (
-    Container,
-    ContainerKind,
-    Intervention,
-    InterventionKind,
-    Pod,
-    PodScenario,
-    Probe,
-    Trigger,
-    Until,
-)
+from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Until
 from suites.selftest.kit.model_inputs import (
     ALWAYS,
     NEVER,
@@ -126,7 +118,7 @@ def test_a_restart_all_rule_on_success_loops_for_ever() -> None:
     source = Container(program=exits_with(0, times=1000), restart_policy=NEVER, rules=(restart_not_in(1, action=ALL),))
     prediction = predicted(source, Container(name="other"), policy=NEVER)
     assert prediction.containers["other"].restarts == 1000
-    looping = predicted(Container(probe=Probe(fails_after_s=1)))
+    looping = predicted(Container(probes=(Probe(fails_after_s=1),)))
     assert restarts(looping) == {"app": None}
 
 
@@ -137,14 +129,15 @@ def test_delays_come_from_the_lives_that_were_seen() -> None:
     assert [(due.restart, due.delay_s, due.latest_s) for due in found] == [(1, 0, 2), (2, 2, 4), (3, 2, 4)]
 
 
-def test_the_lives_that_a_restart_all_ends_are_judged_as_such() -> None:
+def test_the_recording_and_not_the_rehearsal_says_which_lives_a_restart_all_ended() -> None:
     source = Container(name="source", program=exits_with(88, times=2), restart_policy=NEVER, rules=RESET_88)
-    lives = [Lived(0, 1), Lived(4, 5)]
+    lives = [Lived(0, 1, restart_all=True), Lived(4, 5, restart_all=True)]
     documented = predicted(source, policy=NEVER, node=profile())
     assert [due.delay_s for due in documented.dues_for("source", lives)] == [0, 10]
     shipped = frozenset({RESTART_ALL_WITHOUT_BACKOFF})
-    found = predicted(source, policy=NEVER, node=profile(), deviations=shipped).dues_for("source", lives)
-    assert [due.delay_s for due in found] == [0, 0]
+    found = predicted(source, policy=NEVER, node=profile(), deviations=shipped)
+    assert [due.delay_s for due in found.dues_for("source", lives)] == [0, 0]
+    assert [due.delay_s for due in found.dues_for("source", [Lived(0, 1), Lived(4, 5)])] == [0, 10]
 
 
 def test_neighbours_probes_and_updates_are_other_sync_sources() -> None:
@@ -155,7 +148,7 @@ def test_neighbours_probes_and_updates_are_other_sync_sources() -> None:
 
     assert not others_sync(scenario(crashing, Container(name="holding")))
     assert others_sync(scenario(crashing, Container(name="other", program=exits_with(0))))
-    assert others_sync(scenario(Container(program=exits_with(1), probe=Probe(fails_after_s=9))))
+    assert others_sync(scenario(Container(program=exits_with(1), probes=(Probe(fails_after_s=9),))))
     resize = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.RESIZE)
     pod = Pod(containers=(crashing,))
     resized = PodScenario(name="resized", profile="node", pod=pod, until=Until(), interventions=(resize,))

@@ -8,12 +8,11 @@ from crashloop.model.variants import (
     TWO_FREE_AFTER_KILLS,
 )
 from crashloop.spec.policy import Action, restart_in
+from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import (
     Container,
-    Probe,
-    ProbeKind,
 )
 from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, decisions, predicted, profile, restarts
 
@@ -26,21 +25,21 @@ RESET_88 = (restart_in(88, action=ALL),)
 def test_a_probe_kills_what_outlives_it() -> None:
     probe = Probe(fails_after_s=2, period_s=1, failure_threshold=3)
     program = runs((4, 7), (60, 0))
-    exits = predicted(Container(program=program, probe=probe)).containers["app"].exits
+    exits = predicted(Container(program=program, probes=(probe,))).containers["app"].exits
     assert [(each.exit_code, each.killed) for each in exits[:3]] == [(7, False), (143, True), (143, True)]
 
 
 def test_a_startup_probe_that_succeeded_is_not_asked_again() -> None:
     def killed(fails_after_s: float) -> bool:
         probe = Probe(kind=ProbeKind.STARTUP, fails_after_s=fails_after_s)
-        return bool(predicted(Container(probe=probe)).containers["app"].exits)
+        return bool(predicted(Container(probes=(probe,))).containers["app"].exits)
 
     assert killed(0)
     assert not killed(5)
 
 
 def test_a_clean_exit_after_a_kill_ends_the_pod_once_a_delay_is_due() -> None:
-    app = Container(probe=Probe(fails_after_s=2, failure_threshold=2), exit_code_on_term=0)
+    app = Container(probes=(Probe(fails_after_s=2, failure_threshold=2),), exit_code_on_term=0)
     kubelet = frozenset({TWO_FREE_AFTER_KILLS, CLEAN_EXIT_AFTER_KILL_STOPS})
     node = profile()
     assert restarts(predicted(app, policy=ON_FAILURE, node=node)) == {"app": None}
@@ -49,7 +48,7 @@ def test_a_clean_exit_after_a_kill_ends_the_pod_once_a_delay_is_due() -> None:
 
 
 def test_a_rule_that_matches_a_kill_hangs_a_lonely_never_container_in_the_kubelet() -> None:
-    app = Container(probe=Probe(fails_after_s=1), restart_policy=NEVER, rules=(restart_in(143),))
+    app = Container(probes=(Probe(fails_after_s=1),), restart_policy=NEVER, rules=(restart_in(143),))
     matching = frozenset({RULES_MATCH_KILLS})
     assert predicted(app, policy=NEVER).phase == "Failed"
     alone = predicted(app, policy=NEVER, deviations=matching)

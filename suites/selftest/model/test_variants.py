@@ -7,12 +7,14 @@ import pytest
 
 from crashloop.model.admission import kubelet_rejects
 from crashloop.model.backoff import dues
+from crashloop.model.blocked_start import retry_s
 from crashloop.model.config import Curve, effective_curve
-from crashloop.model.lives import ChangedPart, KeyChanged, Lived, Observed, StartAttemptFailed
+from crashloop.model.lives import Lived, Observed, StartAttemptFailed
 from crashloop.model.phase import KnownState, StateKind, phase, terminated
+from crashloop.model.planned_exit import failures_go_on
 from crashloop.model.prediction import predict
 from crashloop.model.restart import decide
-from crashloop.model.restart_all import reset
+from crashloop.model.restart_all import probes_go_on, reset
 from crashloop.model.variants import (
     RESTART_ALL_STALLS,
     RESTART_ALL_WITHOUT_BACKOFF,
@@ -23,6 +25,7 @@ from crashloop.model.variants import (
     variant,
 )
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.probe import Probe
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -30,7 +33,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Probe, Until
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)
@@ -52,7 +55,7 @@ def delays_of(*lives: Observed) -> Callable[[frozenset[str]], Any]:
 
 
 def clean_exit_after_kill(deviations: frozenset[str]) -> Any:
-    app = Container(probe=Probe(fails_after_s=1), exit_code_on_term=0)
+    app = Container(probes=(Probe(fails_after_s=1),), exit_code_on_term=0)
     pod = Pod(containers=(app,), restart_policy=RestartPolicy.ON_FAILURE)
     scenario = PodScenario(name="s", profile="node", pod=pod, until=Until())
     return predict(scenario, KubeletProfile(name="node"), V1_37, deviations).phase
@@ -64,6 +67,12 @@ def kill_that_a_rule_matches(deviations: frozenset[str]) -> Any:
     return decide(pod, app, 143, gates={}, version=V1_37, killed=True, deviations=deviations)
 
 
+def kill_of_a_sandbox(deviations: frozenset[str]) -> Any:
+    app = Container(restart_policy=RestartPolicy.ALWAYS)
+    pod = Pod(containers=(app,), restart_policy=NEVER)
+    return decide(pod, app, 143, gates={}, version=V1_37, killed=True, sandbox_lost=True, deviations=deviations)
+
+
 def phase_during_reset(deviations: frozenset[str]) -> Any:
     state = KnownState(kind=StateKind.WAITING, last_exit_code=137, being_reset=True)
     return phase(RESETTING, {"app": state}, gates={}, version=V1_37, deviations=deviations)
@@ -72,10 +81,11 @@ def phase_during_reset(deviations: frozenset[str]) -> Any:
 WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "gate-off-refuses-start": curve_of("2s", **{MAX_PERIOD_GATE: False}),
     "reduced-decay-keeps-300s": curve_of(None, **{REDUCED_DECAY_GATE: True}),
+    "maximum-in-whole-milliseconds": curve_of("300.0009s"),
     "restart-rules-off-alone-refuses-start": curve_of(None, **{RESTART_RULES_GATE: False}),
     "counter-collected-while-waiting": delays_of(Lived(0, 1), Lived(1, 591)),
-    "changed-container-forgets-counter": delays_of(Lived(0, 1), Lived(1, 2), KeyChanged(5, ChangedPart.RESOURCES)),
     "failed-start-attempts-double-the-delay": delays_of(Lived(0, 1), Lived(1, 2), StartAttemptFailed(13)),
+    "backoff-holds-up-failed-starts": lambda deviations: retry_s(deviations, beside_backoff=True),
     "two-free-restarts-after-kills": delays_of(Lived(0, 1, True), Lived(1, 2, True)),
     "clean-exit-after-probe-kill-stops": clean_exit_after_kill,
     "rules-match-probe-kills": kill_that_a_rule_matches,
@@ -88,6 +98,9 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
         RESETTING, {"app": terminated(88)}, gates={}, version=V1_37, deviations=deviations
     ),
     "restart-all-stalls-when-nothing-runs": delays_of(Lived(0, 1, restart_all=True)),
+    "restart-all-loses-probes": probes_go_on,
+    "probe-failures-go-on-after-a-restart": failures_go_on,
+    "never-gets-no-second-sandbox": kill_of_a_sandbox,
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
 }
 SHOWS_ON_TOP_OF = {RESTART_ALL_STALLS: RESTART_ALL_WITHOUT_BACKOFF}
@@ -116,7 +129,11 @@ def test_a_release_ships_with_the_variants_of_its_time() -> None:
     def shipped(minor: int) -> frozenset[str]:
         return as_shipped(KubernetesVersion(1, minor))
 
-    assert shipped(34) - shipped(33) == {"rules-match-probe-kills", "ignored-restart-all-rule-hides-later-rules"}
+    assert shipped(34) - shipped(33) == {
+        "rules-match-probe-kills",
+        "ignored-restart-all-rule-hides-later-rules",
+        "never-gets-no-second-sandbox",
+    }
     assert RESTART_ALL_STALLS in shipped(35)
     assert shipped(35) - shipped(36) == {RESTART_ALL_STALLS}
     assert shipped(36) - shipped(35) == {"restart-rules-off-alone-refuses-start", "restart-all-off-rejects-pod"}

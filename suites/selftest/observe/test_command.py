@@ -17,6 +17,7 @@ from crashloop.inference.observation import Observation
 from crashloop.observe.run import ObservationRequest, look
 from crashloop.progress import SilentProgress
 from crashloop.verdict import ExitCode
+from crashloop.waiting import wait_until
 from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
 from suites.selftest.kit.existing_peer import ExistingPeer
 from suites.selftest.kit.existing_peer import node as ready_node
@@ -56,7 +57,7 @@ def looping(peer: ClusterPeer, *waits_s: int, name: str = "cart", on: str = "wor
 def observed(peer: ClusterPeer, folder: Path, *arguments: str) -> tuple[int, str, Observation]:
     """Exit code, output and observe.json of a look that lasts a second."""
     with serving(peer, folder) as kubeconfig:
-        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(folder / "out"), *arguments]
+        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--run-dir", str(folder / "out"), *arguments]
         done = CliRunner().invoke(app, given)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     seen = msgspec.json.decode((folder / "out" / "observe.json").read_bytes(), type=Observation)
@@ -175,7 +176,7 @@ def test_the_document_is_as_its_schema_says(tmp_path: Path) -> None:
 def test_wrong_usage_is_said_before_the_time_is_spent(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     with serving(ClusterPeer([[node("worker")]], []), tmp_path) as kubeconfig:
         done = CliRunner().invoke(
-            app, ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(tmp_path / "out"), *arguments]
+            app, ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--run-dir", str(tmp_path / "out"), *arguments]
         )
     assert isinstance(done.exception, UsageError)
     assert said in str(done.exception)
@@ -195,7 +196,7 @@ def test_a_permission_that_is_missing_is_named_with_the_manifest_that_grants_it(
 def test_an_observation_is_never_overwritten(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
     observed(peer, tmp_path)
-    done = CliRunner().invoke(app, ["observe", "--kubeconfig", "unused", "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(app, ["observe", "--kubeconfig", "unused", "--run-dir", str(tmp_path / "out")])
     assert isinstance(done.exception, UsageError)
     assert "it already holds an observation" in str(done.exception)
 
@@ -216,7 +217,11 @@ def failing(peer: ClusterPeer, code: int, reason: str, *requests: str) -> None:
         began = peer.requests.count("GET /api/v1/pods watch") > 0
         return status(code, reason) if began and request in requests else None
 
-    threading.Timer(0.5, setattr, (peer, "refusal", refusal)).start()
+    def begin() -> None:
+        wait_until("the first watch", lambda: WATCH in peer.requests, timeout_s=60)
+        threading.Timer(0.5, setattr, (peer, "refusal", refusal)).start()
+
+    threading.Thread(target=begin, daemon=True).start()
 
 
 WATCH, NODES = "GET /api/v1/pods watch", "GET /api/v1/nodes"
@@ -273,10 +278,10 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(tmp_path:
     (tmp_path / "file").write_text("")
     peer = ClusterPeer([[node("worker")]], [])
     with serving(peer, tmp_path) as kubeconfig:
-        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--out", str(tmp_path / "file" / "out")]
+        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--run-dir", str(tmp_path / "file" / "out")]
         done = CliRunner().invoke(app, given)
     assert str(done.exception) == (
-        f"--out {tmp_path / 'file' / 'out'}: it cannot be made (Not a directory).\nName another folder."
+        f"--run-dir {tmp_path / 'file' / 'out'}: it cannot be made (Not a directory).\nName another folder."
     )
     assert isinstance(done.exception, UsageError)
     assert peer.requests == []

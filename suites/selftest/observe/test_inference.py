@@ -24,8 +24,9 @@ TEN, TWO, STOCK = Curve(10.0, 10.0), Curve(2.0, 2.0), Curve(10.0, 300.0)
 
 @cache
 def starting(version: KubernetesVersion) -> tuple[KubeletProfile, ...]:
-    """The profiles of the catalogue that a kubelet starts with."""
-    return tuple(profile for profile in all_profiles() if simulated_curve(profile, version) is not None)
+    """The profiles that a kubelet starts with, but for those above 300 s that it lets pass by rounding."""
+    curves = ((profile, simulated_curve(profile, version)) for profile in all_profiles())
+    return tuple(profile for profile, curve in curves if curve is not None and curve.maximum_s <= 300)
 
 
 def judged(*loops: CrashLoop, configured: Curve | None = None, version: KubernetesVersion = V1_37) -> NodeFinding:

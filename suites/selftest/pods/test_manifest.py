@@ -7,10 +7,13 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from crashloop.pods.config_objects import config_manifest
 from crashloop.pods.manifest import ephemeral_containers, pod_manifest, pull_policy
+from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
-from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Probe, ProbeKind, Until
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
+from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Until
 
 RICH = PodScenario(
     name="rich",
@@ -23,7 +26,9 @@ RICH = PodScenario(
                 name="sidecar",
                 kind=ContainerKind.INIT,
                 restart_policy=RestartPolicy.ALWAYS,
-                probe=Probe(kind=ProbeKind.STARTUP, period_s=2, failure_threshold=5, timeout_s=3, fails_after_s=1.25),
+                probes=(
+                    Probe(kind=ProbeKind.STARTUP, period_s=2, failure_threshold=5, timeout_s=3, fails_after_s=1.25),
+                ),
             ),
             Container(
                 name="app",
@@ -80,3 +85,41 @@ def test_ephemeral_containers_are_added_later_and_ask_for_nothing() -> None:
 )
 def test_only_an_image_that_a_registry_has_is_pulled(image: str, policy: str) -> None:
     assert pull_policy(image) == policy
+
+
+FEATURES = PodScenario(
+    name="features",
+    profile="max-2s",
+    by_scheduler=True,
+    pod=Pod(
+        containers=(
+            Container(
+                program=out_of_memory(),
+                memory_limit="32Mi",
+                env=(Variable(name="GREETING", object="settings"), Variable(name="TOKEN", object="token")),
+                post_start=True,
+                restarts_on_resize=True,
+            ),
+        )
+    ),
+    until=Until(),
+    objects=(
+        ConfigObject(name="settings", data={"GREETING": "one"}),
+        ConfigObject(name="token", data={"TOKEN": "red"}, kind=ConfigKind.SECRET),
+    ),
+)
+
+
+def test_the_manifest_of_a_pod_with_features_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+    assert without_scripts(manifest(FEATURES)) == snapshot.use_extension(JSONSnapshotExtension)
+
+
+def test_an_object_is_stored_under_a_name_of_its_scenario() -> None:
+    settings, token = FEATURES.objects
+    assert config_manifest("features", settings, {"GREETING": "two"}, labels={"a": "b"}) == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "features-settings", "labels": {"a": "b"}},
+        "data": {"GREETING": "two"},
+    }
+    assert config_manifest("features", token, token.data, labels={})["stringData"] == {"TOKEN": "red"}

@@ -1,9 +1,11 @@
 """The program of a container, run for real by every shell at hand, lives and exits and keeps its journal as planned."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from crashloop.history.journal import Journal, StampKind, read_journal
-from crashloop.pods.program import command, probe_command
-from crashloop.spec.program import HOLDS, Life, Program, runs
-from crashloop.spec.scenario import Container, Probe
+from crashloop.pods.program import command, hook_command, probe_command
+from crashloop.spec.config_object import Variable
+from crashloop.spec.probe import Probe
+from crashloop.spec.program import HOLDS, Life, Program, exits_with, killed, out_of_memory, runs
+from crashloop.spec.scenario import Container
 from crashloop.waiting import wait_until
 
 SHELLS = {"sh": ["/bin/sh"]} | ({"busybox": [busybox, "sh"]} if (busybox := shutil.which("busybox")) else {})
@@ -111,18 +115,53 @@ def test_containers_of_a_pod_keep_journals_of_their_own(shell: list[str], tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.journal", "two.journal"]
 
 
+def answers(shell: list[str], probe: Probe, evidence: Path, times: int) -> list[int]:
+    """Exit codes of that many runs of a probe of the container "app"; 124 for one that was still running after 0.5 s."""
+    command_line = probe_command(Container(), probe, evidence_dir=str(evidence), log=str(evidence / "log"))
+
+    def once() -> int:
+        try:
+            return subprocess.run([*shell, *command_line[1:]], check=False, timeout=0.5, capture_output=True).returncode
+        except subprocess.TimeoutExpired:
+            return 124
+
+    return [once() for _ in range(times)]
+
+
 def test_a_probe_fails_from_the_stated_second_of_each_life_on(shell: list[str], tmp_path: Path) -> None:
     container = Container(program=HOLDS)
 
     def passes(fails_after_s: float) -> bool:
-        probe = probe_command(container, Probe(fails_after_s=fails_after_s), evidence_dir=str(tmp_path))
-        return subprocess.run([*shell, *probe[1:]], check=False, timeout=20, capture_output=True).returncode == 0
+        return answers(shell, Probe(fails_after_s=fails_after_s), tmp_path, 1) == [0]
 
+    (tmp_path / "app.journal").touch()
     assert passes(0.0), "there is no life yet"
     with holding(shell, container, tmp_path):
         assert passes(1000.0)
         assert not passes(0.0)
         wait_until("the probe to fail", lambda: not passes(0.3), timeout_s=10, every_s=0.05)
+
+
+def test_a_probe_answers_by_its_pattern_in_each_life_and_notes_each_answer(shell: list[str], tmp_path: Path) -> None:
+    pattern = Probe(pattern="FSF")
+    for life in range(2):
+        with holding(shell, Container(program=HOLDS), tmp_path):
+            assert answers(shell, pattern, tmp_path, 4) == [1, 0, 1, 1], "the fourth begins the pattern again"
+        journal = read_journal((tmp_path / "app.journal").read_text())
+        assert notes(journal)[-4:] == [(life, f"liveness.{number}", answer) for number, answer in enumerate("FSFF")]
+    assert journal.damage == ()
+    log = (tmp_path / "log").read_text()
+    assert [line.split()[-2] for line in log.splitlines()] == ["liveness.3"], "each answer is told to the log"
+
+
+def test_a_probe_that_hangs_ends_when_it_is_killed(shell: list[str], tmp_path: Path) -> None:
+    with holding(shell, Container(program=HOLDS), tmp_path):
+        assert answers(shell, Probe(pattern="SFF", hangs=True), tmp_path, 2) == [0, 124]
+
+
+def test_an_answer_takes_its_time(shell: list[str], tmp_path: Path) -> None:
+    with holding(shell, Container(program=HOLDS), tmp_path):
+        assert answers(shell, Probe(pattern="SSS", answers_after_s=1.5), tmp_path, 1) == [124]
 
 
 def test_the_command_carries_the_script_without_its_comments() -> None:
@@ -133,3 +172,98 @@ def test_the_command_carries_the_script_without_its_comments() -> None:
     assert lives == ["1.5:1:3", "0:0:1"]
     assert not any(line.startswith("#") for line in script.splitlines())
     assert "$$" not in script, "Kubernetes turns it into a single one"
+
+
+def notes(journal: Journal) -> list[tuple[int, str | None, str | None]]:
+    return [(stamp.life, stamp.name, stamp.value) for stamp in journal.stamps if stamp.kind is StampKind.NOTE]
+
+
+@pytest.fixture
+def root_marks() -> Iterator[None]:
+    """The marks in the root filesystem, which is this host's in these tests: none before and none after."""
+    marks = [Path("/tmp/crashloop.root"), Path("/tmp/crashloop.passes")]
+    for mark in marks:
+        mark.unlink(missing_ok=True)
+    yield
+    for mark in marks:
+        mark.unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("root_marks")
+@pytest.mark.xdist_group("root-marks")
+def test_a_life_tells_whether_it_found_the_mark_of_another_in_its_root(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=Program(exits_with(0, after_s=0, times=2).lives, marks_root=True))
+    assert [live_once(shell, container, tmp_path)[0] for _ in range(2)] == [0, 0]
+    journal = read_journal((tmp_path / "app.journal").read_text())
+    assert notes(journal) == [(0, "root", "fresh"), (1, "root", "used")]
+    assert journal.damage == ()
+
+
+@pytest.mark.usefixtures("root_marks")
+@pytest.mark.xdist_group("root-marks")
+def test_a_life_counts_the_passes_of_the_program_that_it_repeats(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=Program(exits_with(3, after_s=0).lives, passes=4))
+    assert live_once(shell, container, tmp_path)[0] == 3
+    assert notes(read_journal((tmp_path / "app.journal").read_text())) == [(0, "passes", "4")]
+
+
+def test_a_program_fails_until_what_it_depends_on_is_back_and_then_holds(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=Program(exits_with(1, after_s=0, times=9).lives, fails_until_s=0.5))
+    started = read_journal(live_once(shell, container, tmp_path)[1]).stamps[0].boot_ns
+    wait_until("what it depends on", lambda: boot_ns() >= started + 510_000_000, timeout_s=10, every_s=0.05)
+    with holding(shell, container, tmp_path) as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 143
+
+
+def test_a_life_that_ends_by_a_signal_from_elsewhere_holds_until_then(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=killed(after_s=0))
+    with holding(shell, container, tmp_path) as process:
+        process.kill()
+    assert stamps(read_journal((tmp_path / "app.journal").read_text())) == [(StampKind.START, 0, None)]
+
+
+def test_a_life_that_ends_by_its_memory_takes_all_it_can_get_and_stamps_no_exit(
+    shell: list[str], tmp_path: Path
+) -> None:
+    container = Container(program=out_of_memory(after_s=0), memory_limit="32Mi")
+    limits = (100 << 20, 100 << 20)
+    done = subprocess.run(
+        argv(shell, container, tmp_path),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "memory" in done.stderr
+    assert stamps(read_journal((tmp_path / "app.journal").read_text())) == [(StampKind.START, 0, None)]
+
+
+def boot_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def test_a_hook_notes_each_of_its_runs_in_the_life_of_the_first_process(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=runs((0, 1)), post_start=True)
+    assert live_once(shell, container, tmp_path)[0] == 1
+    with holding(shell, container, tmp_path) as process:
+        hook = hook_command(container, evidence_dir=str(tmp_path), first_process=f"/proc/{process.pid}")
+        for _ in range(2):
+            done = subprocess.run([*shell, *hook[1:]], capture_output=True, text=True, timeout=20, check=False)
+            assert (done.returncode, done.stderr) == (0, "")
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.stdout is not None
+        log = process.stdout.read()
+    journal = read_journal(log)
+    assert notes(journal) == [(1, "hook", "ran"), (1, "hook.again", "ran")]
+    assert journal.damage == ()
+    assert (tmp_path / "app.journal").read_text() == log
+
+
+def test_a_life_notes_its_environment(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=runs((0, 1)), env=(Variable(name="A", object="o"), Variable(name="B", object="o")))
+    run = argv(shell, container, tmp_path)
+    assert subprocess.run(run, env={**os.environ, "A": "one"}, check=False, timeout=20).returncode == 1
+    assert notes(read_journal((tmp_path / "app.journal").read_text())) == [(0, "A", "one"), (0, "B", "-")]

@@ -80,7 +80,6 @@ def test_costs_of_a_stress_run_are_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--pods", "0"], "pods is 0; expected 1 or more."),
         (["--profile", "max-500ms"], 'kubelet profile "max-500ms": a kubelet v1.37.1 refuses to start with it'),
         (["--costs", "/nowhere/costs.json"], "costs /nowhere/costs.json: cannot be read (No such file or directory)."),
     ],

@@ -1,5 +1,6 @@
 """What has to come out on a node, beside what did."""
 
+import msgspec
 import pytest
 
 from crashloop.verdict import Outcome, Verdict
@@ -111,12 +112,19 @@ def test_a_disturbance_has_to_be_named_and_must_not_accuse_kubernetes() -> None:
     assert row(CUT, named, accused).objections == ("CAP-3 on crashing is FAIL. CAP-3: too long.",)
 
 
-def test_the_document_has_a_line_for_each_node() -> None:
-    rows = (row(FAILS, TOO_SOON), row(FAILS, verdict(Outcome.PASS)))
-    assert headline(rows) == "1 of 2 kubelets were judged as expected."
-    lines = to_markdown(rows, kubernetes_version="1.37.1", took_s=90.0).splitlines()
-    assert lines[-4:-2] == [
-        "| restarts too early | FAIL | BACKOFF-2 | restart 2 came too soon. |",
-        "| restarts too early | PASS (not as expected) |  |  |",
-    ]
-    assert "Last written with Kubernetes 1.37.1: 1 of 2 kubelets were judged as expected." in "\n".join(lines)
+def test_the_document_has_a_line_for_each_node_and_keeps_those_that_were_not_run() -> None:
+    early, other = row(FAILS, TOO_SOON), row(CUT, verdict(Outcome.PASS))
+    cut = msgspec.structs.replace(other.planted, fault=Fault(name="cut", sentence="loses its runtime"))
+    late = msgspec.structs.replace(other, planted=cut)
+    nodes = (early.planted, late.planted)
+    assert headline((early, late)) == "1 of 2 kubelets were judged as expected."
+    first = to_markdown((early, late), planted=nodes, before="", kubernetes_version="1.36.3", took_s=90.0)
+    lines = [line for line in first.splitlines() if line.startswith("| ")][1:]
+    assert lines[0] == "| restarts too early | FAIL | BACKOFF-2 | restart 2 came too soon. |"
+    assert lines[1].startswith(f"| {late.planted.fault.sentence} | PASS (not as expected) |")
+    assert "1 of 2 kubelets were judged as expected. The last run was of 2 of them" in first
+    again = to_markdown((early,), planted=nodes, before=first, kubernetes_version="1.37.1", took_s=30.0)
+    assert [line for line in again.splitlines() if line.startswith("| ")][1:] == lines
+    assert "1 of 2 kubelets were judged as expected. The last run was of 1 of them, with Kubernetes\n1.37.1" in again
+    gone = to_markdown((), planted=nodes[:1], before=again, kubernetes_version="1.37.1", took_s=30.0)
+    assert [line for line in gone.splitlines() if line.startswith("| ")][1:] == lines[:1]

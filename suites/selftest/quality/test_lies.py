@@ -72,7 +72,7 @@ def test_the_truth_passes_byte_for_byte(method: str, answer: bytes) -> None:
 
 
 def test_what_a_lie_is_not_about_passes_byte_for_byte() -> None:
-    lie = Lie(finished_by_ms=-1_000, hides_exited=True)
+    lie = Lie(finished_by_ms=(-1_000,), hides_exited=True)
     assert told("/runtime.v1.ImageService/ListImages", b"\xff not a message", lie) == b"\xff not a message"
 
 
@@ -80,7 +80,7 @@ def test_fields_that_are_not_known_here_travel_on() -> None:
     raw = status().SerializeToString() + UNKNOWN
     answer = api_pb2.ContainerStatusResponse(status=api_pb2.ContainerStatus.FromString(raw)).SerializeToString()
     told_status = api_pb2.ContainerStatusResponse.FromString(
-        told(CONTAINER_STATUS, answer, Lie(finished_by_ms=1_000))
+        told(CONTAINER_STATUS, answer, Lie(finished_by_ms=(1_000,)))
     ).status
     assert told_status.SerializeToString(deterministic=True).endswith(UNKNOWN)
     assert told_status.finished_at == 12 * 10**9
@@ -88,12 +88,17 @@ def test_fields_that_are_not_known_here_travel_on() -> None:
 
 @pytest.mark.parametrize("by_s", [pytest.param(-1, id="older"), pytest.param(30, id="younger")])
 def test_an_exit_is_told_at_another_time(by_s: int) -> None:
-    assert heard(status(), Lie(finished_by_ms=by_s * 1_000)) == changed(status(), finished_at=(11 + by_s) * 10**9)
+    assert heard(status(), Lie(finished_by_ms=(by_s * 1_000,))) == changed(status(), finished_at=(11 + by_s) * 10**9)
+
+
+@pytest.mark.parametrize(("number", "by_s"), [(0, 0), (1, 5), (2, 7), (3, 7)])
+def test_an_exit_is_told_by_the_number_of_its_instance(number: int, by_s: int) -> None:
+    assert heard(status(restarts=number), Lie(finished_by_ms=(0, 5_000, 7_000))).finished_at == (11 + by_s) * 10**9
 
 
 def test_a_running_container_has_no_exit_to_lie_about() -> None:
     running = status(state=RUNNING, exit_code=0)
-    assert heard(running, Lie(finished_by_ms=30_000, exit_codes={0: 1}, hides_exited=True)) == running
+    assert heard(running, Lie(finished_by_ms=(30_000,), exit_codes={0: 1}, hides_exited=True)) == running
 
 
 @pytest.mark.parametrize(

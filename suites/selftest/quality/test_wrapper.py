@@ -10,10 +10,20 @@ import yaml
 
 from crashloop.waiting import wait_until
 from quality.arguments import value_of, with_value
-from quality.configuration import real_config, told_configz
+from quality.configuration import Config, delays_s, real_config, told_configz
 from quality.executable import write_executable
-from quality.faults import OTHER_CONFIGURATION, TRUE_BEHIND_HELPERS
+from quality.fault import PASSES_ON, Fault
+from quality.faults import (
+    COUNTS_ONE_MORE_AGAIN,
+    LATE_TWICE,
+    LONG_20_PERCENT,
+    OTHER_CONFIGURATION,
+    PANICS,
+    TRUE_BEHIND_HELPERS,
+)
 from quality.front import RequestHead
+from quality.lies import Lie
+from quality.wrapper import meddling_of
 
 DECLARED = {
     "authentication": {"x509": {"clientCAFile": "/pki/ca.crt"}, "webhook": {"enabled": True}},
@@ -64,6 +74,34 @@ def test_configz_is_told_with_upstreams_maximum_where_none_is_declared() -> None
 
 
 @pytest.mark.parametrize(
+    ("declared", "due_s"),
+    [
+        pytest.param({}, (0, 10, 20, 40, 80, 160, 300), id="stock"),
+        pytest.param({"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}, (0, 2), id="max-2s"),
+        pytest.param(
+            {"featureGates": {"ReduceDefaultCrashLoopBackOffDecay": True}}, (0, 1, 2, 4, 8, 16, 32, 60), id="reduced"
+        ),
+    ],
+)
+def test_a_stretched_curve_is_that_of_the_declared_configuration(declared: Config, due_s: tuple[float, ...]) -> None:
+    assert delays_s(declared) == due_s
+
+
+@pytest.mark.parametrize(("fault", "later_ms"), [(LATE_TWICE, (0, 2000)), (LONG_20_PERCENT, (0, 400))])
+def test_a_late_kubelet_takes_each_exit_for_younger_by_its_share_of_the_delay(
+    fault: Fault, later_ms: tuple[int, ...]
+) -> None:
+    meddling = meddling_of(fault, DECLARED, is_first_start=True)
+    assert meddling is not None
+    assert meddling.lie == Lie(finished_by_ms=later_ms)
+
+
+def test_a_fault_of_the_second_start_is_none_of_the_first() -> None:
+    assert meddling_of(COUNTS_ONE_MORE_AGAIN, DECLARED, is_first_start=True) == PASSES_ON
+    assert meddling_of(COUNTS_ONE_MORE_AGAIN, DECLARED, is_first_start=False) == COUNTS_ONE_MORE_AGAIN.meddling
+
+
+@pytest.mark.parametrize(
     ("arguments", "value"),
     [
         pytest.param(("--config=/a", "--v=2"), "/a", id="with-equals-sign"),
@@ -93,6 +131,13 @@ def test_a_front_knows_a_question_for_the_configuration(line: str, asks: bool) -
 def test_a_request_that_is_passed_on_is_the_only_one_of_its_connection() -> None:
     request = RequestHead.parse(b"GET /healthz HTTP/1.1\r\nHost: node\r\nconnection: keep-alive\r\n\r\n")
     assert request.as_the_only_one() == b"GET /healthz HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"
+
+
+def test_a_request_is_passed_on_with_the_length_of_its_new_body() -> None:
+    head = RequestHead.parse(b"PATCH /x HTTP/1.1\r\nHost: node\r\ncontent-length: 7\r\n\r\n")
+    assert head.length == 7
+    assert head.with_length(12).headers == ("Host: node", "Content-Length: 12")
+    assert RequestHead.parse(b"GET /x HTTP/1.1\r\nHost: node\r\n\r\n").length == 0
 
 
 def test_an_upgrade_is_passed_on_as_it_is() -> None:
@@ -126,6 +171,17 @@ def started(folder: Path) -> tuple[int, str]:
 def test_the_executable_answers_with_the_kubelets_version(kubelet: Path, tmp_path: Path) -> None:
     path = write_executable(tmp_path, TRUE_BEHIND_HELPERS, kubelet)
     assert subprocess.run([path, "--version"], capture_output=True, check=True).stdout == b"Kubernetes v1.37.1\n"
+
+
+def test_a_kubelet_that_panics_does_so_where_the_real_one_refuses(tmp_path: Path) -> None:
+    refusing, config = tmp_path / "kubelet", tmp_path / "kubelet.yaml"
+    refusing.write_text("#!/bin/sh\nexit 1\n")
+    refusing.chmod(0o755)
+    config.write_text(yaml.safe_dump(DECLARED))
+    path = write_executable(tmp_path / "..", PANICS, refusing)
+    ended = subprocess.run([path, f"--config={config}"], capture_output=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(b"panic: runtime error: ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])

@@ -12,7 +12,8 @@ from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import CredentialsRefused
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.api_requests import ApiRequests
-from crashloop.spec.scenario import ApiRequest, ApiScenario, Verb
+from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.scenario import ApiScenario
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving
 from suites.selftest.kit.recording_site import Described, plan_of, site
@@ -115,6 +116,24 @@ def test_a_change_goes_to_the_subresource_of_the_object(tmp_path: Path) -> None:
     assert [(each.data.verb, each.data.code) for each in recording.answers] == [("create", 201), ("patch", 200)]
     assert f"PATCH {PODS}/x/ephemeralcontainers" in peer.requests
     assert peer.objects == {}
+
+
+def test_a_request_for_another_user_says_so_and_is_read_back_by_the_runs_own(tmp_path: Path) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {}}
+    peer = ObjectPeer(refusals={"POST nodes/n": status(403, "Forbidden")})
+    recording = recorded(peer, tmp_path, ApiRequest(object=node, as_user="stranger"))
+    assert [each.data.code for each in recording.answers] == [403]
+    assert peer.users == ["stranger", None, None]
+    assert peer.requests == ["POST /api/v1/nodes/n dry", "GET /api/v1/nodes/n", "GET /api/v1/nodes/n"]
+
+
+def test_a_connection_that_is_reset_interrupts_the_scenario(tmp_path: Path) -> None:
+    peer = ObjectPeer(resets=("POST second",))
+    recording = recorded(peer, tmp_path, ApiRequest(object=pod("first")), ApiRequest(object=pod("second")))
+    reason, detail = end(recording)
+    assert reason == "interrupted"
+    assert "no answer from the API server" in (detail or "")
+    assert len(recording.answers) == 1
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])

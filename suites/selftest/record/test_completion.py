@@ -10,7 +10,8 @@ from crashloop.record.channels.events import gap
 from crashloop.record.completion import is_told, missing
 from crashloop.record.counts import Counts, PodCounts
 from crashloop.record.triggers import due_ns
-from crashloop.spec.scenario import Trigger, Until
+from crashloop.spec.intervention import Trigger
+from crashloop.spec.scenario import Until
 
 RUNNING = {"running": {"startedAt": "2026-11-21T16:00:00Z"}}
 EXITED = {"terminated": {"exitCode": 1}}

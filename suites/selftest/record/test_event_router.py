@@ -1,6 +1,6 @@
 """Events reach the histories of the scenarios that they concern, and only while those are recorded."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -15,15 +15,21 @@ from crashloop.kube.client import KubeApi
 from crashloop.kube.watch import PodObject
 from crashloop.pods.manifest import SCENARIO_LABEL
 from crashloop.record.channels.api import take_pod
+from crashloop.record.channels.containerd import api_pb2
 from crashloop.record.channels.events import gap, recorder_event
+from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.event_router import HELD_EVENTS, EventRouter
 from crashloop.record.history_ends import begin_event, end_events, start_history
 from crashloop.record.interventions import Interventions
+from crashloop.record.node_facts import NodeFacts
 from crashloop.record.nodes import node_event
 from crashloop.record.pod_recording import PodRecording
+from crashloop.record.pods import Pods
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from suites.selftest.kit.containerd_peer import Peer, labels, stamp
 from suites.selftest.kit.history_lines import read_events
 
 PROFILE = KubeletProfile(name="stock")
@@ -230,25 +236,59 @@ class Acts:
     def __init__(self) -> None:
         self.restarted: list[str] = []
 
-    def restart_kubelet(self, node: str, *, kill: bool = False, down_s: float = 0.0) -> None:
-        self.restarted.append(f"{node} {kill} {down_s:g}")
+    def restart_kubelet(
+        self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
+    ) -> None:
+        self.restarted.append(f"{node} {kill} {down_s:g} {profile.name if profile else ''}".rstrip())
         if kill:
             raise ClusterError("kubelet of node: it does not start again")
 
 
-def acting_on(cluster: Acts, router: EventRouter, spoil: Callable[[str, str], None] = lambda *_: None) -> Interventions:
+class Facts:
+    """What interventions tell the facts about a node."""
+
+    def __init__(self) -> None:
+        self.spoilt: list[tuple[str, str]] = []
+
+    def spoil(self, node: str, why: str) -> None:
+        self.spoilt.append((node, why))
+
+    def reconfigure(self, _: str, profile: str) -> KubeletProfile:
+        return KubeletProfile(name=profile)
+
+
+def acting_on(cluster: Acts, router: EventRouter, facts: Facts | None = None) -> Interventions:
     api = cast("KubeApi", None)
-    return Interventions(api, "ns", cast("Cluster", cluster), router, recreate=lambda _: None, spoil=spoil)
+    return Interventions(
+        api,
+        "ns",
+        cast("Cluster", cluster),
+        router,
+        pods=Pods(api, "ns", image="image", run="run", router=router),
+        objects=ConfigObjects(api, "ns", run="run"),
+        facts=cast("NodeFacts", facts or Facts()),
+    )
+
+
+def test_a_kubelet_is_restarted_with_another_profile(begin: Begin, router: EventRouter) -> None:
+    restart = Intervention(
+        trigger=Trigger(), action=InterventionKind.RESTART_KUBELET, arguments={"profile": "max-10s", "down_s": 2}
+    )
+    acting, cluster = begin("acting", interventions=(restart,)), Acts()
+    acting_on(cluster, router).carry_out(acting, 0)
+    assert cluster.restarted == ["node False 2 max-10s"]
+    (own,) = written(acting)
+    assert (own.data["outcome"], own.data["arguments"]["profile"]) == ("ok", "max-10s")
 
 
 def test_a_node_that_an_intervention_has_left_broken_is_spoilt(begin: Begin, router: EventRouter) -> None:
     kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_KUBELET)
     acting = begin("acting", interventions=(kill,))
-    spoilt: list[tuple[str, str]] = []
-    acting_on(Acts(), router, lambda *what: spoilt.append(what)).carry_out(acting, 0)
+    facts = Facts()
+    acting_on(Acts(), router, facts).carry_out(acting, 0)
     (own,) = written(acting)
     assert own.data["outcome"] == "kubelet of node: it does not start again"
-    assert spoilt == [("node", "kubelet of node: it does not start again")]
+    assert facts.spoilt == [("node", "kubelet of node: it does not start again")]
 
 
 def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_there(
@@ -282,3 +322,30 @@ def test_an_intervention_comes_due_once(begin: Begin) -> None:
     watched.take(runtime(Kind.EXITED, 1, "s"))
     assert watched.due_interventions() == [0]
     assert watched.due_interventions() == []
+
+
+def test_the_newest_sandbox_of_the_pod_is_killed(begin: Begin, router: EventRouter, tmp_path: Path) -> None:
+    peer = Peer(tmp_path / "socket")
+    for identity, created_ns in (("first", 1), ("second", 2), ("of-another", 3)):
+        pod = "other" if identity == "of-another" else "s"
+        peer.containers[identity] = api_pb2.Container(
+            id=identity, labels=labels(pod, None), created_at=stamp(created_ns)
+        )
+    peer.start()
+    kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_SANDBOX)
+    acting = begin("s", interventions=(kill,))
+    acting.joined("uid-s", "s")
+    acting.node = msgspec.structs.replace(acting.node, runtime_socket=peer.socket)
+    try:
+        acting_on(Acts(), router).carry_out(acting, 0)
+    finally:
+        peer.stop()
+    assert peer.calls == ["k8s.io Kill second 9"]
+    assert written(acting)[0].data["outcome"] == "ok"
+
+
+def test_a_sandbox_out_of_reach_is_told(begin: Begin, router: EventRouter) -> None:
+    kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_SANDBOX)
+    acting = begin("s", interventions=(kill,))
+    acting_on(Acts(), router).carry_out(acting, 0)
+    assert written(acting)[0].data["outcome"] == "node node: its runtime cannot be reached from here."

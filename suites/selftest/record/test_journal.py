@@ -139,3 +139,13 @@ def test_a_start_tells_of_the_boot_that_its_time_counts_from(boot_id: str) -> No
 
 def test_an_exit_has_no_boot_of_its_own() -> None:
     assert read_journal(f"crashloop/1 exit 0 8.00 3 {BOOT_ID}\n").stamps == ()
+
+
+def test_a_note_says_what_a_life_has_found() -> None:
+    note, damaged = "crashloop/1 note 0 100.01 root fresh", "crashloop/1 note 0 100.01 root"
+    journal = read_journal(f"{LINES[0]}{note}\n{LINES[1]}{damaged}\n")
+    assert lives(journal) == [("start", 0), ("note", 0), ("exit", 0)]
+    assert journal.damage == (f"not a stamp: {damaged!r}",)
+    told = journal_events(journal, pod_uid="uid", container="app", node="node", received_ns=9)[1]
+    assert (told.kind, told.instance) == (Kind.NOTED, 0)
+    assert told.data == {"line": note, "name": "root", "value": "fresh"}

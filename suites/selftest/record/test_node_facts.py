@@ -12,13 +12,17 @@ from crashloop.kube.client import KubeApi
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.node_facts import NodeFacts
 from crashloop.record.site import RecordingSite
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from crashloop.waiting import wait_until
 from suites.selftest.kit.object_peer import ObjectPeer, serving
 from suites.selftest.kit.recording_site import Described, plan_of, site
 
 NODE = Node(name="node", profile="stock")
-SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
+CHANGE = Intervention(trigger=Trigger(), action=InterventionKind.RESTART_KUBELET, arguments={"profile": "max-2s"})
+SCENARIO = PodScenario(
+    name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until(), interventions=(CHANGE,)
+)
 
 
 class Hears:
@@ -60,3 +64,18 @@ def test_a_kubelet_that_restarts_while_its_node_comes_up_is_read_then(where: Rec
     where.facts.restarted("node", KubeletProcess(77, 5))
     where.facts.read(NODE)
     assert pid(where.facts) is None
+
+
+def test_a_reconfigured_kubelet_is_held_against_its_new_profile_until_it_has_its_own_again(
+    where: RecordingSite,
+) -> None:
+    where.facts.read(NODE)
+    later = where.facts.reconfigure("node", "max-2s")
+    where.facts.read(NODE)
+    assert later.name == "max-2s"
+    assert where.facts.reconfigured == {"node"}
+    assert where.facts.event("node").data["profile"] == "max-2s"
+    assert where.facts.reconfigure("node", None).name == "stock"
+    where.facts.read(NODE)
+    assert where.facts.reconfigured == frozenset()
+    assert "profile" not in where.facts.event("node").data

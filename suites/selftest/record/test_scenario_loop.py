@@ -11,8 +11,9 @@ from crashloop.record.lifeline import Lifeline
 from crashloop.record.node_keeper import NodeKeeper, Stranded
 from crashloop.record.scenario_loop import ScenarioLoop
 from crashloop.record.schedule import Schedule
+from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import ApiRequest, ApiScenario, Scenario
+from crashloop.spec.scenario import ApiScenario, Scenario
 
 REQUEST = ApiRequest(object={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}})
 

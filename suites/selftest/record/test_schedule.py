@@ -12,22 +12,12 @@ from hypothesis import strategies as st
 from crashloop.record.kinds import AT_ONCE
 from crashloop.record.schedule import Schedule
 from crashloop.record.start_budget import WINDOW_S, StartBudget
+from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.assignment import REPLACE_S, assign
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import (
-    ApiRequest,
-    ApiScenario,
-    Container,
-    Intervention,
-    InterventionKind,
-    Pod,
-    PodScenario,
-    Scenario,
-    StartupScenario,
-    Trigger,
-    Until,
-)
+from crashloop.spec.scenario import ApiScenario, Container, Pod, PodScenario, Scenario, StartupScenario, Until
 
 BRING_UP_S = 5.0
 TAKE_DOWN_S = 2.0

@@ -96,7 +96,7 @@ def report(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
 
 
 def visible_rows(page: Page) -> list[str]:
-    rows = page.locator("#verdict-table tbody tr:visible")
+    rows = page.locator("table.searchable tbody tr:visible")
     return [str(row.get_attribute("data-standing")) for row in rows.all()]
 
 
@@ -118,6 +118,13 @@ def test_the_search_narrows_the_table_and_says_how_far(report: Opened) -> None:
     assert report.page.inner_text("#shown") == "53 verdicts"
 
 
+def test_a_search_looks_into_what_is_folded(report: Opened) -> None:
+    report.page.fill("#search", "BACKOFF-13")
+    assert visible_rows(report.page) == ["PASS"]
+    report.page.fill("#search", "")
+    assert "PASS" not in visible_rows(report.page)
+
+
 def test_outcomes_can_be_left_out(report: Opened) -> None:
     for standing in ("PASS", "SKIPPED", "DEVIATION", "REPORTED"):
         report.page.uncheck(f"#tools input[value={standing}]")
@@ -125,10 +132,12 @@ def test_outcomes_can_be_left_out(report: Opened) -> None:
 
 
 def test_columns_sort_by_number_both_ways(report: Opened) -> None:
-    def ids() -> list[str]:
-        return list(dict.fromkeys(report.page.locator("#verdict-table tbody .id").all_inner_texts()))
+    report.page.locator("details.folded > summary").click()
 
-    header = report.page.locator("#verdict-table th").nth(1)
+    def ids() -> list[str]:
+        return list(dict.fromkeys(report.page.locator("details.folded tbody .id").all_inner_texts()))
+
+    header = report.page.locator("details.folded th").nth(1)
     header.get_by_role("button").click()
     assert ids()[:7] == [f"BACKOFF-{number}" for number in (1, 2, 3, 4, 7, 8, 9)]
     assert header.get_attribute("aria-sort") == "ascending"
@@ -174,7 +183,7 @@ def test_hostile_findings_run_nothing(context: BrowserContext, tmp_path: Path) -
     text = "</script><script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>"
     finding = msgspec.structs.replace(VERDICTS[0], outcome=Outcome.FAIL, findings=(text,), facts={"stderr": text})
     opened = open_report(context, tmp_path, example_results((finding,)))
-    assert opened.page.locator("#verdict-table .said").first.inner_text() == text
+    assert opened.page.locator("table.searchable .said").first.inner_text() == text
     assert opened.complaints == []
     assert [url for url in opened.requests if not url.startswith(("file:", "data:"))] == []
     opened.page.close()
@@ -190,9 +199,10 @@ def test_the_policy_stops_a_script_that_an_escape_would_have_missed(report: Open
 
 def test_without_scripts_all_is_there_and_nothing_is_offered_that_does_not_work(launch: Launch, tmp_path: Path) -> None:
     page = open_report(launch(False), tmp_path, example_results()).page
+    page.locator("details.folded > summary").click()
     assert len(visible_rows(page)) == len(VERDICTS)
     assert not page.locator("#tools").is_visible()
-    page.locator("#verdict-table summary").last.click()
+    page.locator("details.folded tbody summary").last.click()
     assert page.get_by_text("Source: KEP-5307, Design Details.").is_visible()
 
 

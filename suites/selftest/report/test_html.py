@@ -10,10 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from crashloop.report.conformance import conformance_document
+from crashloop.report.document import Chips
 from crashloop.report.flatten import flattened
 from crashloop.report.html import to_html
+from crashloop.report.results import Results
 from crashloop.report.standing import Standing
-from crashloop.report.view import source_of, view_of, web_link, what_it_rests_on
+from crashloop.report.verdicts import href_of, verdict_sections, web_link, what_it_rests_on
 from crashloop.verdict import Evidence, Outcome, Verdict
 from suites.selftest.kit.report_example import PROFILES, VERDICTS, example_results
 
@@ -60,9 +63,13 @@ class Page(HTMLParser):
         return [attrs[name] for each, attrs in self.elements if name in attrs and tag in (None, each)]
 
 
+def page_of(results: Results) -> str:
+    return to_html(conformance_document(results))
+
+
 @pytest.fixture(scope="module")
 def page() -> Page:
-    return Page(to_html(example_results()))
+    return Page(page_of(example_results()))
 
 
 def test_nothing_is_loaded_from_anywhere(page: Page) -> None:
@@ -92,6 +99,12 @@ def test_ids_are_unique_and_every_anchor_leads_somewhere(page: Page) -> None:
     references = [each[1:] for each in page.attributes("href", "a") if each.startswith("#")]
     references += " ".join(page.attributes("aria-labelledby")).split()
     assert set(references) - set(ids) == set()
+
+
+def test_what_passed_is_folded(page: Page) -> None:
+    folds = [attrs for tag, attrs in page.elements if tag == "details" and attrs.get("class") == "folded"]
+    assert [("open" in each) for each in folds] == [False]
+    assert "44 PASS, 1 SKIPPED" in page.text
 
 
 def test_every_verdict_has_a_row_worst_first(page: Page) -> None:
@@ -135,7 +148,7 @@ def test_the_page_tells_how_to_reproduce_its_verdicts(page: Page) -> None:
 
 
 def test_a_run_of_this_size_stays_below_300_kb() -> None:
-    assert len(to_html(example_results()).encode()) <= 300_000
+    assert len(page_of(example_results()).encode()) <= 300_000
 
 
 def test_tables_have_headers_and_the_page_has_a_language(page: Page) -> None:
@@ -181,7 +194,7 @@ def hostile_results() -> Any:
 
 
 def test_no_text_from_outside_becomes_an_element() -> None:
-    page = Page(to_html(hostile_results()))
+    page = Page(page_of(hostile_results()))
     assert Counter(tag for tag, _ in page.elements)["script"] == 1
     assert Counter(tag for tag, _ in page.elements)["img"] == 0
     assert [name for _, attrs in page.elements for name in attrs if name.startswith("on")] == []
@@ -191,7 +204,7 @@ def test_no_text_from_outside_becomes_an_element() -> None:
 
 
 def test_no_link_leaves_the_run_directory_or_runs_a_script() -> None:
-    links = Page(to_html(hostile_results())).attributes("href", "a")
+    links = Page(page_of(hostile_results())).attributes("href", "a")
     assert [each for each in links if each.lower().startswith("javascript:") or ".." in each] == []
 
 
@@ -209,7 +222,7 @@ def test_no_link_leaves_the_run_directory_or_runs_a_script() -> None:
     ids=["plain", "quoted", "scheme", "absolute", "host", "parent", "empty"],
 )
 def test_evidence_links_to_files_of_the_run_directory_only(file: str, href: str | None) -> None:
-    assert source_of(Evidence(file=file)).href == href
+    assert href_of(Evidence(file=file)) == href
 
 
 @pytest.mark.parametrize(
@@ -228,7 +241,7 @@ def test_only_links_to_web_pages_are_followed(link: str | None, href: str | None
 
 
 def test_a_run_without_verdicts_has_a_page_too() -> None:
-    page = Page(to_html(example_results(())))
+    page = Page(page_of(example_results(())))
     assert "Nothing was judged." in page.text
     assert page.attributes("data-standing") == []
     assert [each for each in page.attributes("href", "a") if each.startswith("#req-")] == []
@@ -276,8 +289,9 @@ def test_text_has_the_contrast_that_wcag_asks_for(page: Page, theme: int) -> Non
     assert {pair: ratio for pair, ratio in too_low.items() if ratio < 4.5} == {}
 
 
-def test_the_view_groups_requirements_by_topic() -> None:
-    topics = dict(view_of(example_results()).topics)
+def test_requirements_are_grouped_by_topic() -> None:
+    (chips,) = (each for each in verdict_sections(example_results())[0].blocks if isinstance(each, Chips))
+    topics = dict(chips.topics)
     assert list(topics)[:3] == ["BACKOFF", "CAP", "CONFIG"]
     assert [(chip.number, chip.standing) for chip in topics["CAP"]] == [
         ("2", Standing.PASS),

@@ -70,6 +70,7 @@ def test_every_verdict_is_counted_once() -> None:
         Standing.INCONCLUSIVE: 1,
         Standing.DEVIATION: 3,
         Standing.REPORTED: 1,
+        Standing.TEXT: 0,
         Standing.PASS: 44,
         Standing.SKIPPED: 1,
     }

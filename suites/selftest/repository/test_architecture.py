@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = sorted(path.parent.name for path in (ROOT / "crashloop").glob("*/__init__.py"))
-FOLDERS = ("suites", "fixtures", "load", "quality", "manifests", "bench", "tools", "docs")
+FOLDERS = ("suites", "fixtures", "load", "quality", "mutants", "manifests", "bench", "tools", "docs")
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -23,7 +23,7 @@ def test_every_top_level_folder_is_described(folder: str) -> None:
 
 
 def test_every_file_that_the_page_names_exists() -> None:
-    named = set(re.findall(r"`((?:crashloop|suites|load|bench|quality|docs|manifests)/[\w/.-]+\.\w+)`", PAGE))
+    named = set(re.findall(r"`((?:crashloop|suites|load|bench|quality|mutants|docs|manifests)/[\w/.-]+\.\w+)`", PAGE))
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 

@@ -25,7 +25,7 @@ MAKE = re.compile(
     r"(?:sudo (?:--preserve-env=[A-Z_,]+ )?)?make(?: -s)?((?: [a-z-]+)+)(?: >> \"\$GITHUB_STEP_SUMMARY\")?"
 )
 
-MAKES_A_RUN = frozenset({"conformance", "conformance-full", "quick", "kind", "stress", "stress-full"})
+MAKES_A_RUN = frozenset({"conformance", "conformance-full", "quick", "kind", "stress", "stress-full", "mutants"})
 
 WRITES = {("release", "publish"): {"contents": "write"}}
 """The only jobs that may write anything, and what."""

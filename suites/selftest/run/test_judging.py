@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from crashloop.checks.everywhere import EVERY_POD
+from crashloop.run.analysis import analyze
 from crashloop.run.judging import judge_scenario
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement
 from crashloop.verdict import Outcome, Verdict
-from suites.selftest.kit.cases import STOCK, good
+from suites.selftest.kit.cases import CRASHING, STOCK, good, renamed
 from suites.selftest.kit.run_dirs import ASKED, a_run, left, record
 
 
@@ -111,3 +113,48 @@ def test_a_history_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     verdict = verdict_in(run)
     assert verdict.outcome is Outcome.ERROR
     assert verdict.findings == ("BACKOFF-4: the history of crashing cannot be read (Is a directory).",)
+
+
+BOTH = Judgement(requirement="CAP-5", scenario="both", compared=("crashing", "other"))
+OTHER = renamed(CRASHING, "other")
+
+
+def test_a_comparison_is_one_verdict_on_several_histories(tmp_path: Path) -> None:
+    run = a_run(tmp_path, BOTH)
+    record(run, good())
+    record(run, good(OTHER))
+    judged = judge_scenario(run, run.plan(), "both")
+    (verdict,) = judged.verdicts
+    assert (verdict.scenario, verdict.outcome) == ("both", Outcome.INCONCLUSIVE)
+    assert verdict.findings[-1].startswith("CAP-5: 2 delays seen in all scenarios, 4 needed")
+    assert [each.file for each in verdict.evidence] == ["history/crashing.jsonl", "history/other.jsonl"]
+    assert judged.everywhere == ()
+    assert judged.ended is not None
+
+
+def test_a_history_that_a_comparison_lacks_leaves_it_open(tmp_path: Path) -> None:
+    run = a_run(tmp_path, BOTH)
+    record(run, good())
+    left(run, "interrupted")
+    verdict = verdict_in(run, "both")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.findings == ("CAP-5: there is no history of other: the recorder was interrupted.",)
+
+
+def test_a_comparison_of_a_scenario_that_the_plan_lacks_is_an_error(tmp_path: Path) -> None:
+    run = a_run(tmp_path, Judgement(requirement="CAP-5", scenario="both", compared=("crashing", "nowhere")))
+    record(run, good())
+    verdict = verdict_in(run, "both")
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings == ("CAP-5: the plan has no scenario 'nowhere' to judge it on.",)
+
+
+def test_the_pods_of_a_comparison_are_among_every_pod(tmp_path: Path) -> None:
+    run = a_run(tmp_path, BOTH)
+    record(run, good())
+    record(run, good(OTHER))
+    results = analyze(run)
+    assert [each.scenario for each in results.verdicts if each.requirement == "CAP-5"] == ["both"]
+    pods = [each.facts["pods"] for each in results.verdicts if each.scenario == EVERY_POD]
+    assert pods
+    assert {sum(each.values()) for each in pods} == {2}

@@ -107,3 +107,16 @@ def test_only_verdicts_are_left_behind(run: RunDir) -> None:
 def test_a_run_without_kept_verdicts_is_judged_whole(run: RunDir) -> None:
     assert conclude(run) == analyze(run)
     assert not run.verdicts_dir.exists()
+
+
+def test_the_verdict_of_a_comparison_is_kept_once_all_its_histories_are_sealed(run: RunDir) -> None:
+    both = Judgement(requirement="CAP-5", scenario="both", compared=("crashing", "other"))
+    plan = msgspec.structs.replace(run.plan(), judgements=(both,))
+    run.write(run.plan_json, plan)
+    sealed = run.history("other").read_bytes()
+    run.history("other").write_bytes(b"".join(sealed.splitlines(keepends=True)[:-1]))
+    judge_once(run, plan, "both")
+    assert not run.verdicts("both").exists()
+    run.history("other").write_bytes(sealed)
+    judged = judge_once(run, plan, "both")
+    assert msgspec.json.decode(run.verdicts("both").read_bytes(), type=Judged) == judged

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crashloop.checks.answers import AnswersCase, check_answer, check_stored
@@ -12,8 +12,9 @@ from crashloop.history.reduction import read_recording
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates
 from crashloop.sim.simulate import simulate_api
+from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
-from crashloop.spec.scenario import ApiRequest, ApiScenario
+from crashloop.spec.scenario import ApiScenario
 from crashloop.spec.version import KubernetesVersion
 
 POLICIES = st.sampled_from((None, "Always", "OnFailure", "Never", "Sometimes"))
@@ -55,6 +56,11 @@ MANIFESTS = st.builds(
 )
 
 
+UNVALIDATED = manifest("Pod", "tried", "Always", [("initContainers", {"restartPolicyRules": [{"action": "Restart"}]})])
+"""1.34 stores rules of an init container without a policy as they come."""
+
+
+@example(object_=UNVALIDATED, version=KubernetesVersion(1, 34, 1), rules=True, restart_all=False, dry_run=False)
 @given(object_=MANIFESTS, version=RELEASES, rules=st.booleans(), restart_all=st.booleans(), dry_run=st.booleans())
 def test_the_model_has_no_objection_to_the_simulated_api_server(
     object_: dict[str, Any], version: KubernetesVersion, rules: bool, restart_all: bool, dry_run: bool

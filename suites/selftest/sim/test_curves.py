@@ -1,11 +1,16 @@
 """The simulated kubelet follows the curves that kubelets are known to follow, and retries when they do."""
 
+from random import Random
+
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.sim import simulate
 from crashloop.sim.host import BUSY
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Intervention, InterventionKind, Mode, Trigger
+from crashloop.spec.scenario import Container, ContainerKind, Mode
 from suites.selftest.kit import sim_kit as sim
 
 REDUCED = {"ReduceDefaultCrashLoopBackOffDecay": True}
@@ -164,3 +169,24 @@ def test_the_same_seed_gives_the_same_history() -> None:
 def test_a_profile_that_no_kubelet_starts_with_cannot_be_simulated() -> None:
     with pytest.raises(ValueError, match="does not start"):
         sim.simulated(sim.crashing(1), "0s")
+
+
+def test_a_kubelet_that_restarts_with_another_configuration_follows_its_curve() -> None:
+    restart = Intervention(
+        trigger=Trigger(container="app", after_restart=2, after_s=0.5),
+        action=InterventionKind.RESTART_KUBELET,
+        arguments={"profile": "later"},
+    )
+    later = KubeletProfile(name="later", config=sim.profile("4s").config)
+    scenario = sim.crashing(6, interventions=(restart,))
+    events = simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), later=(later,))
+    reports = sim.of(events, Channel.KUBELET, Kind.NODE)
+    assert [each.data.get("profile") for each in reports] == [None, "later"]
+    assert [each.data["configz"]["crashLoopBackOff"] for each in reports] == [
+        {"maxContainerRestartPeriod": "2s"},
+        {"maxContainerRestartPeriod": "4s"},
+    ]
+    first, second, after_restart, *rest = sim.delays_s(events)
+    assert first < 2 <= second
+    assert after_restart < 6
+    assert [round(each) >= 4 for each in rest] == [True] * 3

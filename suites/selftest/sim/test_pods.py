@@ -3,9 +3,11 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule, restart_in, restart_not_in
+from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Probe, ProbeKind
+from crashloop.spec.scenario import Container, ContainerKind
 from suites.selftest.kit import sim_kit as sim
 
 ALWAYS, ON_FAILURE, NEVER = RestartPolicy
@@ -129,19 +131,19 @@ def test_restart_all_containers_knows_no_delay() -> None:
 
 def test_liveness_kills_are_free_twice_and_then_alternate_at_the_cap() -> None:
     """kubelet-semantics 1.7: the exit before counts, so at a maximum of 10 s and lives of 5 s it is 0, 0, 10, 0, 10."""
-    app = Container(program=HOLDS, probe=Probe(fails_after_s=3.0, failure_threshold=2))
+    app = Container(program=HOLDS, probes=(Probe(fails_after_s=3.0, failure_threshold=2),))
     delays = sim.delays_s(sim.simulated(sim.pod_of(app, restarts={"app": 6}), "10s"))
     assert [delay >= 10 for delay in delays] == [False, False, True, False, True, False]
 
 
 def test_a_startup_probe_that_succeeded_never_kills() -> None:
-    app = Container(program=HOLDS, probe=Probe(kind=ProbeKind.STARTUP, fails_after_s=3.0))
+    app = Container(program=HOLDS, probes=(Probe(kind=ProbeKind.STARTUP, fails_after_s=3.0),))
     assert sim.starts(sim.simulated(sim.pod_of(app, watch_s=60))) == 1
 
 
 def test_a_never_container_that_a_rule_restarts_after_a_liveness_kill_hangs() -> None:
     """kubelet-semantics 7.2: the pod is killed, its next look wants a restart, and Never forbids a second sandbox."""
-    app = Container(program=HOLDS, restart_policy=NEVER, rules=(restart_in(143),), probe=Probe(fails_after_s=2.0))
+    app = Container(program=HOLDS, restart_policy=NEVER, rules=(restart_in(143),), probes=(Probe(fails_after_s=2.0),))
     events = sim.simulated(sim.pod_of(app, restart_policy=NEVER, watch_s=90))
     assert sim.starts(events) == 1
     assert sim.phases(events) == ["Pending", "Running"]
@@ -155,3 +157,29 @@ def test_a_backoff_is_stated_one_sync_later() -> None:
     assert waiting["state"]["waiting"]["reason"] == "CrashLoopBackOff"
     assert waiting["state"]["waiting"]["message"].startswith("back-off 10s restarting failed container=app")
     assert waiting["lastState"]["terminated"]["exitCode"] == 1
+
+
+def test_only_failures_in_a_row_kill() -> None:
+    spared = sim.simulated(sim.pod_of(Container(probes=(Probe(pattern="FFS"),)), watch_s=30))
+    assert sim.starts(spared) == 1
+    killed = sim.simulated(sim.pod_of(Container(probes=(Probe(pattern="FFSFFF"),)), restarts={"app": 1}))
+    assert sim.starts(killed) == 2
+
+
+def test_a_container_is_ready_while_its_readiness_probe_succeeds() -> None:
+    probe = Probe(kind=ProbeKind.READINESS, pattern="FF" + "S" * 5 + "F" * 20)
+    history = sim.simulated(sim.pod_of(Container(probes=(probe,)), watch_s=25))
+    said = [each["ready"] for each in sim.container_states(history)]
+    assert [ready for ready, before in zip(said, [None, *said], strict=False) if ready is not before] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_a_pod_under_never_gets_no_second_sandbox() -> None:
+    kill = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
+    app = Container(restart_policy=RestartPolicy.ALWAYS)
+    for policy, times in ((RestartPolicy.NEVER, 1), (RestartPolicy.ALWAYS, 2)):
+        history = sim.simulated(sim.pod_of(app, watch_s=30, restart_policy=policy, interventions=(kill,)))
+        assert (sim.starts(history), sim.phases(history)[-1]) == (times, "Running")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.measure.files import MANIFESTS, load_rows
+from crashloop.measure.files import load_rows
+from crashloop.requirements import SLO_ROWS
 from crashloop.slo.families import SOURCES
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import HistogramSli, Precondition, RateSli, SampleSli, families_of
@@ -227,7 +228,7 @@ def test_every_shipped_metric_is_known_and_scraped() -> None:
 
 
 def test_every_shipped_file_says_what_it_is() -> None:
-    for path in MANIFESTS.glob("*.yaml"):
+    for path in SLO_ROWS.glob("*.yaml"):
         assert read_rows(path.read_text(encoding="utf-8"), name=path.name).description
 
 

@@ -7,20 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.assignment import Assignment, assign
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import (
-    ApiRequest,
-    ApiScenario,
-    Container,
-    Intervention,
-    InterventionKind,
-    Pod,
-    PodScenario,
-    Trigger,
-    Until,
-)
+from crashloop.spec.scenario import ApiScenario, Container, Pod, PodScenario, Until
 
 MANY_STARTS = Budgets(container_starts_per_s=1000.0)
 

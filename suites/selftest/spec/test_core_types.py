@@ -9,11 +9,13 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.rundir import RunDir, RunInfo, new_run_path
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Judgement, Plan, PlannedNode, unique_scenarios
 from crashloop.spec.policy import restart_in, restart_not_in
+from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, Intervention, InterventionKind, Pod, PodScenario, Trigger, Until
+from crashloop.spec.program import HOLDS, Life, LifeEnd, exits_with, killed, out_of_memory, runs
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, run_outcome, worst
 
@@ -172,3 +174,41 @@ def test_run_directories_sort_by_time(tmp_path: Path) -> None:
     assert first.name == "20261121T160000Z-conformance"
     first.mkdir()
     assert new_run_path(tmp_path, "conformance", now).name == "20261121T160000Z-conformance-2"
+
+
+def test_a_life_has_one_end() -> None:
+    for end in (LifeEnd.MEMORY, LifeEnd.SIGNAL):
+        with pytest.raises(ValueError, match="one end; a kill leaves 137, not 3"):
+            Life(exit_code=3, end=end)
+    assert [life.exit_code for life in (*killed().lives, *out_of_memory().lives)] == [137, 137]
+
+
+def test_a_container_that_is_to_die_of_its_memory_needs_a_limit() -> None:
+    with pytest.raises(ValueError, match="'app' is to die of its memory and has no memory_limit"):
+        Container(program=out_of_memory())
+    assert Container(program=out_of_memory(), memory_limit="32Mi").program.exits == 1
+
+
+@pytest.mark.parametrize(
+    ("probe", "because"),
+    [
+        ({"pattern": "FF"}, "shorter than the failureThreshold of 3"),
+        ({"pattern": "FXF"}, "expected S and F only"),
+        ({"pattern": "FFF", "fails_after_s": 2.0}, "not both"),
+        ({"period_s": 0}, "at least 1"),
+    ],
+)
+def test_a_probe_that_cannot_be_is_refused(probe: dict[str, Any], because: str) -> None:
+    with pytest.raises(ValueError, match=because):
+        Probe(**probe)
+
+
+def test_two_probes_of_a_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match="two probes of a kind"):
+        Container(probes=(Probe(), Probe(fails_after_s=3)))
+
+
+def test_two_servers_in_a_pod_are_refused() -> None:
+    one, other = (Container(name=name, probes=(Probe(handler=Handler.HTTP),)) for name in ("one", "other"))
+    with pytest.raises(ValueError, match="share the port of a pod"):
+        Pod(containers=(one, other))

@@ -11,7 +11,6 @@ import crashloop
 from crashloop.model.variants import (
     RESTART_ALL_OFF_REJECTS_POD,
     RESTART_ALL_STALLS,
-    RESTART_ALL_STAYS_RUNNING,
     RULE_HIDES_LATER_RULES,
     VARIANTS,
     variant,
@@ -27,7 +26,6 @@ EACH = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
 WITHOUT_A_REQUIREMENT = {
     RESTART_ALL_OFF_REJECTS_POD,
     RESTART_ALL_STALLS,
-    RESTART_ALL_STAYS_RUNNING,
     RULE_HIDES_LATER_RULES,
 }
 """Variants about KEP-5532, of which the catalogue holds no promise that they break."""

@@ -13,7 +13,8 @@ from crashloop.record import kinds as recording
 from crashloop.report import kinds as drawing
 from crashloop.run import kinds as planning
 from crashloop.sim import kinds as simulating
-from crashloop.spec.scenario import AnyScenario, ApiRequest, ApiScenario, Scenario
+from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.scenario import AnyScenario, ApiScenario, Scenario
 
 ROOT = Path(crashloop.__file__).parents[1]
 KINDS = set(get_args(Scenario))
@@ -58,3 +59,9 @@ def test_an_api_scenario_names_no_node() -> None:
     bound = {"kind": "Pod", "metadata": {"name": "bound"}, "spec": {"nodeName": "node-1", "containers": []}}
     with pytest.raises(ValueError, match="scenario 'bound' needs no node, but names 'node-1'"):
         ApiScenario(name="bound", requests=(ApiRequest(object=bound),))
+
+
+def test_an_api_scenario_stores_nothing_for_a_user_who_may_do_nothing() -> None:
+    request = ApiRequest(object={"metadata": {"name": "theirs"}}, as_user="stranger", dry_run=False)
+    with pytest.raises(ValueError, match="scenario 'stored' stores 'theirs' for a user who may do nothing"):
+        ApiScenario(name="stored", requests=(request,))

@@ -7,7 +7,7 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
 from crashloop.model.variants import as_shipped
-from crashloop.profiles import MANIFESTS, load_profile, validate_for_node
+from crashloop.profiles import KUBELET_MANIFESTS, load_profile, validate_for_node
 from crashloop.spec.profile import UNSET, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.profiles import all_profiles
@@ -28,6 +28,9 @@ CURVES = {
     "max-60s": Curve(10, 60),
     "max-300s": Curve(10, 300),
     "max-gate-off": Curve(10, 300),
+    "reduced-decay-max-gate-off": Curve(1, 60),
+    "sync-5s": Curve(10, 300),
+    "sync-2m": Curve(10, 300),
     "reduced-decay-max-2s": Curve(1, 2),
     "reduced-decay-max-4s": Curve(1, 4),
     "reduced-decay-max-60s": Curve(1, 60),
@@ -43,8 +46,14 @@ CANDIDATES = {
     "max-gate-off-but-set": "10s",
 }
 """Profiles that every release refuses, with their maximum."""
+WITH_UNKNOWN_FIELDS = {"unknown-field", "unknown-backoff-field"}
+"""Candidates whose field the kubelet drops."""
+ACCEPTED_BY_ROUNDING = "max-300s0009"
+"""A candidate that is to be refused, and is not."""
 BY_RELEASE = {"reduced-decay", "rules-off", "restart-all-off"}
 """Profiles whose meaning depends on the release."""
+BEYOND_RESTARTS = {"sync-5s": {"syncFrequency"}, "sync-2m": {"syncFrequency"}, "unknown-field": {"restartBudget"}}
+"""What profiles set besides the two fields that decide about restarts."""
 
 
 def profile_file(folder: Path, text: str, name: str = "own") -> Path:
@@ -60,13 +69,13 @@ def message_of(path: Path) -> str:
 
 
 def test_every_profile_is_spoken_for() -> None:
-    assert set(PROFILES) == set(CURVES) | set(CANDIDATES) | BY_RELEASE
+    assert set(PROFILES) == set(CURVES) | set(CANDIDATES) | BY_RELEASE | WITH_UNKNOWN_FIELDS | {ACCEPTED_BY_ROUNDING}
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda each: each.name)
 def test_every_profile_says_what_it_is_for(profile: KubeletProfile) -> None:
     assert profile.description.endswith(".")
-    assert set(profile.config) <= {"featureGates", "crashLoopBackOff"}
+    assert set(profile.config) <= {"featureGates", "crashLoopBackOff"} | BEYOND_RESTARTS.get(profile.name, set())
 
 
 @pytest.mark.parametrize("version", RELEASES, ids=str)
@@ -74,6 +83,21 @@ def test_every_profile_says_what_it_is_for(profile: KubeletProfile) -> None:
 def test_a_profile_means_the_same_in_every_release(name: str, version: KubernetesVersion) -> None:
     validate_for_node(PROFILES[name], version)
     assert effective_curve(PROFILES[name], version, deviations=as_shipped(version)) == CURVES[name]
+
+
+@pytest.mark.parametrize("version", RELEASES, ids=str)
+@pytest.mark.parametrize("name", sorted(WITH_UNKNOWN_FIELDS))
+def test_an_unknown_field_means_nothing(name: str, version: KubernetesVersion) -> None:
+    assert effective_curve(PROFILES[name], version, deviations=as_shipped(version)) == CURVES["stock"]
+
+
+@pytest.mark.parametrize("version", RELEASES, ids=str)
+def test_a_maximum_above_300_s_by_less_than_a_millisecond_is_taken_by_every_release(version: KubernetesVersion) -> None:
+    candidate = PROFILES[ACCEPTED_BY_ROUNDING]
+    assert effective_curve(candidate, version, deviations=as_shipped(version)) == Curve(10, 300.0009)
+    refused = effective_curve(candidate, version)
+    assert isinstance(refused, Refusal)
+    assert refused.kind is RefusalKind.OUT_OF_RANGE
 
 
 @pytest.mark.parametrize("version", RELEASES, ids=str)
@@ -134,16 +158,14 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "gone.yaml"
-    assert message_of(path) == (
-        f"kubelet profile \"gone\": {path} cannot be read: [Errno 2] No such file or directory: '{path}'."
-    )
+    assert message_of(path) == (f'kubelet profile "gone": {path} cannot be read (No such file or directory).')
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        pytest.param("- stock\n", "list at the top; expected a KubeletConfiguration.", id="a-list"),
-        pytest.param("", "NoneType at the top; expected a KubeletConfiguration.", id="empty"),
+        pytest.param("- stock\n", "it is a list; expected a KubeletConfiguration.", id="a-list"),
+        pytest.param("", "it is empty; expected a KubeletConfiguration.", id="empty"),
         pytest.param(
             HEAD.replace("KubeletConfiguration", "Pod"), "kind is 'Pod'; expected KubeletConfiguration.", id="a-pod"
         ),
@@ -175,7 +197,9 @@ def test_a_file_that_is_no_kubelet_configuration_is_refused(tmp_path: Path, text
 
 
 def test_a_file_that_is_not_yaml_is_refused(tmp_path: Path) -> None:
-    assert message_of(profile_file(tmp_path, "a: [")).startswith('kubelet profile "own": not YAML: ')
+    assert message_of(profile_file(tmp_path, "a: [")).startswith(
+        'kubelet profile "own": it is not one document of YAML: '
+    )
 
 
 @pytest.mark.parametrize(
@@ -206,4 +230,4 @@ def test_what_the_kubelet_would_drop_is_refused_for_a_node(tmp_path: Path, text:
 
 
 def test_the_profiles_lie_where_people_look_for_them() -> None:
-    assert sorted(path.stem for path in MANIFESTS.iterdir()) == sorted(PROFILES)
+    assert sorted(path.stem for path in KUBELET_MANIFESTS.iterdir()) == sorted(PROFILES)

@@ -196,7 +196,9 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
     ]
     pods = [healthy(20 * index + at, 1.0 if index % 2 == 0 else 3.0) for index in range(4) for at in (1, 2, 3)]
     hosts = {"node-a": "node-a", "node-b": "node-b"}
-    (found,) = comparisons(Seen(the_plan, hosts, sources, pods), measured)
+    (found,) = comparisons(
+        Seen(the_plan, hosts, sources, pods, {"pod-startup": 5.0, "restart-lateness": 3.0}), measured
+    )
     assert (found.mix, found.baseline, found.treatment) == ("all", "max-300s", "max-1s")
     effects = {(each.what, each.statistic): each for each in found.effects}
     kubelet = effects["CPU of the kubelet", "mean"]
@@ -207,4 +209,4 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
 
 
 def test_a_run_without_both_arms_compares_nothing() -> None:
-    assert comparisons(Seen(plan(), {}, [], []), []) == ()
+    assert comparisons(Seen(plan(), {}, [], [], {}), []) == ()

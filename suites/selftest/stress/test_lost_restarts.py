@@ -87,7 +87,7 @@ def test_where_the_delay_is_not_known_the_longest_of_the_curve_is_given() -> Non
     rule = RestartRule(action=Action.RESTART_ALL_CONTAINERS, operator=Operator.IN, values=(1,))
     loads = {
         "crashers": Crash(node="storm", restart_policy=RestartPolicy.NEVER, rule=rule),
-        "healthy": plan().profile.loads["healthy"],
+        "healthy": plan().load.loads["healthy"],
     }
     unknown = crasher(restart(30, None, due_s=None), pod=POD, seen_until_s=91.1)
     assert "1 s was due" in judged(unknown, the_plan=plan(loads=loads)).sentence

@@ -5,17 +5,18 @@ import pytest
 
 from crashloop.measure.files import load_rows
 from crashloop.slo.judge import judge
-from crashloop.slo.rows import SampleSli
 from crashloop.slo.types import Lifecycle, SliResult
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import Seen, comparisons
-from crashloop.stress.figures import OVERDUE_S, figures
+from crashloop.stress.figures import figures
 from crashloop.stress.loads import Churn
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import Stage, StressNode
+from crashloop.stress.rows import sample_targets
 from suites.selftest.kit.slo_kit import crasher, measured, phase, restart, started
 from suites.selftest.kit.stress_kit import MAX_1S, marks, plan
 
+TARGETS = sample_targets(())
 NEVER_STARTED = started(1, None, seen_until_s=41)
 STILL_HAD_TIME = started(98, None)
 LATE = (crasher(restart(10, 2), restart(12.1, None)), crasher(restart(96.5, 2), restart(98.6, None), pod="p2"))
@@ -28,7 +29,7 @@ def of_row(row_id: str) -> SliResult:
 
 
 def test_figures_and_rows_say_the_same() -> None:
-    found = figures(phase(), [], PODS)
+    found = figures(phase(), [], PODS, TARGETS)
     startup, lateness = of_row("healthy-neighbour-startup"), of_row("restart-lateness")
     assert (found["startup_samples"], found["startup_open"], found["startup_p99_s"]) == (3, 2, 40)
     assert (startup.samples, startup.value) == (3, 40)
@@ -38,13 +39,12 @@ def test_figures_and_rows_say_the_same() -> None:
 
 
 def test_where_all_has_come_to_its_end_nothing_is_open() -> None:
-    found = figures(phase(), [], PODS[:2])
+    found = figures(phase(), [], PODS[:2], TARGETS)
     assert (found["startup_samples"], found["startup_open"], found["lateness_open"]) == (2, 0, 0)
 
 
 def test_from_how_long_on_an_open_event_counts_is_what_the_rows_promise() -> None:
-    targets = {row.sli.of: row.target.at_most for row in load_rows() if isinstance(row.sli, SampleSli)}
-    assert targets.items() >= OVERDUE_S.items()
+    assert (TARGETS["pod-startup"], TARGETS["restart-lateness"]) == (5.0, 3.0)
 
 
 NODES = (
@@ -70,7 +70,7 @@ def test_pods_that_never_start_are_an_effect() -> None:
     rows = [(index, what, 20 * index + at, 1) for index in range(4) for what, at in (("measure", 0), ("drain", 10))]
     stages = measurements(the_plan.stages, marks(*rows, stages=the_plan.stages))
     pods = [msgspec.structs.replace(pod, pod=f"h{index}") for index in range(4) for pod in block(index)]
-    (found,) = comparisons(Seen(the_plan, {"a": "a", "b": "b"}, [], pods), stages)
+    (found,) = comparisons(Seen(the_plan, {"a": "a", "b": "b"}, [], pods, TARGETS), stages)
     effects = {(each.what, each.statistic): each for each in found.effects}
     startup = effects["start-up of healthy pods", "p50"]
     assert (startup.baseline, startup.treatment, startup.samples) == (1, 30, (6, 16))

@@ -42,7 +42,7 @@ def test_every_shipped_profile_can_be_planned_here(name: str) -> None:
     assert profile.description
     assert fitting_rows(profile)
     most = official_pods(2) if name == "quick" else profile.max_pods
-    assert all(pods_on(plan.profile, stage, node.name) <= most for stage in plan.stages for node in profile.nodes)
+    assert all(pods_on(plan.load, stage, node.name) <= most for stage in plan.stages for node in profile.nodes)
 
 
 def test_a_file_of_the_user_s_own_is_read_with_its_comment(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def planned(folder: Path, crashing: str, *, version: str, kubelet: str = "max-1s
 def test_a_rule_that_no_exit_asks_for_goes_where_the_kubelet_heeds_none(
     tmp_path: Path, version: str, kubelet: str, kept: bool
 ) -> None:
-    load = planned(tmp_path, f"exit_code: 7, {RULED}", version=version, kubelet=kubelet).profile.loads["crashers"]
+    load = planned(tmp_path, f"exit_code: 7, {RULED}", version=version, kubelet=kubelet).load.loads["crashers"]
     assert isinstance(load, Crash)
     assert (load.rule is not None) is kept
     assert load.restart_policy is RestartPolicy.NEVER

@@ -16,6 +16,7 @@ from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import StressNode
 from crashloop.stress.publishing import publish_stress
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.verdict import Evidence, ExitCode, Outcome, Verdict, VerdictMode
@@ -94,7 +95,11 @@ def test_a_node_that_is_not_full_shows_nothing_about_full_nodes() -> None:
             id="gate-off",
         ),
         pytest.param(
-            plan(MAX_1S, KubeletProfile(name="old", kubernetes_version="1.34.4")),
+            plan(
+                MAX_1S,
+                KubeletProfile(name="old", kubernetes_version="1.34.4"),
+                nodes=(StressNode(name="storm", profile="max-1s"), StressNode(name="older", profile="old")),
+            ),
             "needs gate ContainerRestartRules; it is off on this node (kubelet v1.34.4).",
             id="one-of-two-nodes",
         ),
@@ -119,12 +124,14 @@ def test_a_check_that_a_run_breaks_breaks_its_requirement(tmp_path: Path) -> Non
     assert results.exit_code == ExitCode.FAIL
 
 
-def test_results_json_holds_the_verdicts_on_requirements_as_every_run_does(tmp_path: Path) -> None:
+def test_results_json_holds_all_verdicts_in_the_form_that_every_run_has(tmp_path: Path) -> None:
     run = example_run(tmp_path / "run").run
     results = judge_run(run)
     publish_stress(run, results)
     written = read_document(run.results_json, Results, RESULTS_FORMAT)
-    assert {each.requirement: each.outcome for each in written.verdicts} == {
+    slos = {each.slo for each in results.verdicts}
+    assert {each.requirement for each in written.verdicts} > slos
+    assert {each.requirement: each.outcome for each in written.verdicts if each.requirement not in slos} == {
         "BACKOFF-2": Outcome.PASS,
         "LOAD-1": Outcome.INCONCLUSIVE,
         "LOAD-11": Outcome.INCONCLUSIVE,
@@ -132,6 +139,7 @@ def test_results_json_holds_the_verdicts_on_requirements_as_every_run_does(tmp_p
     }
     assert (written.suite, written.scope, written.exit_code) == ("stress", "example", results.exit_code)
     assert written.requirement("LOAD-11").sentence == CATALOGUE["LOAD-11"].sentence
+    assert written.requirement("restart-lateness").sentence == "p99 at most 3 s"
     assert written.coverage is not None
     assert written.coverage.sentence == f"1 of {len(CATALOGUE)} requirements judged, 3 undecided."
 

@@ -45,7 +45,7 @@ def expected(plan: StressPlan, stage: Stage, window_s: float) -> Expected:
     arrivals = restarts = triggers = 0.0
     stays_down = False
     for name, users in stage.users.items():
-        load = plan.profile.loads[name]
+        load = plan.load.loads[name]
         if isinstance(load, Churn):
             arrivals += int(users) * (load.rate_per_s * window_s - 1)
         if isinstance(load, Crash) and not restarted(load):
@@ -85,9 +85,9 @@ def unkept(row: SloRow, condition: Precondition, plan: StressPlan) -> Iterator[s
     """Stages of which the load itself breaks a precondition of a row."""
     for stage in plan.stages:
         if condition.fact == "pods_per_node":
-            most = float(max(pods_on(plan.profile, stage, node.name) for node in plan.profile.nodes))
+            most = float(max(pods_on(plan.load, stage, node.name) for node in plan.load.nodes))
         elif condition.fact == "churn_per_s":
-            arrivals = (plan.profile.loads[name] for name in stage.users)
+            arrivals = (plan.load.loads[name] for name in stage.users)
             most = sum(2 * load.rate_per_s + 2 for load in arrivals if isinstance(load, Churn))
         else:
             raise AssertionError(f"nobody has reckoned with the precondition {condition.fact} of a row that gates")
@@ -149,7 +149,7 @@ def test_beyond_the_official_limit_no_slowness_of_the_node_drops_healthy_pods(na
     """Pods that take as long as they may to start, and to be gone, all find a place."""
     plan = planned(load_stress_profile(name))
     for stage in plan.stages:
-        for load in (plan.profile.loads[each] for each in stage.users):
-            if isinstance(load, Churn) and pods_on(plan.profile, stage, load.node) > official_pods(plan.cores):
+        for load in (plan.load.loads[each] for each in stage.users):
+            if isinstance(load, Churn) and pods_on(plan.load, stage, load.node) > official_pods(plan.cores):
                 stays_s = load.start_within_s + load.hold_s + GONE_S
                 assert load.in_flight >= load.rate_per_s * stays_s, f"{stage.label} drops pods"

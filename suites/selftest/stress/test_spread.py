@@ -7,6 +7,9 @@ from crashloop.slo.types import Interval, Lifecycle
 from crashloop.stress.intervals import intervals
 from suites.selftest.kit.slo_kit import crasher, ns, phase, restart, scrapes
 
+TARGETS = {"pod-startup": 5.0, "restart-lateness": 3.0}
+"""In seconds."""
+
 CPU = "component_cpu_seconds_total"
 TIMES = (0, 25, 50, 75, 100)
 
@@ -34,16 +37,16 @@ def test_cpu_is_drawn_over_what_lies_between_two_scrapes_and_over_all_nodes() ->
     steady = scrapes(
         TIMES, {of("kubelet", "a"): (0, 5, 10, 15, 20), of("kubelet", "b"): (0, 5, 10, 15, 20)}, source="processes"
     )
-    assert intervals(phase(), [steady], [])["kubelet_cpu_cores"] == Interval(0.4, 0.4)
+    assert intervals(phase(), [steady], [], TARGETS)["kubelet_cpu_cores"] == Interval(0.4, 0.4)
     uneven = scrapes(TIMES, {of("runtime"): (0, 0, 0, 0, 50)}, source="processes")
-    drawn = intervals(phase(), [uneven], [])["runtime_cpu_cores"]
+    drawn = intervals(phase(), [uneven], [], TARGETS)["runtime_cpu_cores"]
     assert drawn.lower == 0
     assert drawn.upper is not None
     assert drawn.upper > 0.5
 
 
 def test_percentiles_lie_within_their_samples() -> None:
-    found = intervals(phase(), [], [healthy(number) for number in range(100)])
+    found = intervals(phase(), [], [healthy(number) for number in range(100)], TARGETS)
     median = found["startup_p50_s"]
     assert median.lower is not None
     assert median.upper is not None
@@ -54,7 +57,7 @@ def test_percentiles_lie_within_their_samples() -> None:
 def test_requests_go_with_the_restarts_between_the_same_scrapes() -> None:
     pods = [crasher(*(restart(10 * number + 1, 2) for number in range(10)))]
     kubelet = scrapes(TIMES, {("rest_client_requests_total", ()): (0, 10, 20, 35, 45)})
-    drawn = intervals(phase(), [kubelet], pods)["requests_per_restart"]
+    drawn = intervals(phase(), [kubelet], pods, TARGETS)["requests_per_restart"]
     assert drawn.lower is not None
     assert drawn.upper is not None
     assert drawn.lower < 4.5 < drawn.upper
@@ -64,4 +67,4 @@ def test_a_figure_of_which_too_little_was_seen_has_no_interval() -> None:
     once = scrapes((0,), {of("kubelet"): (1,)}, source="processes")
     two = scrapes((0, 100), {of("kubelet"): (0, 9)}, source="processes")
     for sources in ([], [once], [two]):
-        assert intervals(phase(), sources, []).keys() == {"restarts_per_s"}
+        assert intervals(phase(), sources, [], TARGETS).keys() == {"restarts_per_s"}

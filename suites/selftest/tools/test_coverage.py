@@ -5,18 +5,17 @@ from pathlib import Path
 import pytest
 
 from crashloop.requirements import Topic, load_requirements, load_topics
+from crashloop.run.citations import Citation, requirements_with_tests
 from crashloop.run.planning import Declared
 from crashloop.spec.requirement import Basis, Requirement, Scope, State
 from suites.conformance.scenarios import crashing
 from tools.coverage import (
     DOCUMENT,
     README,
-    Citation,
     citations,
     disagreements,
     in_readme,
     main,
-    requirements_with_tests,
     to_markdown,
     too_narrow,
 )

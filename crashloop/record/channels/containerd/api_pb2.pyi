@@ -153,6 +153,14 @@ class RemoveSnapshotRequest(_message.Message):
     key: str
     def __init__(self, snapshotter: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
 
+class KillRequest(_message.Message):
+    __slots__ = ("container_id", "signal")
+    CONTAINER_ID_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
+    container_id: str
+    signal: int
+    def __init__(self, container_id: _Optional[str] = ..., signal: _Optional[int] = ...) -> None: ...
+
 class Whatever(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

@@ -35,6 +35,12 @@ class Attributed(msgspec.Struct, frozen=True, kw_only=True):
     created_ns: int
 
 
+def is_sandbox_of(record: ContainerRecord, pod_uid: str) -> bool:
+    """Whether a container is a sandbox of that pod."""
+    labels = record.labels
+    return labels.get("io.cri-containerd.kind") == "sandbox" and labels.get("io.kubernetes.pod.uid") == pod_uid
+
+
 class Attribution:
     """Remembers whose each container id of a node is, and counts the instances of each container."""
 

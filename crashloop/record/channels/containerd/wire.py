@@ -1,6 +1,6 @@
-"""containerd's gRPC interface, reduced to the calls that show containers starting and ending.
+"""containerd's gRPC interface, reduced to the calls that show containers starting and ending, or end them.
 
-Source: github.com/containerd/containerd/api v1.11.1, services/events/v1 and services/containers/v1.
+Source: github.com/containerd/containerd/api v1.11.1, services/events/v1, services/containers/v1 and services/tasks/v1.
 """
 
 from collections.abc import Callable, Iterator
@@ -116,6 +116,11 @@ class Containerd:
         self._control("containers.v1.Containers/Delete", api_pb2.DeleteContainerRequest(id=name))
         removed = api_pb2.RemoveSnapshotRequest(snapshotter=_SNAPSHOTTER, key=name)
         self._control("snapshots.v1.Snapshots/Remove", removed, may_be_gone=True)
+
+    def kill(self, container_id: str, signal: int) -> None:
+        """Send a signal to the first process of a container or sandbox, as an operator on the node would."""
+        request = api_pb2.KillRequest(container_id=container_id, signal=signal)
+        self._call("/containerd.services.tasks.v1.Tasks/Kill", request, _NAMESPACE)
 
     def list_as_kubelets_do(self) -> None:
         """Ask CRI for all sandboxes and containers, as a relist does (pkg/kubelet/pleg/generic.go@v1.37.1)."""

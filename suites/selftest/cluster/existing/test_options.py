@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.profiles import MANIFESTS
+from crashloop.profiles import KUBELET_MANIFESTS
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.existing_kit import crashloop_run
 
@@ -16,7 +16,7 @@ users: [{name: u, user: {token: secret-token}}]
 contexts: [{name: blue, context: {cluster: c, user: u}}, {name: green, context: {cluster: c, user: u}}]
 current-context: blue
 """
-OWN = str(MANIFESTS / "max-10s.yaml")
+OWN = str(KUBELET_MANIFESTS / "max-10s.yaml")
 """A file, though one that is a profile."""
 
 
@@ -30,9 +30,9 @@ def run(folder: Path, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--provider", "existing"), ".kube/config: cannot be used"),
+        (("--provider", "existing"), ".kube/config: there is no such file"),
         (("--kubeconfig", "KUBECONFIG"), "--kubeconfig: only for --provider existing, not local."),
-        (("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--keep"), "--keep: not for --provider existing"),
+        (("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--keep"), "--keep: only for --provider local, kind"),
         (
             ("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--context", "red"),
             "it has no context 'red'; its contexts: blue, green.",

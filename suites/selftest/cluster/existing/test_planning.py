@@ -5,7 +5,8 @@ from typing import Any
 from crashloop.cluster.provider import Capability, Survey, SurveyedNode
 from crashloop.run.matching import Offer
 from crashloop.run.planning import Declared, build_plan
-from crashloop.spec.plan import Budgets, Plan
+from crashloop.spec.comparison import Judgeable, compared
+from crashloop.spec.plan import Budgets, Judgement, Plan
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Container, Pod, PodScenario, StartupScenario, Until
 
@@ -21,7 +22,7 @@ def crashing(name: str, profile: str) -> PodScenario:
     return PodScenario(name=name, profile=profile, pod=pod, until=Until(restarts={"app": 3}))
 
 
-def on(requirement: str, scenario: PodScenario | StartupScenario) -> Declared:
+def on(requirement: str, scenario: Judgeable) -> Declared:
     return Declared(requirement, scenario)
 
 
@@ -75,3 +76,22 @@ def test_with_the_configuration_read_requirements_on_it_are_judged() -> None:
 def test_the_plan_says_how_many_pods_may_be_there_at_once() -> None:
     plan = planned(on("BACKOFF-2", crashing("one", "stock")), budgets=Budgets(live_pods=3))
     assert plan.budgets.live_pods == 3
+
+
+def test_a_comparison_is_one_judgement_on_scenarios_of_several_nodes() -> None:
+    both = compared("both", crashing("one", "stock"), crashing("two", "max-2s"))
+    plan = planned(on("CAP-5", both))
+    assert plan.judgements == (Judgement(requirement="CAP-5", scenario="both", compared=("one", "two")),)
+    assert plan.placements == {"one": "a", "two": "b"}
+    assert [each.name for each in plan.scenarios] == ["one", "two"]
+
+
+def test_a_comparison_is_skipped_if_one_of_its_nodes_is_missing() -> None:
+    both = compared("both", crashing("one", "stock"), crashing("eleven", "max-11s"))
+    plan = planned(on("CAP-5", both), on("BACKOFF-2", crashing("one", "stock")))
+    assert reasons(plan) == {
+        "CAP-5 both": 'no node of the cluster has the kubelet profile "max-11s"; its nodes: a (stock), b (max-2s)'
+    }
+    assert [each.name for each in plan.scenarios] == ["one"]
+    (skip,) = plan.skipped
+    assert skip.profile == "stock, max-11s"

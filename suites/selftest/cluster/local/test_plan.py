@@ -1,5 +1,6 @@
 """The plan of a local cluster, word for word: `pytest --snapshot-update` writes the golden files anew."""
 
+import msgspec
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -23,7 +24,7 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 
 def test_the_plan_of_a_control_plane(golden: SnapshotAssertion) -> None:
-    plan = control_plane_plan(BLUEPRINT, feature_gates={"ContainerRestartRules": False})
+    plan = control_plane_plan(msgspec.structs.replace(BLUEPRINT, feature_gates={"ContainerRestartRules": False}))
     assert describe_control_plane(plan) == golden
 
 

@@ -1,0 +1,120 @@
+"""Checkers of delays in several scenarios together: as long as each other, or shorter at a stated price in restarts.
+
+Theory of operation. Each delay is judged by the curve of its own node elsewhere. Here two recordings are held against each
+other: which delay is due does not matter, only that both waited as long, but for the lateness that each kubelet is allowed.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.excuse import excuse
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.measured_delay import MeasuredDelay, delays_of
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, count, seconds
+from crashloop.model.lateness import START_SHARE_S
+
+MIN_DELAYS = 2
+FIRST = "app"
+"""The container whose restarts are counted."""
+
+
+def check_same_delays(cases: Sequence[Case]) -> Checked:
+    """Each restart of a container MUST wait as long in each scenario, but for the lateness that kubelets are allowed.
+
+    Needs min_delays (2) restarts after a delay, seen in all scenarios.
+    """
+    findings: list[Finding] = []
+    rows: dict[str, list[dict[str, float]]] = {}
+    compared = 0
+    for name in _common(cases):
+        seen = [{each.due.restart: each for each in delays_of(case, case.pod, name) if each.shortest} for case in cases]
+        for restart in sorted(set.intersection(*(set(each) for each in seen))):
+            delays = [each[restart] for each in seen]
+            rows.setdefault(name, []).append(
+                {case.scenario.name: _took_s(each) for case, each in zip(cases, delays, strict=True)}
+            )
+            compared += min(_took_s(each) for each in delays) > 0 and all(each.due.delay_s > 0 for each in delays)
+            for pair in pairwise(zip(cases, delays, strict=True)):
+                findings += _differing(*sorted(pair, key=lambda one: _took_s(one[1])))
+    needed = int(cases[0].number("min_delays", MIN_DELAYS))
+    if compared < needed and not findings:
+        why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
+        findings.append(inconclusive(f"{count(compared, 'delay')} seen in all scenarios, {needed} needed: {why}."))
+    return Checked(findings=tuple(findings), facts={"waited_s": rows})
+
+
+def _common(cases: Sequence[Case]) -> tuple[str, ...]:
+    """Containers that all scenarios have."""
+    names = [[each.name for each in case.scenario.pod.containers] for case in cases]
+    return tuple(name for name in names[0] if all(name in others for others in names))
+
+
+def _took_s(delay: MeasuredDelay) -> float:
+    taken = delay.to_create or delay.shortest
+    assert taken is not None
+    return taken.seconds
+
+
+def _differing(shorter: tuple[Case, MeasuredDelay], longer: tuple[Case, MeasuredDelay]) -> Iterator[Finding]:
+    (_, delay), (other, late) = shorter, longer
+    allowed_s = max(each.due.latest_s - each.due.delay_s for each in (delay, late))
+    allowed_s += 0.0 if delay.to_create and late.to_create else START_SHARE_S
+    excess_s = _took_s(late) - _took_s(delay) - allowed_s
+    if excess_s <= 0:
+        return
+    stands_on = [
+        (where.scenario.name, each.shortest.lines if each.shortest else ()) for where, each in (shorter, longer)
+    ]
+    told = " and ".join(
+        f"{seconds(_took_s(each))} in {name} {at_lines(lines)}"
+        for (name, lines), each in zip(stands_on, (delay, late), strict=True)
+    )
+    sentence = f"{delay.name} waited {told}; lateness explains {seconds(allowed_s)} of the difference."
+    doubt = excuse(other, late.window_ns, _took_s(delay), excess_s)
+    yield (fail(sentence) if doubt is None else inconclusive(f"{sentence} {doubt}.")).at(*stands_on)
+
+
+def check_added_restarts(cases: Sequence[Case]) -> Checked:
+    """The last scenario MUST add no more than `most` restarts to those of the first, within `within_s` of the first start.
+
+    The first is given `slack_s` more, in which its kubelet may be late. Needs both recorded for as long, without a gap.
+    """
+    base, more = cases[0], cases[-1]
+    most, within_s, slack_s = (base.number(name, 0.0) for name in ("most", "within_s", "slack_s"))
+    findings: list[Finding] = []
+    counted: dict[str, int] = {}
+    for case, for_s in ((base, within_s + slack_s), (more, within_s)):
+        instances = ran(case.pod, FIRST)
+        first = instances[0].start if instances else None
+        if first is None or first.utc_ns is None:
+            findings.append(
+                inconclusive(f"in {case.scenario.name} the first start was not seen: {why_it_ended(case)}.")
+            )
+            continue
+        end_ns = first.utc_ns + round(for_s * 1e9)
+        starts = [
+            each.start.utc_ns for each in instances[1:] if each.start is not None and each.start.utc_ns is not None
+        ]
+        counted[case.scenario.name] = sum(at_ns <= end_ns for at_ns in starts)
+        blind = blind_spot(case, case.pod, instances, first.utc_ns, min(end_ns, case.recording.end_ns))
+        if end_ns > case.recording.end_ns:
+            findings.append(
+                inconclusive(f"{case.scenario.name} was watched for less than {seconds(for_s)}: {why_it_ended(case)}.")
+            )
+        elif blind is not None:
+            findings.append(inconclusive(f"in {case.scenario.name} restarts could have gone unseen: {blind}."))
+    if not findings:
+        added = counted[more.scenario.name] - counted[base.scenario.name]
+        held_s = base.recording.host.held_s(base.recording.begin_ns, base.recording.end_ns)
+        sentence = (
+            f"{count(counted[more.scenario.name], 'restart')} in {more.scenario.name} within {seconds(within_s)} of the "
+            f"first start and {counted[base.scenario.name]} in {base.scenario.name} within {seconds(within_s + slack_s)}; "
+            f"{most:g} more are the most."
+        )
+        if added > most:
+            doubt = f" The host held {base.scenario.name} up for {seconds(held_s)}."
+            findings.append(inconclusive(sentence + doubt) if held_s > slack_s / 2 else fail(sentence))
+    return Checked(findings=tuple(findings), facts={"restarts": counted})

@@ -1,0 +1,120 @@
+"""Checkers of exits and starts in several scenarios together: the same restarts, and the same order."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+
+from crashloop.checks.case import Case
+from crashloop.checks.decision import DecidedExit, exits_of
+from crashloop.checks.evidence import watched_s, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, count
+from crashloop.history.stamps import Fact
+
+MIN_EXITS = 1
+MIN_EVENTS = 4
+APART_S = 0.05
+"""Events closer than this have no order. What one waits for takes a relist and a sync of the kubelet, so it comes later."""
+
+
+def check_same_decisions(cases: Sequence[Case]) -> Checked:
+    """Each exit of a container MUST be followed by a restart in all scenarios, or in none.
+
+    Needs min_exits (1) exits of each container in all scenarios, and after an exit without a restart a watch that is longer
+    than the delay due in it.
+    """
+    findings: list[Finding] = []
+    facts: dict[str, list[str]] = {}
+    for spec in cases[0].scenario.pod.containers:
+        exits = [tuple(exits_of(case, case.pod, spec.name)) for case in cases]
+        facts[spec.name] = [f"{each.instance.exit_code}: {_followed(each)}" for each in min(exits, key=len)]
+        for alike in zip(*exits, strict=False):
+            for pair in pairwise(zip(cases, alike, strict=True)):
+                findings += _decided_otherwise(*pair)
+        fewest = min(map(len, exits))
+        needed = min(int(cases[0].number("min_exits", MIN_EXITS)), spec.program.exits)
+        if fewest < needed:
+            why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
+            findings.append(inconclusive(f'{count(fewest, "exit")} of "{spec.name}" in all, {needed} needed: {why}.'))
+    return Checked(findings=tuple(findings), facts={"decisions": facts})
+
+
+def _followed(each: DecidedExit) -> str:
+    return "restarted" if each.following is not None else "not restarted"
+
+
+def _decided_otherwise(one: tuple[Case, DecidedExit], other: tuple[Case, DecidedExit]) -> Iterator[Finding]:
+    told = " and ".join(
+        f"{_followed(each)} in {case.scenario.name} {at_lines([each.line])}" for case, each in (one, other)
+    )
+    stands_on = [(case.scenario.name, (each.line,)) for case, each in (one, other)]
+    (_, first), (_, second) = one, other
+    if first.instance.exit_code != second.instance.exit_code:
+        sentence = f'exit {first.number + 1} of "{first.container}" had code {first.instance.exit_code} in one scenario'
+        also = f"and {second.instance.exit_code} in another; the scenarios were not carried out alike."
+        yield inconclusive(f"{sentence} {also}").at(*stands_on)
+        return
+    if (first.following is None) == (second.following is None):
+        return
+    stopped_case, stopped = one if first.following is None else other
+    sentence = f'exit {first.number + 1} of "{first.container}", with {first.instance.exit_code}, was {told}.'
+    due_s = stopped.delay.due.latest_s if stopped.delay else 0.0
+    if watched_s(stopped_case.recording, stopped.instance.exit) <= due_s:
+        yield inconclusive(f"{sentence} That watch was too short: {why_it_ended(stopped_case)}.").at(*stands_on)
+    else:
+        yield fail(sentence).at(*stands_on)
+
+
+def check_same_order(cases: Sequence[Case]) -> Checked:
+    """Starts and exits of all containers MUST come in the same order in each scenario, where they are 0.05 s apart or more.
+
+    Needs min_events (4) starts and exits that all scenarios have.
+    """
+    seen = [dict(_events(case)) for case in cases]
+    common = [key for key in seen[0] if all(key in each for each in seen)]
+    findings = [
+        finding
+        for one, other in combinations(common, 2)
+        for (case, events), (beside, there) in pairwise(zip(cases, seen, strict=True))
+        for finding in _swapped(one, other, (case, events), (beside, there))
+    ]
+    needed = int(cases[0].number("min_events", MIN_EVENTS))
+    if len(common) < needed and not findings:
+        why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
+        findings.append(
+            inconclusive(f"{count(len(common), 'start or exit')} in all scenarios, {needed} needed: {why}.")
+        )
+    order = sorted(common, key=lambda key: seen[0][key].utc_ns or 0)
+    return Checked(findings=tuple(findings), facts={"order": [_name(key) for key in order]})
+
+
+Key = tuple[str, int, str]
+"""Container, number of its instance, and start or exit."""
+
+
+def _events(case: Case) -> Iterator[tuple[Key, Fact]]:
+    for spec in case.scenario.pod.containers:
+        for number, each in enumerate(ran(case.pod, spec.name)):
+            for what, fact in (("start", each.start), ("exit", each.exit)):
+                if fact is not None and fact.utc_ns is not None:
+                    yield (spec.name, number, what), fact
+
+
+def _name(key: Key) -> str:
+    container, number, what = key
+    return f'{what} {number + 1} of "{container}"'
+
+
+def _swapped(
+    one: Key, other: Key, here: tuple[Case, dict[Key, Fact]], there: tuple[Case, dict[Key, Fact]]
+) -> Iterator[Finding]:
+    apart_s = [((events[other].utc_ns or 0) - (events[one].utc_ns or 0)) / 1e9 for _, events in (here, there)]
+    if min(apart_s) > -APART_S or max(apart_s) < APART_S:
+        return
+    stands_on = [(case.scenario.name, (events[one].line, events[other].line)) for case, events in (here, there)]
+    (first, first_lines), (second, second_lines) = stands_on
+    before, after = (one, other) if apart_s[0] > 0 else (other, one)
+    yield fail(
+        f"{_name(before)} came before {_name(after)} in {first} {at_lines(first_lines)} "
+        f"and after it in {second} {at_lines(second_lines)}."
+    ).at(*stands_on)

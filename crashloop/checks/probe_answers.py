@@ -1,0 +1,85 @@
+"""What a container's probes were answered, by the notes in its journal."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.history.instances import Instance
+from crashloop.history.stamps import Fact
+from crashloop.spec.probe import Probe, ProbeKind
+
+
+class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer. It was stamped when it was decided, before the kubelet had it."""
+
+    number: int
+    """From 0 in each life."""
+    failed: bool
+    """Whether the kubelet takes it for a failure."""
+    in_a_row: int
+    """The how manieth equal answer in a row it is, from 1."""
+    fact: Fact
+    had_ns: int
+    """When the kubelet has it at the earliest, UTC; 0 if its time is not known."""
+
+
+def answers_of(instance: Instance, probe: Probe, *, failures: int = 0) -> Iterator[ProbeAnswer]:
+    """The answers of one life in order, after so many failures that count already."""
+    before, in_a_row = failures > 0, failures
+    for note in instance.notes:
+        kind, dot, number = note.name.partition(".")
+        if kind != probe.kind or not dot or not number.isdigit():
+            continue
+        if _is_of_the_next_life(note.fact, instance):
+            return
+        failed = probe.counts_as_failure(note.value)
+        in_a_row = in_a_row + 1 if failed is before else 1
+        before = failed
+        answering_ns = round(probe.answering_s(note.value) * 1e9)
+        yield ProbeAnswer(
+            number=int(number),
+            failed=failed,
+            in_a_row=in_a_row,
+            fact=note.fact,
+            had_ns=0 if note.fact.utc_ns is None else note.fact.utc_ns + answering_ns,
+        )
+
+
+def fatal(instance: Instance, probe: Probe, *, failures: int = 0) -> ProbeAnswer | None:
+    """The answer after which the kubelet has to kill the container; None if there was none.
+
+    A startup probe that has succeeded is not asked again.
+    """
+    for each in answers_of(instance, probe, failures=failures):
+        if each.failed and each.in_a_row == probe.failure_threshold:
+            return each
+        if probe.kind is ProbeKind.STARTUP and not each.failed:
+            return None
+    return None
+
+
+def spared(instance: Instance, probe: Probe) -> int:
+    """How often failures in a row, fewer than the threshold, were followed by a success."""
+    failures = times = 0
+    for each in answers_of(instance, probe):
+        times += not each.failed and 0 < failures < probe.failure_threshold
+        failures = each.in_a_row if each.failed else 0
+    return times
+
+
+def last_failures(instance: Instance, probe: Probe, *, failures: int = 0) -> int:
+    """Failures in a row at the end of a life; 0 if they have killed."""
+    if fatal(instance, probe, failures=failures) is not None:
+        return 0
+    in_a_row = failures
+    for each in answers_of(instance, probe, failures=failures):
+        in_a_row = each.in_a_row if each.failed else 0
+    return in_a_row
+
+
+def _is_of_the_next_life(fact: Fact, instance: Instance) -> bool:
+    """Whether it was given by the next instance before that had stamped its start."""
+    ended = instance.exit
+    if ended is None or ended.utc_ns is None or fact.utc_ns is None:
+        return False
+    return fact.utc_ns > ended.utc_ns + ended.resolution_ns

@@ -1,0 +1,121 @@
+"""Checker of `ready` in the container status against what the readiness probe was answered.
+
+Theory of operation. A container with a readiness probe is ready from a success on, until failures in a row reach the threshold. A
+status may lag, so only a statement that stood for longer than that is wrong; but a container whose probe has never succeeded was
+ready at no time.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import is_journal_lost, unwatched, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of
+from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
+from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
+from crashloop.checks.text import at_lines, count, seconds
+from crashloop.history.event import Channel
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import StatusReport
+from crashloop.model.restart_all import probes_go_on
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.scenario import Container
+
+
+def check_ready_truth(case: Case) -> Checked:
+    """A container MUST be said to be ready if and only if its readiness probe succeeds.
+
+    Needs min_statuses (1) statuses of a running container with such a probe, min_resets (0) of them after a RestartAllContainers.
+    """
+    findings: list[Finding] = []
+    seen = after_reset = 0
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            probe = next((each for each in spec.probes if each.kind is ProbeKind.READINESS), None)
+            for status, newer, instance, replaced in _told(case, pod, spec) if probe else ():
+                assert probe is not None
+                seen += 1
+                after_reset += replaced is not None
+                if replaced is None or probes_go_on(case.prediction.deviations):
+                    findings += _wrong(case, pod, spec, probe, instance, status, newer)
+    if not findings:
+        findings += unwatched(case, "a status")
+    for number, name, default, what in (
+        (seen, "min_statuses", 1, "statuses"),
+        (after_reset, "min_resets", 0, "statuses after a reset"),
+    ):
+        least = int(case.number(name, default))
+        if not findings and number < least:
+            findings.append(inconclusive(f"{number} {what} seen, {least} needed: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings[:1]), facts={"statuses": seen})
+
+
+def _told(
+    case: Case, pod: PodHistory, spec: Container
+) -> Iterator[tuple[StatusReport, StatusReport | None, Instance, Replacement | None]]:
+    """Each status of a running instance, the next status, and the RestartAllContainers that made room for the instance."""
+    instances = ran(pod, spec.name)
+    made_room = (None, *replacements(case, pod, instances))
+    by_id = {each.container_id: (each, made_room[number]) for number, each in enumerate(instances)}
+    for status, newer in zip_longest(pod.statuses, pod.statuses[1:]):
+        report = status.containers.get(spec.name)
+        known = by_id.get(report.container_id) if report and report.container_id else None
+        if report is not None and known is not None and report.state.kind == "running":
+            yield status, newer, *known
+
+
+def _wrong(
+    case: Case,
+    pod: PodHistory,
+    spec: Container,
+    probe: Probe,
+    instance: Instance,
+    status: StatusReport,
+    newer: StatusReport | None,
+) -> Iterator[Finding]:
+    answers = tuple(answers_of(instance, probe))
+    says = status.containers[spec.name].ready
+    until_ns = newer.t_ns if newer else case.recording.end_ns
+    if instance.exit is not None and instance.exit.utc_ns is not None:
+        until_ns = min(until_ns, instance.exit.utc_ns)
+    lost = instance.journal_started is None or is_journal_lost(case, pod)
+    if says and not any(not each.failed for each in answers):
+        lines = (*instance.lines[:1], status.line)
+        sentence = (
+            f'a status says that "{spec.name}" is ready {at_lines(lines)}; its readiness probe had not succeeded once '
+            f"in {count(len(answers), 'answer')}."
+        )
+        yield inconclusive(f"{sentence} Its journal may lack answers.", *lines) if lost else fail(sentence, *lines)
+        return
+    since = _since(answers, probe, ready=not says, until_ns=until_ns)
+    if since is None or lost:
+        return
+    stood_ns = until_ns - max(since.had_ns, status.t_ns)
+    if stood_ns <= SETTLED_NS:
+        return
+    lines = (since.fact.line, status.line)
+    was, answered = ("ready", "failed") if says else ("not ready", "succeeded")
+    sentence = (
+        f'"{spec.name}" was said to be {was} until {seconds((until_ns - since.had_ns) / 1e9)} after its readiness probe '
+        f"had {answered} {at_lines(lines)}."
+    )
+    lagging = stood_ns <= may_lag_ns(case, since.had_ns, until_ns)
+    gap = next(case.recording.gaps_of(Channel.API, since.had_ns, until_ns), None)
+    if lagging or gap is not None:
+        yield inconclusive(f"{sentence} The host, the API server or the watch may have held a status up.", *lines)
+    else:
+        yield fail(sentence, *lines)
+
+
+def _since(answers: tuple[ProbeAnswer, ...], probe: Probe, *, ready: bool, until_ns: int) -> ProbeAnswer | None:
+    """The answer that made it ready, or not ready, until that time; None if it was not so then."""
+    found, is_ready = None, False
+    for each in answers:
+        if each.had_ns > until_ns:
+            break
+        now = not each.failed if not is_ready else not (each.failed and each.in_a_row >= probe.failure_threshold)
+        if now is not is_ready:
+            found, is_ready = each, now
+    return found if is_ready is ready else None

@@ -1,0 +1,66 @@
+"""Checker of an in-place resize whose resizePolicy asks for a restart."""
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.excuse import excuse
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, seconds
+from crashloop.history.instances import Instance
+from crashloop.history.recording import Done
+from crashloop.spec.intervention import InterventionKind
+
+WITHIN_S = 5.0
+"""An update of a pod makes the kubelet look at it at once; it stops the container within the grace period of 2 s."""
+
+
+def check_resize_restart(case: Case) -> Checked:
+    """A resize that asks to restart the container MUST stop it and start it once, whatever its rules say.
+
+    Needs a resize that the API server accepted, and a watch of 5 s after it; nothing where the scenario resizes nothing.
+    """
+    findings: list[Finding] = []
+    took: list[float] = []
+    for spec in case.scenario.pod.containers:
+        for done in case.recording.interventions if spec.restarts_on_resize else ():
+            if done.data.action != InterventionKind.RESIZE or (done.data.arguments or {}).get("container") != spec.name:
+                continue
+            if not done.ok:
+                findings.append(
+                    inconclusive(f"the resize failed {at_lines([done.line])}: {done.data.outcome}.", done.line)
+                )
+                continue
+            finding, took_s = _judged(case, spec.name, done)
+            findings += [finding] if finding else []
+            took += [] if took_s is None else [round(took_s, 3)]
+    asked = any(each.action is InterventionKind.RESIZE for each in case.scenario.interventions)
+    if asked and not took and not findings:
+        findings.append(inconclusive(f"no resize was seen, one needed: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"restarted_after_s": took})
+
+
+def _judged(case: Case, name: str, done: Done) -> tuple[Finding | None, float | None]:
+    instances = ran(case.pod, name)
+    later = [each for each in instances if _create_ns(each) > done.t_ns]
+    watched_s = (case.recording.end_ns - done.t_ns) / 1e9
+    if len(later) > 1:
+        lines = (done.line, *later[1].lines[:1])
+        return fail(f'the resize restarted "{name}" a second time {at_lines(lines)}; once was due.', *lines), None
+    took_s = (_create_ns(later[0]) - done.t_ns) / 1e9 if later else watched_s
+    if later and took_s <= WITHIN_S:
+        return None, took_s
+    lines = (done.line, *(later[0].lines[:1] if later else ()))
+    started = "started" if later else "not started"
+    seen = f'"{name}" was {started} within {seconds(took_s, unlike=WITHIN_S)} of its resize {at_lines(lines)}'
+    if took_s <= WITHIN_S:
+        return inconclusive(f"{seen}: {why_it_ended(case)}.", *lines), None
+    seen = f"{seen}; {seconds(WITHIN_S)} is the longest."
+    window_ns = (done.t_ns, done.t_ns + round(took_s * 1e9))
+    blind = blind_spot(case, case.pod, instances, *window_ns)
+    doubt = f"A start could have gone unseen: {blind}" if blind else excuse(case, window_ns, 0.0, took_s - WITHIN_S)
+    return (fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)), took_s
+
+
+def _create_ns(instance: Instance) -> int:
+    fact = instance.created or instance.start
+    return fact.utc_ns if fact is not None and fact.utc_ns is not None else 0

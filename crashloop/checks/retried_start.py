@@ -1,0 +1,60 @@
+"""Checker of starts that could not succeed because an object was missing: how soon one comes once it is there."""
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.excuse import excuse
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.objects import missing_for
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, seconds
+from crashloop.history.recording import PodHistory
+from crashloop.model.blocked_start import RETRY_S, retry_s
+from crashloop.spec.scenario import Container
+
+
+def check_retried_start(case: Case) -> Checked:
+    """A container that has never run MUST be started within the kubelet's retry once the objects that it needs are there.
+
+    Needs an object that was created while it was missing to a container.
+    """
+    findings: list[Finding] = []
+    waits: dict[str, float] = {}
+    for spec in case.scenario.pod.containers:
+        for _, back in missing_for(case, spec):
+            if back is None:
+                findings.append(inconclusive(f'what "{spec.name}" needs was never created: {why_it_ended(case)}.'))
+                continue
+            finding, waited_s = _judged(case, case.pod, spec, back.to_ns, back.line or 0)
+            findings += [finding] if finding else []
+            waits[spec.name] = round(waited_s, 3)
+    if not waits and not findings:
+        findings.append(inconclusive("no container waited for an object, one needed."))
+    return Checked(findings=tuple(findings), facts={"started_after_s": waits})
+
+
+def _judged(case: Case, pod: PodHistory, spec: Container, back_ns: int, line: int) -> tuple[Finding | None, float]:
+    """Whether the container was created in time after `back_ns`, and after how many seconds."""
+    beside = any(each.program.exits for each in case.scenario.pod.containers if each is not spec)
+    bound_s = retry_s(case.prediction.deviations, beside_backoff=beside)
+    instances = ran(pod, spec.name)
+    first = (instances[0].created or instances[0].start) if instances else None
+    ends_ns = first.utc_ns if first is not None and first.utc_ns is not None else case.recording.end_ns
+    waited_s = (ends_ns - back_ns) / 1e9
+    lines = (line, *((first.line,) if first else ()))
+    if first is not None and waited_s < 0:
+        return fail(f'"{spec.name}" was created {at_lines(lines)} before what it needs was there.', *lines), waited_s
+    if first is not None and waited_s <= bound_s:
+        return None, waited_s
+    seen = (
+        f'"{spec.name}" was {"created" if first else "not created within"} {seconds(waited_s, unlike=bound_s)}'
+        f"{' after' if first else ' of'} the creation of what it needs {at_lines(lines)}; {seconds(bound_s)} is the longest."
+    )
+    if waited_s <= bound_s:
+        return inconclusive(f"{seen[:-1]}: {why_it_ended(case)}.", *lines), waited_s
+    blind = blind_spot(case, pod, instances, back_ns, ends_ns)
+    doubt = (
+        f"A start could have gone unseen: {blind}"
+        if blind
+        else excuse(case, (back_ns, ends_ns), RETRY_S, waited_s - bound_s)
+    )
+    return (fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)), waited_s

@@ -1,0 +1,119 @@
+"""Checkers of what each life of a container finds around it, by the notes in its journal."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.objects import held_over_time
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, count
+from crashloop.history.instances import Instance
+from crashloop.model.surroundings import HOOK, HOOK_AGAIN, KNOWN_WITHIN_S, hook_notes, root_notes
+from crashloop.spec.scenario import Container
+
+MIN_RESTARTS = 1
+
+Due = Mapping[str, tuple[str, ...]]
+"""The values that a note may have, by its name."""
+
+
+def check_fresh_root(case: Case) -> Checked:
+    """Each life of a container MUST find a fresh root filesystem, and all passes of a loop inside of it the same one.
+
+    Needs the notes of every life, and min_restarts (1) restarts.
+    """
+    return _checked(case, lambda spec, _: {name: (value,) for name, value in root_notes(spec).items()})
+
+
+def check_hook_runs(case: Case) -> Checked:
+    """The postStart hook of a container MUST run once at every start.
+
+    Needs the notes of every life, and min_restarts (1) restarts.
+    """
+    return _checked(case, lambda spec, _: {name: (value,) for name, value in hook_notes(spec).items()})
+
+
+def check_environment(case: Case) -> Checked:
+    """The environment from ConfigMaps and Secrets MUST be read again at every start.
+
+    Needs the notes of every life, min_restarts (1) restarts, and after each change a start that has to know it.
+    """
+    checked = _checked(case, lambda spec, instance: _in_force(case, spec, instance))
+    unread = [
+        finding
+        for pod in case.pods
+        for spec in case.scenario.pod.containers
+        for finding in _unread(case, spec, ran(pod, spec.name))
+    ]
+    return Checked(findings=checked.findings or tuple(unread), facts=checked.facts)
+
+
+def _checked(case: Case, due_notes: Callable[[Container, Instance], Due]) -> Checked:
+    findings: list[Finding] = []
+    told: dict[str, int] = {}
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            instances = ran(pod, spec.name)
+            if not any(due_notes(spec, each) for each in instances):
+                continue
+            findings += [finding for each in instances for finding in _judged(spec, each, due_notes(spec, each))]
+            told[spec.name] = told.get(spec.name, 0) + max(0, len(instances) - 1)
+    needed, seen = int(case.number("min_restarts", MIN_RESTARTS)), sum(told.values())
+    if not findings and (not told or seen < needed):
+        findings.append(inconclusive(f"{count(seen, 'restart')} seen, {needed} needed: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"restarts": told})
+
+
+def _judged(spec: Container, instance: Instance, due_notes: Due) -> Iterator[Finding]:
+    """The notes of one life."""
+    name = f'instance {instance.ordinal} of "{spec.name}"'
+    found = {note.name: note for note in instance.notes}
+    for what, due in due_notes.items():
+        note = found.get(what)
+        expected = " or ".join(due)
+        if note is not None and note.value not in due:
+            yield fail(f"{name} noted {what} {note.value} {at_lines([note.line])}; {expected} was due.", note.line)
+        elif note is None:
+            # The program itself writes the others, so they can only be lost with its log, or cut off by a kill.
+            accuse = fail if what == HOOK and instance.journal_exited is not None else inconclusive
+            lines = instance.lines[:1]
+            yield accuse(f"{name} noted no {what} {at_lines(lines)}; {expected} was due.", *lines)
+    again = found.get(HOOK_AGAIN)
+    if again is not None and HOOK in due_notes:
+        yield fail(f"{name} noted a second run of its hook {at_lines([again.line])}; one was due.", again.line)
+
+
+def _in_force(case: Case, spec: Container, instance: Instance) -> Due:
+    """The values that each variable may have at a start."""
+    due: dict[str, tuple[str, ...]] = {}
+    created_ns = _create_ns(instance)
+    for variable in spec.env:
+        each = next(one for one in case.scenario.objects if one.name == variable.object)
+        states = [state for state in held_over_time(case, each) if state.from_ns <= created_ns]
+        known = [state for state in states if state.to_ns + _known_ns(case, state.to_ns) <= created_ns]
+        possible = [*known[-1:], *states[len(known) :]]
+        values = [state.data[variable.name] for state in possible if state.data is not None]
+        due[variable.name] = tuple(dict.fromkeys(values))
+    return due
+
+
+def _unread(case: Case, spec: Container, instances: tuple[Instance, ...]) -> Iterator[Finding]:
+    """A change after which no start has to know it: then nothing shows that it was read again."""
+    last_ns = max(map(_create_ns, instances), default=0)
+    for each in case.scenario.objects:
+        for state in held_over_time(case, each)[1:] if each.name in {one.object for one in spec.env} else ():
+            if state.data is not None and state.to_ns + _known_ns(case, state.to_ns) > last_ns:
+                sentence = f'no start of "{spec.name}" came late enough after the change of {each.name}'
+                yield inconclusive(f"{sentence} {at_lines([state.line or 0])}: {why_it_ended(case)}.", state.line or 0)
+
+
+def _known_ns(case: Case, changed_ns: int) -> int:
+    """How long after a change the kubelet may still give the old value: longer where the host stood still."""
+    within_ns = round(KNOWN_WITHIN_S * 1e9)
+    return within_ns + round(case.recording.host.held_s(changed_ns, changed_ns + within_ns) * 1e9)
+
+
+def _create_ns(instance: Instance) -> int:
+    fact = instance.created or instance.start
+    return fact.utc_ns if fact is not None and fact.utc_ns is not None else 0

@@ -1,0 +1,142 @@
+"""Commands about the catalogue of requirements and the kubelet profiles: list, explain, check."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.table import Table
+
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json
+from crashloop.errors import UsageError
+
+if TYPE_CHECKING:
+    from crashloop.spec.requirement import Requirement
+
+StateName = Literal["judged", "planned", "untestable"]
+"""Values of `crashloop.spec.requirement.State`, without its imports."""
+
+
+def list_requirements(
+    topic: Annotated[list[str] | None, typer.Option(metavar="TOPIC", help="Only this topic; repeatable.")] = None,
+    state: Annotated[StateName | None, typer.Option(help="Only requirements in this state.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the requirements of the catalogue."""
+    from crashloop.requirements import load_requirements
+    from crashloop.run.selection import Selection
+
+    catalogue = load_requirements()
+    selection = Selection.of(catalogue, topics=topic or ())
+    chosen = [each for each in catalogue.values() if selection.has(each) and state in (None, each.state.value)]
+    if as_json:
+        print_json(chosen)
+        return
+    table = Table("id", "scope", "state", "sentence", box=None)
+    for each in chosen:
+        table.add_row(each.id, each.scope.value, each.state.value, each.sentence)
+    out.print(table)
+    out.print(f"{len(chosen)} requirements. `crashloop explain ID` says more.")
+
+
+def explain(
+    requirement: Annotated[str, typer.Argument(metavar="ID", help="A requirement, such as CAP-3.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a requirement: sentence, source, releases, least evidence, tests, and its verdicts in the newest run."""
+    from crashloop.requirements import load_requirements
+
+    catalogue = load_requirements()
+    wanted = requirement.strip().upper()
+    if wanted not in catalogue:
+        raise UsageError(f"{requirement}: the catalogue has no such requirement.\n`crashloop list` shows all of them.")
+    found = catalogue[wanted]
+    if as_json:
+        print_json(found)
+        return
+    out.print(f"{found.id}: {found.sentence}", soft_wrap=True, style="bold")
+    table = Table(box=None, show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for name, text in _facts(found):
+        table.add_row(name, text)
+    out.print(table)
+
+
+def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
+    until = f" to {found.until}" if found.until else " or newer"
+    yield "source", found.source
+    yield "rests on", {"promise": "a promise of Kubernetes", "source": "the source code only"}[found.basis.value]
+    yield "releases", f"Kubernetes {found.since}{until}"
+    if found.gates:
+        yield "gates", ", ".join(found.gates)
+    if found.needs:
+        yield "needs", ", ".join(found.needs)
+    yield "scope", found.scope.value
+    yield "evidence", found.evidence
+    judges = (*found.checkers, *found.slos, *(f"{name}, on every pod" for name in found.everywhere))
+    yield "judged by", "; ".join(judges) or f"nothing: {found.state.value}, {found.reason}"
+    if found.note:
+        yield "note", found.note
+    yield from _tests(found.id)
+    yield from _last_verdicts(found.id)
+
+
+def _tests(identifier: str) -> Iterator[tuple[str, str]]:
+    from crashloop.run.citations import requirements_with_tests
+
+    for each in requirements_with_tests().get(identifier, ()):
+        yield "test", f"{each.path}::{each.test}"
+
+
+def _last_verdicts(identifier: str) -> Iterator[tuple[str, str]]:
+    """From runs/latest, if there is a run."""
+    from crashloop.run.publish import published
+    from crashloop.rundir import RunDir
+    from crashloop.settings import resolve_settings
+
+    latest = resolve_settings().paths.runs_dir / "latest"
+    if (latest / "results.json").exists():
+        for each in published(RunDir(latest)).verdicts:
+            if each.requirement == identifier:
+                yield "newest run", f"{each.outcome} on {each.scenario}"
+
+
+def check(
+    profiles: Annotated[list[str], typer.Argument(metavar="PROFILE...", help="Kubelet profiles: names or files.")],
+    kubernetes_version: KubernetesVersionOption = None,
+) -> None:
+    """Check kubelet profiles: spelling, what a kubelet of the version refuses, and the delays that follow."""
+    from crashloop.profiles import load_profile, validate_for_node
+    from crashloop.run.analysis import curve_in_words
+    from crashloop.settings import resolve_settings
+    from crashloop.spec.version import KubernetesVersion
+
+    version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
+    table = Table("profile", "Kubernetes", "delays", box=None)
+    for each in profiles:
+        profile = load_profile(each)
+        validate_for_node(profile, version)
+        table.add_row(each, str(version), curve_in_words(profile, version))
+    out.print(table)
+
+
+def manifests(
+    name: Annotated[str | None, typer.Argument(metavar="FILE", help="Such as rbac/observe.yaml.")] = None,
+) -> None:
+    """List the manifests that come with crashloop, or print one: `crashloop manifests rbac/observe.yaml | kubectl apply -f -`."""
+    from crashloop.resources import MANIFESTS
+
+    known = {path.relative_to(MANIFESTS).as_posix(): path for path in sorted(MANIFESTS.rglob("*.yaml"))}
+    if name is None:
+        out.print("\n".join(known))
+        return
+    if name not in known:
+        raise UsageError(f"manifest {name!r}: there is none of that name.\n`crashloop manifests` lists them.")
+    out.file.write(Path(known[name]).read_text(encoding="utf-8"))
+
+
+profile_group = typer.Typer(help="Commands for kubelet profiles.", no_args_is_help=True)
+Command(check).add_to(profile_group)
+
+COMMANDS = (Command(list_requirements, {"name": "list"}), Command(explain), Command(manifests))

@@ -1,0 +1,25 @@
+"""ConfigMaps and Secrets of scenarios as objects of core/v1. Pure."""
+
+from typing import Any
+
+from crashloop.spec.config_object import ConfigKind, ConfigObject
+
+RESOURCES = {ConfigKind.CONFIG_MAP: "configmaps", ConfigKind.SECRET: "secrets"}
+_DATA = {ConfigKind.CONFIG_MAP: "data", ConfigKind.SECRET: "stringData"}
+
+
+def stored_name(scenario: str, name: str) -> str:
+    """Unique in the namespace of a run."""
+    return f"{scenario}-{name}"
+
+
+def config_manifest(
+    scenario: str, each: ConfigObject, data: dict[str, str], *, labels: dict[str, str]
+) -> dict[str, Any]:
+    """The object of a scenario with these data; as a patch it changes them."""
+    return {
+        "apiVersion": "v1",
+        "kind": each.kind.value,
+        "metadata": {"name": stored_name(scenario, each.name), "labels": labels},
+        _DATA[each.kind]: data,
+    }

@@ -1,0 +1,249 @@
+"""The document of a stress run."""
+
+from collections.abc import Iterator, Sequence
+
+from crashloop.predict.text import costs_in_words
+from crashloop.report.conformance import environment, facts_of, files_of
+from crashloop.report.document import (
+    Badge,
+    Block,
+    Bullets,
+    Cell,
+    Document,
+    Figure,
+    Figures,
+    Listing,
+    Medium,
+    Paragraph,
+    Row,
+    Section,
+    Span,
+    Table,
+    table,
+)
+from crashloop.report.standing import Standing
+from crashloop.report.stress.against_pods import against_pods
+from crashloop.report.stress.headline import stress_headline
+from crashloop.report.stress.load import arrivals, nodes, planned
+from crashloop.report.stress.plots import Plot, curve_plots, curve_title, rows
+from crashloop.report.stress.results import Comparison, StressResults
+from crashloop.report.stress.svg import LINES, curve_svg, plot_svg
+from crashloop.report.stress.text import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows
+from crashloop.report.stress.verdicts import requirement_results
+from crashloop.report.verdicts import verdict_sections
+from crashloop.slo.types import SloVerdict
+
+PAGE = Medium.PAGE
+MAX_GROUPS = 40
+"""Groups of one promise that the page shows; slo.json has all."""
+
+
+def stress_document(results: StressResults) -> Document:
+    """SLOs, checks of the run, requirements, the load as planned and as it was, and its costs."""
+    said = stress_headline(results)
+    return Document(
+        title=f"{said.standing.label}: crashloop stress {results.profile}, Kubernetes {results.kubernetes_version}",
+        kicker=(
+            f"crashloop stress {results.profile} · Kubernetes {results.kubernetes_version} · provider {results.provider}"
+        ),
+        headline=said,
+        facts=tuple(_facts(results)),
+        exit_code=results.exit_code,
+        coverage="" if results.coverage is None else results.coverage.sentence,
+        sections=tuple(_sections(results)),
+        origin=f"Written by crashloop {results.crashloop_version} from slo.json ({results.format}).",
+        data="slo.json",
+    )
+
+
+def _facts(results: StressResults) -> Iterator[tuple[str, str]]:
+    yield from facts_of(requirement_results(results))
+    yield from ((f"{name.replace('_', ' ')} in all", f"{value:,.0f}") for name, value in results.totals.items())
+    yield "environment", environment_in_words(results) or "not recorded"
+
+
+def _sections(results: StressResults) -> Iterator[Section]:
+    if results.description:
+        yield Section("about", "About", (Paragraph(results.description),), PAGE)
+    slos = [each for each in results.verdicts if results.row(each.slo) is not None]
+    checks = [each for each in results.verdicts if results.row(each.slo) is None]
+    yield Section("promises", "SLOs", tuple(_promises(slos, "Promise", SLOS, results)))
+    yield Section("checks", "Checks of the run", tuple(_promises(checks, "Check", CHECKS, results)))
+    if results.judged:
+        yield from verdict_sections(requirement_results(results), title="Verdicts on requirements")
+    yield Section("incidents", "Incidents", (Bullets(results.incidents),) if results.incidents else ())
+    yield Section(
+        "load", "Load as planned", (*planned(results), *nodes(results), *arrivals(results)), PAGE | Medium.SUMMARY
+    )
+    yield Section("timeline", "Load over time", tuple(_timeline(results)), PAGE)
+    yield Section("stages", "Stages", tuple(_stages(results)), PAGE | Medium.SUMMARY)
+    yield Section("against-pods", "Against the number of crashing pods", tuple(_against_pods(results)), PAGE)
+    yield Section("delays", "Curves under load", tuple(_curves(results)), PAGE)
+    for position, each in enumerate(results.comparisons):
+        yield Section(f"comparison-{position + 1}", _comparison_title(each), tuple(_comparison(each)))
+    yield Section("environment", "Environment", environment(results.environment), PAGE)
+    yield Section("reproduce", "Reproduce", _reproduce(results), PAGE)
+
+
+SLOS = (
+    "An SLO is a promise under preconditions: if they are broken nothing was promised, and the verdict is INCONCLUSIVE. "
+    "gate: a broken promise fails the run; report: it is only shown."
+)
+CHECKS = (
+    "Whether the measurement is as planned, the evidence is complete, and no delay was cut short. They do not tell how well "
+    "the node coped with the load."
+)
+
+
+def _promises(verdicts: Sequence[SloVerdict], subject: str, note: str, results: StressResults) -> Iterator[Block]:
+    if verdicts:
+        yield Paragraph(note, "note", PAGE)
+        ranked = sorted(verdicts, key=lambda each: (Standing(each.outcome.value).rank, each.mode != "gate"))
+        yield Table(("Outcome", subject, "What was seen"), tuple(_promise(each, results) for each in ranked))
+
+
+def _promise(verdict: SloVerdict, results: StressResults) -> Row:
+    standing, row = Standing(verdict.outcome.value), results.row(verdict.slo)
+    details: list[Block] = [Paragraph(row.definition, on=PAGE)] if row is not None else []
+    details += [Paragraph(note, "said", PAGE) for note in verdict.notes]
+    groups = [
+        (
+            each.phase or "–",
+            ", ".join(f"{name} {value}" for name, value in each.group.items() if value) or "all",
+            "–" if each.value is None else f"{each.value:.3g} {verdict.unit}",
+            f"{each.samples:,}",
+        )
+        for each in verdict.results[:MAX_GROUPS]
+    ]
+    if len(groups) > 1:
+        details.append(table(("phase", "group", "value", "samples"), *groups, look="numbers windows", on=PAGE))
+    if row is not None:
+        details.append(Paragraph(f"Source: {row.source}.", "muted", PAGE))
+    needs_attention = standing.needs_attention and verdict.mode == "gate"
+    seen = verdict.sentence.removeprefix(f"{verdict.slo}: ")
+    return Row(
+        (
+            Cell((Badge.of(standing),)),
+            Cell((Span(verdict.slo, "id"), f" ({verdict.mode})"), row.promise if row is not None else ""),
+            Cell(seen, details=tuple(details), is_open=needs_attention),
+        ),
+        standing,
+    )
+
+
+def _timeline(results: StressResults) -> Iterator[Block]:
+    """One row of plots per quantity of several nodes; quantities of one node share a row."""
+    arms = "; blue is the baseline of a comparison, orange its treatment" if results.comparisons else ""
+    yield Paragraph(
+        f"Tinted intervals are the measured stages; between them users start and stop{arms}. One plot per node, on common "
+        "axes. A dashed line is the target of an SLO, what lies beyond it is tinted; SLOs are judged within stages only. Of "
+        "many dots or scrapes only the highest of neighbours is drawn, so that what is worst is always seen; the counts below "
+        "a plot are of all.",
+        "note",
+    )
+    alone: list[Figure] = []
+    for number, row in enumerate(rows(results)):
+        figures = tuple(_figure(plot, f"plot-{number}-{index}") for index, plot in enumerate(row.plots))
+        if len(figures) == 1:
+            alone.append(figures[0]._replace(heading=f"{row.title} · {row.plots[0].node}"))
+            continue
+        if alone:
+            yield Figures(tuple(alone))
+            alone = []
+        yield Figures(figures, row.title)
+    if alone:
+        yield Figures(tuple(alone))
+
+
+def _figure(plot: Plot, name: str) -> Figure:
+    legend = tuple((place % LINES, line.name) for place, line in enumerate(plot.lines))
+    return Figure(plot.node, plot_svg(plot, name=name), plot.told, emphasis="muted", legend=legend)
+
+
+def _stages(results: StressResults) -> Iterator[Block]:
+    figures = [(words, *values) for words, values in stage_rows(results)]
+    yield Paragraph(
+        "Figures of all nodes together. CPU of a component is that of its processes and their reaped children; lateness is "
+        f"exit to create, minus the due delay. {COUNTING}",
+        "note",
+    )
+    yield table(("", *map(stage_name, results.stages)), *figures, look="stages")
+    if results.costs is not None:
+        yield Paragraph(
+            (costs_in_words(results.costs), " ", Span("crashloop predict --costs costs.json", "code"), " uses it.")
+        )
+
+
+def _against_pods(results: StressResults) -> Iterator[Block]:
+    plots = against_pods(results).plots
+    if plots:
+        yield Paragraph(
+            "One dot per storm, with its interval if the storm were repeated. The restarts leave the straight line at the "
+            "knee, where the node is saturated.",
+            "note",
+        )
+        yield Figures(
+            tuple(_figure(each, f"pods-{index}")._replace(heading=each.title) for index, each in enumerate(plots))
+        )
+
+
+def _curves(results: StressResults) -> Iterator[Block]:
+    plots = curve_plots(results.curves)
+    if plots:
+        yield Paragraph(
+            "Seconds from the exit to the runtime's create, by restart: due (black), lowest to highest (thin), median to p90 "
+            "(thick), median (dot). One plot per node and mix, of storms only, rounds together.",
+            "note",
+        )
+        yield Figures(
+            tuple(
+                Figure(curve_title(each.curve), curve_svg(each, name=f"delays-{index}"), each.told, emphasis="muted")
+                for index, each in enumerate(plots)
+            )
+        )
+
+
+def _comparison_title(comparison: Comparison) -> str:
+    mix = f", {comparison.mix}" if comparison.mix else ""
+    return f"{comparison.treatment} against {comparison.baseline}{mix}"
+
+
+def _comparison(comparison: Comparison) -> Iterator[Block]:
+    yield Paragraph(
+        "Blocks of both interleave (A/B/A/B), so that a drift of the host affects both. An effect counts if its interval "
+        "excludes 1 and it is larger than the differences between blocks of the baseline.",
+        "note",
+        PAGE,
+    )
+    effects = [
+        (
+            f"{each.what}, {each.statistic} ({each.unit})",
+            *("–" if value is None else f"{value:.3g}" for value in (each.baseline, each.treatment)),
+            "–" if each.ratio is None else f"{each.ratio:.2f}",
+            ratios_in_words(each.ratio_interval),
+            each.reading.value,
+        )
+        for each in comparison.effects
+    ]
+    header = ("", comparison.baseline, comparison.treatment, "ratio", "95 % interval", "reading")
+    yield table(header, *effects, look="stages", on=PAGE)
+    yield Bullets(tuple(each.sentence for each in comparison.effects), Medium.TEXT)
+
+
+def _reproduce(results: StressResults) -> tuple[Block, ...]:
+    again = (
+        f"crashloop stress {results.profile} --provider {results.provider} "
+        f"--kubernetes-version {results.kubernetes_version}"
+    )
+    return (
+        Paragraph("Judge the recording again, without a cluster:"),
+        Listing(f"crashloop analyze {results.run or 'RUN'}"),
+        Paragraph("Record again:"),
+        Listing(again),
+        files_of(
+            "plan.json",
+            "slo.json",
+            "load/locust.html",
+            rest="history/ with one file per pod, metrics/ with what was scraped.",
+        ),
+    )

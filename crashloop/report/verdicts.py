@@ -1,0 +1,197 @@
+"""Verdicts on requirements in a document: what needs attention first, what passed folded."""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from crashloop.report.curves import DELAYS, facts_of
+from crashloop.report.document import (
+    Badge,
+    Block,
+    Cell,
+    Chip,
+    Chips,
+    Inline,
+    Medium,
+    Pairs,
+    Paragraph,
+    Row,
+    Section,
+    Span,
+    Table,
+)
+from crashloop.report.flatten import flattened
+from crashloop.report.results import RequirementText, Results
+from crashloop.report.standing import Standing, reported, worst_standing
+from crashloop.report.text import anchor_of, counted, lines_text
+from crashloop.spec.requirement import Basis
+from crashloop.verdict import COMPARED, Evidence, Outcome, Verdict
+
+_QUIET = (Standing.PASS, Standing.SKIPPED)
+NOTE = (
+    "One verdict per requirement and scenario. FAIL accuses Kubernetes, ERROR accuses this suite or the host, INCONCLUSIVE "
+    "names the missing evidence, a known deviation is a FAIL that deviations.yaml explains, REPORTED does not count for the run."
+)
+
+
+def verdict_sections(results: Results, *, title: str = "Verdicts") -> tuple[Section, ...]:
+    """The verdicts of a run, the reasons of those without judgement, and, on a terminal, a line per requirement."""
+    rows = _rows(results)
+    verdicts = Table(
+        ("Outcome", "Requirement", "Scenario", "Finding"),
+        tuple(each for each in rows if each.tone not in _QUIET),
+        folded=tuple(each for each in rows if each.tone in _QUIET),
+        is_searchable=True,
+    )
+    skipped = tuple((", ".join(names), " ".join(reason)) for reason, names in _skipped(results).items())
+    return (
+        Section("verdicts", title, (Paragraph(NOTE, "note", Medium.PAGE), _chips(results), verdicts)),
+        Section("skipped", "Skipped", (Pairs(skipped, Medium.ALL),) if skipped else ()),
+        Section("requirements", "Requirements", (_requirements(results),), Medium.TERMINAL),
+    )
+
+
+def _rows(results: Results) -> list[Row]:
+    """One row a verdict, in their order; the first row of a requirement has its anchor."""
+    rows: dict[str, list[Row]] = {}
+    shown = []
+    for verdict in results.verdicts:
+        anchor = anchor_of(verdict.requirement)
+        row = _row(results, verdict, "" if anchor in rows else anchor)
+        rows.setdefault(anchor, []).append(row)
+        shown.append(row)
+    return shown
+
+
+def _row(results: Results, verdict: Verdict, anchor: str) -> Row:
+    standing, requirement = Standing.of(verdict), results.requirement(verdict.requirement)
+    said = verdict.findings[0] if verdict.findings else what_it_rests_on(verdict.facts)
+    sentence = requirement.sentence or "Not in the catalogue that judged this run."
+    return Row(
+        (
+            Cell((Badge.of(standing),)),
+            Cell((Span(verdict.requirement, "id"),), sentence),
+            Cell((Span(verdict.scenario, "scenario"), " ", Span(f"({verdict.profile})", "muted"))),
+            Cell(said, details=_details(results, verdict, standing, requirement), is_open=standing.needs_attention),
+        ),
+        standing,
+        anchor,
+    )
+
+
+def _details(results: Results, verdict: Verdict, standing: Standing, requirement: RequirementText) -> tuple[Block, ...]:
+    facts = tuple(flattened({key: value for key, value in verdict.facts.items() if key not in (DELAYS, COMPARED)}))
+    page = Medium.PAGE
+    evidence = page if standing in _QUIET else Medium.ALL
+    parts: list[Block | None] = [
+        *(Paragraph(finding, "said") for finding in verdict.findings[1:]),
+        Paragraph(("Known deviation ", Span(verdict.deviation, href="#deviations"), "."))
+        if verdict.deviation
+        else None,
+        Paragraph(reported(verdict)) if reported(verdict) else None,
+        Paragraph(("Evidence: ", *_sources(verdict.evidence)), on=evidence) if verdict.evidence else None,
+        _curves(results, verdict),
+        Pairs(facts) if facts else None,
+        Paragraph(_source(requirement), "muted", page) if requirement.source else None,
+    ]
+    return tuple(each for each in parts if each is not None)
+
+
+def _sources(evidence: tuple[Evidence, ...]) -> list[Inline]:
+    parts: list[Inline] = []
+    for each in evidence:
+        lines = lines_text(each.lines)
+        parts += ["; " if parts else "", Span(each.file, "code", href_of(each)), f" {lines}" if lines else ""]
+    return parts
+
+
+def href_of(evidence: Evidence) -> str | None:
+    """The file, relative to the run directory; None if the name cannot be one of its files."""
+    inside = all(part not in ("", ".", "..") for part in evidence.file.split("/"))
+    return quote(evidence.file) if inside else None
+
+
+def web_link(link: str | None) -> str | None:
+    """The link if it leads to a web page, else None: `javascript:` and its like are shown, never followed."""
+    try:
+        parts = urlsplit(link or "")
+    except ValueError:
+        return None
+    return link if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def _curves(results: Results, verdict: Verdict) -> Paragraph | None:
+    links: list[Inline] = []
+    for position, curve in enumerate(results.curves):
+        if curve.scenario in facts_of(verdict) and verdict.requirement in curve.requirements:
+            links += [", " if links else "", Span(f'delays of "{curve.container}"', href=f"#{panel_anchor(position)}")]
+    return Paragraph(("Curve: ", *links), on=Medium.PAGE) if links else None
+
+
+def panel_anchor(position: int) -> str:
+    return f"curve-{position + 1}"
+
+
+def _source(requirement: RequirementText) -> str:
+    unpromised = " No text of Kubernetes promises it." if requirement.basis is Basis.SOURCE else ""
+    return f"Source: {requirement.source}.{unpromised} {requirement.note}".rstrip()
+
+
+def what_it_rests_on(facts: Mapping[str, Any]) -> str:
+    """What a verdict without a finding rests on, by its facts."""
+    if delays := facts.get(DELAYS):
+        return f"{counted(len(delays), 'delay')} judged"
+    if compared := facts.get(COMPARED):
+        return f"{counted(len(compared), 'scenario')} compared"
+    if answers := facts.get("answers"):
+        return f"{counted(len(answers), 'answer')} judged"
+    if pods := facts.get("pods"):
+        decided = sum(number for outcome, number in pods.items() if outcome != Outcome.INCONCLUSIVE)
+        return f"{decided} of {counted(sum(pods.values()), 'pod')} judged"
+    return "as required"
+
+
+def _skipped(results: Results) -> dict[tuple[str, ...], dict[str, None]]:
+    """Requirements by the reason: one missing capability can skip many."""
+    by_reason: dict[tuple[str, ...], dict[str, None]] = {}
+    for verdict in results.verdicts:
+        if Standing.of(verdict) is Standing.SKIPPED:
+            by_reason.setdefault(verdict.findings, {})[verdict.requirement] = None
+    return by_reason
+
+
+def _by_requirement(results: Results) -> list[tuple[RequirementText, list[Verdict]]]:
+    """Judged requirements, in the order of the catalogue."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in results.verdicts:
+        found.setdefault(verdict.requirement, []).append(verdict)
+    return [(each, found[each.id]) for each in results.requirements if each.id in found]
+
+
+def _requirements(results: Results) -> Table:
+    """One row a requirement, worst last."""
+    rows = []
+    for requirement, verdicts in _by_requirement(results):
+        worst, total = worst_standing(verdicts), len(verdicts)
+        number = sum(Standing.of(each) is worst for each in verdicts)
+        scenarios = str(total) if number == total else f"{number} of {total}"
+        cells = Cell((Badge.of(worst),)), Cell(requirement.id), Cell(scenarios), Cell(requirement.sentence)
+        rows.append(Row(cells, worst))
+    ordered = sorted(rows, key=lambda each: -each.tone.rank if each.tone else 0)
+    return Table(("outcome", "requirement", "scenarios", ""), tuple(ordered), look="plain")
+
+
+def _chips(results: Results) -> Chips:
+    chips = [_chip(*each) for each in _by_requirement(results)]
+    return Chips(
+        tuple((topic, tuple(chip for _, chip in group)) for topic, group in groupby(chips, lambda each: each[0]))
+    )
+
+
+def _chip(requirement: RequirementText, verdicts: list[Verdict]) -> tuple[str, Chip]:
+    standing = worst_standing(verdicts)
+    title = f"{requirement.id}: {standing.label} ({counted(len(verdicts), 'scenario')}). {requirement.sentence}"
+    number = requirement.id[len(requirement.id.rstrip("0123456789")) :]
+    topic = requirement.id.removesuffix(number).rstrip("-")
+    return topic, Chip(number, f"#{anchor_of(requirement.id)}", standing, title)

@@ -1,0 +1,81 @@
+"""Options of a conformance run, as data: pytest registers them, and `crashloop run` shows and passes them on."""
+
+from typing import Any, Literal, NamedTuple, get_args
+
+ScopeName = Literal["quick", "full", "soak"]
+"""Values of `crashloop.spec.requirement.Scope`, without its imports: `crashloop --help` needs them."""
+
+ProviderName = Literal["local", "kind", "existing"]
+"""Keys of `crashloop.cluster.providers.PROVIDERS`, likewise."""
+
+DEFAULT_IMAGE = "docker.io/library/busybox:1.37"
+
+SELECTION = "What is judged"
+CLUSTER = "Cluster and its programs"
+EXISTING = "A cluster that exists (--provider existing)"
+RUN = "The run"
+
+
+MAKERS = ("local", "kind")
+LENDERS = ("existing",)
+
+
+class RunOption(NamedTuple):
+    """One option."""
+
+    name: str
+    panel: str
+    help: str
+    type: type = str
+    """str, int, or bool for a flag."""
+    metavar: str | None = None
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    repeats: bool = False
+    providers: tuple[str, ...] = get_args(ProviderName)
+    """Those that take it."""
+
+    @property
+    def field(self) -> str:
+        """The name in Python."""
+        return self.name.lstrip("-").replace("-", "_")
+
+
+OPTIONS = (
+    RunOption("--scope", SELECTION, "Longest watch: 90 s, 20 min or longer.", default="quick", choices=get_args(ScopeName)),
+    RunOption("--requirement", SELECTION, "Judge this requirement; repeatable.", metavar="ID", repeats=True),
+    RunOption("--topic", SELECTION, "Judge this topic, such as CAP; repeatable.", metavar="TOPIC", repeats=True),
+    RunOption("--skip", SELECTION, "Leave out this requirement or topic; repeatable.", metavar="ID", repeats=True),
+    RunOption("--at-least", SELECTION, "Exit code 3 unless N requirements are judged.", type=int, metavar="N", default=0),
+    RunOption("--provider", CLUSTER, "What provides the cluster.", default="local", choices=get_args(ProviderName)),
+    RunOption("--kubernetes-version", CLUSTER, "Version of cluster and kubelets.", metavar="V"),
+    RunOption(
+        "--feature-gate", CLUSTER, "Feature gate of the control plane; repeatable.",
+        metavar="NAME=BOOL", repeats=True, providers=MAKERS,
+    ),
+    RunOption("--kubelet-binary", CLUSTER, "Your own kubelet for all nodes.", metavar="PATH", providers=MAKERS),
+    RunOption("--bin-dir", CLUSTER, "Folder with your own binaries.", metavar="DIR", providers=MAKERS),
+    RunOption("--node-image", CLUSTER, "Node image (provider kind).", metavar="IMAGE", providers=("kind",)),
+    RunOption("--kind-binary", CLUSTER, "Your own kind (provider kind).", metavar="PATH", providers=("kind",)),
+    RunOption("--cluster", CLUSTER, "Run on this cluster (`crashloop up`).", metavar="NAME", providers=MAKERS),
+    RunOption("--keep", CLUSTER, "Leave the cluster up; `crashloop down` removes it.", type=bool, providers=MAKERS),
+    RunOption("--kubeconfig", EXISTING, "Default: $KUBECONFIG, else ~/.kube/config.", metavar="PATH", providers=LENDERS),
+    RunOption("--context", EXISTING, "Context of the kubeconfig.", metavar="NAME", providers=LENDERS),
+    RunOption("--namespace", EXISTING, "An existing namespace for the pods.", metavar="NAME", providers=LENDERS),
+    RunOption("--image", EXISTING, f"Image of the containers. Default: {DEFAULT_IMAGE}.", metavar="IMAGE", providers=LENDERS),
+    RunOption("--max-pods", EXISTING, "Pods at once. Default: 40.", type=int, metavar="N", providers=LENDERS),
+    RunOption("--read-configz", EXISTING, "Read the kubelets' configuration (nodes/configz).", type=bool, providers=LENDERS),
+    RunOption(
+        "--node-profile", EXISTING, "Kubelet profile of a node; repeatable. Default: all nodes are stock.",
+        metavar="NODE=PROFILE", repeats=True, providers=LENDERS,
+    ),
+    RunOption("--run-dir", RUN, "Where to write. Default: runs/<UTC time>-conformance.", metavar="DIR"),
+    RunOption("--dry-run", RUN, "Print nodes, scenarios and the expected time; start nothing.", type=bool),
+)  # fmt: skip
+"""Registered with pytest by fixtures/options.py."""
+
+OF_PYTEST = (
+    RunOption("-k", SELECTION, "Judge tests whose names match, as in pytest.", metavar="EXPRESSION"),
+    RunOption("-n", RUN, "Wait in N processes, as in pytest-xdist.", metavar="N"),
+)
+"""Options of pytest that are worth showing; all others are passed on as well."""

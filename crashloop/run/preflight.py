@@ -1,0 +1,51 @@
+"""Whether a run can start: checked by the owner of the run before anything of it is shown or kept."""
+
+from pathlib import Path
+
+from crashloop.cluster.binaries.ensure import PROGRAMS
+from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
+from crashloop.cluster.binaries.skew import check_supported
+from crashloop.cluster.ownership import ClusterStore
+from crashloop.cluster.provider import ClusterRequest
+from crashloop.cluster.providers import LENDING, owning_provider
+from crashloop.errors import UsageError
+from crashloop.record.naming import run_name
+from crashloop.record.settings import RecorderSettings
+from crashloop.spec.plan import Plan
+from crashloop.spec.version import KubernetesVersion
+
+
+def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
+    """Raise UsageError or PrerequisiteError for what would stop the recorder before its first node.
+
+    An existing cluster has been surveyed before.
+    """
+    if plan.provider in LENDING:
+        return
+    if settings.cluster is not None:
+        _check_kept(settings.cluster, plan)
+        return
+    check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
+    if settings.kubelet_binary is not None:
+        own_kubelet(Path(settings.kubelet_binary))
+    if settings.bin_dir is not None:
+        own_folder(Path(settings.bin_dir), PROGRAMS)
+    owning_provider(plan.provider).check(
+        ClusterRequest(
+            name=run_name(run_dir),
+            kubernetes_version=plan.kubernetes_version,
+            nodes=(),
+            bin_dir=settings.bin_dir,
+            node_image=settings.node_image,
+            kind_binary=settings.kind_binary,
+        )
+    )
+
+
+def _check_kept(name: str, plan: Plan) -> None:
+    facts = ClusterStore().find(name).facts()
+    if facts is not None and facts.kubernetes_version != plan.kubernetes_version:
+        raise UsageError(
+            f"cluster {name!r}: it runs Kubernetes {facts.kubernetes_version}, the run needs "
+            f"{plan.kubernetes_version}.\nUse --kubernetes-version {facts.kubernetes_version}."
+        )

@@ -1,0 +1,43 @@
+"""Requests to the API server, as API scenarios declare them."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Verb(StrEnum):
+    """What a request does to an object of the API."""
+
+    CREATE = "create"
+    PATCH = "patch"
+    """A strategic merge patch of the object of that name."""
+
+
+class FieldValidation(StrEnum):
+    """What the API server does about fields that it does not know; upstream's spelling."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
+
+
+class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One request to the API server about an object of the run's namespace."""
+
+    verb: Verb = Verb.CREATE
+    object: dict[str, Any]
+    """The object, or what is to change in it, as it is sent: with kind and `metadata.name`."""
+    subresource: str | None = None
+    """Such as ephemeralcontainers."""
+    field_validation: FieldValidation = FieldValidation.WARN
+    """The API server's own default is Warn."""
+    dry_run: bool = True
+    """Whether the API server only says what it would do, and stores nothing."""
+    as_user: str | None = None
+    """A user without any role, for whom it is sent; None: the user of the run."""
+
+    @property
+    def name(self) -> str:
+        """Name of the object."""
+        return str(self.object["metadata"]["name"])

@@ -1,0 +1,228 @@
+"""docs/mutants.md. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from mutants.data import Known, Sources
+from mutants.mutant import Listing, Mutant
+from mutants.result import Fate, Result
+
+_METHOD = (
+    "`make mutants` changes the functions of Kubernetes that decide about restarts: it negates conditions, moves bounds, swaps",
+    "operators, changes numbers and drops statements (`mutants/rewriter`). The functions are listed in `mutants/functions`,",
+    "the changes come from their syntax trees; nobody chose them. One kubelet holds all mutants. Each mutant runs as a node",
+    "of a real cluster and meets conformance scenarios (`mutants/batteries.yaml`), until a verdict is FAIL where the kubelet",
+    "without a mutant passes: then it is killed. Reports, locks, errors of other components, resources and volumes are left",
+    "alone.",
+    "",
+    "A survivor is a hole in the suite, unless an argument shows that no scenario can tell it from the kubelet; people write",
+    "both into `mutants/known.yaml`. The command exits with 0 only if every survivor stands there, and with 1 otherwise. Results",
+    "are kept below `runs/mutants`; the next call continues with what they lack. `make mutants MUTANTS=20` takes the first 20,",
+    "as the nightly workflow does; `python -m mutants --help` lists the options.",
+)
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    version: str
+    sources: Sources
+    listing: Listing
+    chosen: tuple[Mutant, ...]
+    results: Mapping[str, Result]
+    """By id; one for each chosen mutant that met a scenario."""
+    unfinished: frozenset[str]
+    """Ids of mutants that are alive and have not met all scenarios of their battery."""
+    known: Known
+
+    def of(self, fate: Fate) -> tuple[Mutant, ...]:
+        """The chosen mutants of that fate which have met what they have to meet and are not equivalent."""
+        return tuple(
+            each
+            for each in self.chosen
+            if each.id in self.results
+            and self.results[each.id].fate is fate
+            and each.id not in self.unfinished
+            and not self.is_equivalent(each)
+        )
+
+    @property
+    def equivalent(self) -> tuple[Mutant, ...]:
+        return tuple(each for each in self.chosen if self.is_equivalent(each))
+
+    @property
+    def alive(self) -> tuple[Mutant, ...]:
+        """Chosen mutants that have not met all scenarios of their battery yet, or none at all."""
+        return tuple(
+            each
+            for each in self.chosen
+            if (each.id in self.unfinished or each.id not in self.results) and not self.is_equivalent(each)
+        )
+
+    @property
+    def surprises(self) -> tuple[Mutant, ...]:
+        """Survivors that known.yaml does not have."""
+        return tuple(each for each in self.of(Fate.SURVIVED) if each.id not in self.known.holes)
+
+    @property
+    def contradicted(self) -> tuple[Mutant, ...]:
+        """Mutants of known.yaml that a scenario kills by now."""
+        entries = {*self.known.holes, *self.known.equivalent}
+        return tuple(each for each in self.of(Fate.KILLED) if each.id in entries)
+
+    @property
+    def score(self) -> float:
+        """Killed mutants among the chosen ones that are not equivalent: who is not killed yet counts as a survivor."""
+        counted = len(self.chosen) - len(self.equivalent)
+        return len(self.of(Fate.KILLED)) / counted if counted else 0.0
+
+    def is_equivalent(self, mutant: Mutant) -> bool:
+        """Whether an argument says so, and no scenario contradicts it."""
+        result = self.results.get(mutant.id)
+        return mutant.id in self.known.equivalent and (result is None or result.fate is not Fate.KILLED)
+
+
+def headline(report: Report) -> str:
+    """The score in a sentence."""
+    counts = {fate: len(report.of(fate)) for fate in Fate}
+    alive = f", {len(report.alive)} have not met all of their scenarios yet" if report.alive else ""
+    return (
+        f"{counts[Fate.KILLED]} of {len(report.chosen) - len(report.equivalent)} mutants were killed "
+        f"({report.score:.0%}), {counts[Fate.SURVIVED]} survived, {counts[Fate.UNDECIDED]} are undecided{alive}; "
+        f"{len(report.equivalent)} more are equivalent."
+    )
+
+
+def to_markdown(report: Report) -> str:
+    """The page."""
+    return "\n".join(
+        [
+            *_introduction(report),
+            *_functions(report),
+            *_requirements(report),
+            *_survivors(report),
+            *_undecided(report),
+            *_alive(report),
+            *_equivalent(report),
+            *_left_out(report),
+        ]
+    )
+
+
+def _introduction(report: Report) -> Iterator[str]:
+    made = len(report.listing.mutants)
+    yield "# Mutants of the kubelet's restart code"
+    yield ""
+    yield "Generated by `python -m mutants --page --write`; do not edit."
+    yield ""
+    yield from _METHOD
+    yield ""
+    yield f"**Kubernetes {report.version}: {headline(report)}**"
+    yield ""
+    yield (
+        f"The functions have {made} mutants that compile; {len(report.listing.left_out)} more do not. "
+        f"{len(report.chosen)} were chosen by lot, functions in turn."
+    )
+    yield ""
+
+
+def _functions(report: Report) -> Iterator[str]:
+    fates = {fate: Counter(each.function for each in report.of(fate)) for fate in Fate}
+    made = Counter(each.function for each in report.listing.mutants)
+    equivalent, alive = (Counter(each.function for each in group) for group in (report.equivalent, report.alive))
+    yield "## By function"
+    yield ""
+    yield "| File | Function | made | killed | survived | undecided | not finished | equivalent |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for file in report.sources.files:
+        for name in (function.name for function in file.functions):
+            counts = (made[name], *(fates[fate][name] for fate in Fate), alive[name], equivalent[name])
+            yield f"| {file.path} | `{name}` | {' | '.join(map(str, counts))} |"
+    yield ""
+
+
+def _requirements(report: Report) -> Iterator[str]:
+    kills: Counter[str] = Counter()
+    alone: Counter[str] = Counter()
+    for each in report.of(Fate.KILLED):
+        requirements = {kill.requirement for kill in report.results[each.id].kills}
+        kills.update(requirements)
+        if len(requirements) == 1:
+            alone.update(requirements)
+    yield "## Killed by"
+    yield ""
+    yield "A mutant meets no further scenarios once one has killed it, so a low number is not a weak requirement."
+    yield ""
+    yield "| Requirement | mutants | of these by no other |"
+    yield "|---|---|---|"
+    for requirement, number in sorted(kills.items(), key=lambda entry: (-entry[1], entry[0])):
+        yield f"| {requirement} | {number} | {alone[requirement]} |"
+    yield ""
+
+
+def _survivors(report: Report) -> Iterator[str]:
+    yield "## Survived"
+    yield ""
+    yield from _table(report.of(Fate.SURVIVED), "which scenario would kill it", report.known.holes)
+
+
+def _undecided(report: Report) -> Iterator[str]:
+    reasons = {name: "; ".join(result.undecided.values()) for name, result in report.results.items()}
+    yield "## Undecided"
+    yield ""
+    yield from _table(report.of(Fate.UNDECIDED), "what is missing", reasons)
+
+
+def _alive(report: Report) -> Iterator[str]:
+    if report.alive:
+        met = {name: str(len(result.scenarios)) for name, result in report.results.items()}
+        yield "## Not finished"
+        yield ""
+        yield "The next `make mutants` continues with them."
+        yield ""
+        yield from _table(report.alive, "scenarios that it has survived", met)
+
+
+def _equivalent(report: Report) -> Iterator[str]:
+    yield "## Equivalent"
+    yield ""
+    yield from _table(report.equivalent, "why no scenario can tell it from the kubelet", report.known.equivalent)
+
+
+def _left_out(report: Report) -> Iterator[str]:
+    reasons = Counter(_kind(each.reason) for each in report.listing.left_out)
+    yield "## Left out"
+    yield ""
+    yield "| The compiler says | mutants |"
+    yield "|---|---|"
+    for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
+        yield f"| {reason} | {number} |"
+    yield ""
+
+
+def _table(mutants: Sequence[Mutant], about: str, texts: Mapping[str, str]) -> Iterator[str]:
+    if not mutants:
+        yield "None."
+        yield ""
+        return
+    yield f"| Mutant | change | {about} |"
+    yield "|---|---|---|"
+    for each in sorted(mutants, key=lambda mutant: mutant.number):
+        yield f"| {each.id} | {_change(each)} | {_cell(texts.get(each.id, ''))} |"
+    yield ""
+
+
+def _change(mutant: Mutant) -> str:
+    after = f"`{_cell(mutant.after)}`" if mutant.after else "dropped"
+    return f"`{_cell(mutant.before)}` → {after}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _kind(reason: str) -> str:
+    """The compiler's message without names."""
+    return reason.partition(":")[0].partition("(")[0].strip()

@@ -1,0 +1,93 @@
+"""The plan of a run: nodes for mutants, each with the scenarios that it has to meet, and one for the kubelet itself. Pure."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from crashloop.run.planning import Declared
+from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import PodScenario, Scenario
+
+SUITE = "mutants"
+ITSELF = 0
+"""Number of the kubelet without a mutant."""
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """A kubelet, and the scenarios that it has to meet."""
+
+    number: int
+    """Of the mutant, or ITSELF."""
+    scenarios: tuple[str, ...]
+
+
+def itself(works: Iterable[Work], known: Collection[str]) -> Work:
+    """The kubelet without a mutant meets those scenarios of the others that it has not met before, but at least one."""
+    wanted = tuple(dict.fromkeys(name for work in works for name in work.scenarios))
+    return Work(number=ITSELF, scenarios=tuple(name for name in wanted if name not in known) or wanted[:1])
+
+
+def name_for(scenario: str, number: int) -> str:
+    """The name of a scenario on the node of a kubelet."""
+    return f"{scenario}--m{number}"
+
+
+def build_plan(
+    works: Sequence[Work],
+    declared: Iterable[Declared],
+    *,
+    kubernetes_version: str,
+    budgets: Budgets,
+    profile_of: Callable[[str], KubeletProfile],
+    kubelet_of: Callable[[int], str],
+) -> Plan:
+    """One node for each kubelet and profile of its scenarios.
+
+    `declared` are the judgements of the conformance suite; `kubelet_of` gives the path of a kubelet by its number.
+    """
+    judged = list(declared)
+    suite: Mapping[str, Scenario] = {one.name: one for each in judged for one in each.scenario.scenarios}
+    nodes: list[PlannedNode] = []
+    profiles: list[KubeletProfile] = []
+    scenarios: list[PodScenario] = []
+    placements: dict[str, str] = {}
+    for work in works:
+        ours = [each for name in work.scenarios if isinstance(each := suite[name], PodScenario)]
+        for position, base in enumerate(dict.fromkeys(each.profile for each in ours)):
+            node = f"m{work.number}" if position == 0 else f"m{work.number}-{position}"
+            profile = profile_of(base)
+            named = f"{base}--m{work.number}"
+            nodes.append(PlannedNode(name=node, profile=named))
+            profiles.append(
+                KubeletProfile(
+                    name=named,
+                    config=profile.config,
+                    description=profile.description,
+                    kubelet_binary=kubelet_of(work.number),
+                )
+            )
+            for each in ours:
+                if each.profile == base:
+                    placed = msgspec.structs.replace(each, name=name_for(each.name, work.number), profile=named)
+                    scenarios.append(placed)
+                    placements[placed.name] = node
+    return Plan(
+        suite=SUITE,
+        provider="local",
+        kubernetes_version=kubernetes_version,
+        scope="quick",
+        budgets=budgets,
+        profiles=tuple(profiles),
+        scenarios=tuple(scenarios),
+        judgements=tuple(
+            Judgement(requirement=each.requirement, scenario=name)
+            for work in works
+            for scenario in work.scenarios
+            for name in (name_for(scenario, work.number),)
+            for each in judged
+            if each.scenario.name == scenario
+        ),
+        nodes=tuple(nodes),
+        placements=placements,
+    )

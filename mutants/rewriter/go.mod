@@ -1,0 +1,3 @@
+module crashloop/mutants/rewriter
+
+go 1.24

@@ -1,0 +1,13 @@
+"""What one restart does to its pod (KEP-5593, "Kubelet overhead analysis")."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.scenario import Scenario
+from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
+
+
+@requirement("OVH-5")
+def test_a_restart_keeps_the_sandbox() -> Iterator[Scenario]:
+    yield the.STOCK
+    yield the.MAX_2S

@@ -1,0 +1,158 @@
+"""Liveness, readiness and startup probes: which failures kill, and what follows from a kill."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, app
+
+TERM = 143
+
+
+def probed(
+    name: str,
+    *containers: Container,
+    restarts: dict[str, int],
+    profile: str = "max-2s",
+    pod: RestartPolicy = ALWAYS,
+    at_least_s: float = 0.0,
+    at_most_s: float = QUICK_WATCH_S,
+    mode: Mode = Mode.NATURAL,
+) -> PodScenario:
+    """A pod whose containers hold until their probes have them killed, watched until they have restarted that often."""
+    return PodScenario(
+        name=name,
+        profile=profile,
+        pod=Pod(containers=containers, restart_policy=pod),
+        until=Until(restarts=restarts, at_least_s=at_least_s, at_most_s=at_most_s),
+        mode=mode,
+    )
+
+
+def held(*probes: Probe, name: str = "app") -> Container:
+    return Container(name=name, program=HOLDS, probes=probes)
+
+
+@requirement("PROBE-2")
+def test_the_third_failure_in_a_row_kills() -> Iterator[Scenario]:
+    yield probed("liveness-third-failure", held(Probe(pattern="FFSFFF")), restarts={"app": 1})
+    over_http = Probe(pattern="FFSFFF", handler=Handler.HTTP)
+    yield probed("liveness-third-failure-over-http", held(over_http), restarts={"app": 1})
+
+
+@requirement("PROBE-3")
+def test_a_late_answer_is_a_failure() -> Scenario:
+    """Both containers answer after 1.5 s; only one kubelet's patience ends before."""
+    impatient = held(Probe(pattern="SSS", answers_after_s=1.5))
+    patient = held(Probe(pattern="SSS", answers_after_s=1.5, timeout_s=5), name="patient")
+    return probed("liveness-late-answers", impatient, patient, restarts={"app": 1}, at_least_s=15)
+
+
+@requirement("PROBE-4")
+def test_repeated_kills_wait_ten_twenty_and_forty_seconds() -> Iterator[Scenario]:
+    short, long = Probe(fails_after_s=2.0), Probe(fails_after_s=27.0)
+    yield probed("liveness-loop-short", held(short), restarts={"app": 5}, profile="stock", at_most_s=260)
+    yield probed("liveness-loop-long", held(long), restarts={"app": 6}, profile="stock", at_most_s=580)
+    yield probed("liveness-loop-at-the-cap", held(short), restarts={"app": 6}, profile="max-10s", at_most_s=160)
+
+
+@requirement("PROBE-5")
+def test_only_failures_in_a_row_count() -> Scenario:
+    return probed("liveness-two-of-three-fail", held(Probe(pattern="FFS")), restarts={}, at_least_s=75)
+
+
+@requirement("PROBE-6")
+def test_a_threshold_of_ten_tolerates_nine_failures() -> Scenario:
+    probe = Probe(pattern="F" * 9 + "S" + "F" * 10, failure_threshold=10)
+    return probed("liveness-tenth-failure", held(probe), restarts={"app": 1})
+
+
+@requirement("PROBE-19")
+def test_a_lenient_probe_finds_a_hang_later() -> Iterator[Scenario]:
+    strict = Probe(fails_after_s=5.0, hangs=True)
+    lenient = Probe(fails_after_s=5.0, hangs=True, timeout_s=5, failure_threshold=6)
+    yield probed("liveness-hang-strict", held(strict), restarts={"app": 3}, at_most_s=90)
+    yield probed("liveness-hang-lenient", held(lenient), restarts={"app": 3}, at_most_s=200)
+
+
+@requirement("PROBE-24")
+def test_a_startup_probe_kills_as_well() -> Scenario:
+    failing = held(Probe(kind=ProbeKind.STARTUP, pattern="FFF"))
+    slow = held(Probe(kind=ProbeKind.STARTUP, pattern="FFS"), name="slow")
+    return probed("startup-fails", failing, slow, restarts={"app": 2})
+
+
+KILLED_BY_RULE = app(HOLDS, policy=NEVER, rules=(restart_in(TERM),))
+
+
+def killed_later(container: Container, after_s: float) -> Container:
+    return Container(
+        program=HOLDS,
+        restart_policy=container.restart_policy,
+        rules=container.rules,
+        probes=(Probe(fails_after_s=after_s),),
+    )
+
+
+@requirement("RULES-18")
+def test_rules_do_not_apply_to_a_container_that_a_probe_kills() -> Scenario:
+    return PodScenario(
+        name="liveness-kill-beside-another",
+        profile="max-2s",
+        pod=Pod(
+            containers=(killed_later(KILLED_BY_RULE, 15), app(HOLDS, name="neighbour")),
+            restart_policy=NEVER,
+        ),
+        until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+    )
+
+
+@requirement("X-2")
+def test_a_pod_whose_only_container_a_probe_kills_goes_on_or_ends() -> Scenario:
+    return PodScenario(
+        name="liveness-kill-of-the-only-one",
+        profile="max-2s",
+        pod=Pod(containers=(killed_later(KILLED_BY_RULE, 2),), restart_policy=NEVER),
+        until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+    )
+
+
+@requirement("X-9")
+def test_a_clean_exit_on_a_liveness_kill_is_followed_by_a_restart() -> Scenario:
+    clean = Container(program=HOLDS, probes=(Probe(fails_after_s=1.0),), exit_code_on_term=0)
+    return probed("liveness-kill-with-clean-exit", clean, restarts={"app": 3}, profile="stock", pod=ON_FAILURE)
+
+
+@requirement("X-5")
+def test_probes_go_on_after_restart_all_containers() -> Scenario:
+    """Between the exit of "shy" and the restart of all, its readiness probe ticks and its startup probe does not."""
+    source = app(runs((6, 42)), policy=NEVER, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),))
+    shy = Container(
+        name="shy",
+        program=runs((2, 0)),
+        restart_policy=NEVER,
+        probes=(
+            Probe(kind=ProbeKind.STARTUP, pattern="SSS", period_s=10),
+            Probe(kind=ProbeKind.READINESS, pattern="FFF"),
+        ),
+    )
+    return probed(
+        "restart-all-probes", source, shy, restarts={"app": 1, "shy": 1}, pod=NEVER, at_least_s=40, at_most_s=60
+    )
+
+
+@requirement("PROBE-25")
+def test_ready_follows_the_readiness_probe() -> Scenario:
+    comes = held(Probe(kind=ProbeKind.READINESS, pattern="FF" + "S" * 80), name="comes")
+    goes = held(Probe(kind=ProbeKind.READINESS, pattern="SSSS" + "F" * 80), name="goes")
+    return probed("readiness-comes-and-goes", comes, goes, restarts={}, at_least_s=72)
+
+
+@requirement("PROBE-26")
+def test_failures_before_a_restart_do_not_count_after_it() -> Scenario:
+    """The first life exits after two failures; each further one fails twice and then succeeds."""
+    failing = Container(program=runs((2.4, 1)), probes=(Probe(pattern="FF" + "S" * 40),))
+    return probed("liveness-third-failure-after-a-restart", failing, restarts={"app": 1}, at_least_s=25)

@@ -1,0 +1,110 @@
+"""Containers that end otherwise than by an exit, repeat their program inside, or fail until what they need is back."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.spec.policy import restart_in
+from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, killed, out_of_memory
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, restarting
+
+MEMORY = "32Mi"
+
+
+ENDS = (exits_with(1), exits_with(1), killed(), out_of_memory(), killed())
+EVERY_END = PodScenario(
+    name="every-end-max-10s",
+    profile="max-10s",
+    pod=Pod(containers=(app(Program(tuple(life for each in ENDS for life in each.lives)), memory_limit=MEMORY),)),
+    until=Until(restarts={"app": len(ENDS)}, at_most_s=120),
+    mode=Mode.ANNOTATED,
+)
+REPEATING = PodScenario(
+    name="repeats-inside",
+    profile="max-2s",
+    pod=Pod(containers=(app(Program(passes=50)),)),
+    until=Until(at_least_s=60),
+)
+TASKS = PodScenario(
+    name="ten-tasks-max-1s",
+    profile="max-1s",
+    pod=Pod(containers=(app(msgspec.structs.replace(exits_with(0, times=10), marks_root=True)),)),
+    until=Until(restarts={"app": 10}, at_most_s=200),
+)
+
+
+def failing_until(profile: str, back_s: float, *, until: Until) -> PodScenario:
+    """A container that crashes until what it depends on is back."""
+    program = msgspec.structs.replace(exits_with(1, times=40), fails_until_s=back_s)
+    return PodScenario(
+        name=f"dependency-returns-{profile}", profile=profile, pod=Pod(containers=(app(program),)), until=until
+    )
+
+
+@requirement("BACKOFF-25")
+def test_a_signal_and_a_kill_for_memory_are_delayed_as_an_exit_is() -> Scenario:
+    return EVERY_END
+
+
+@requirement("RULES-25")
+def test_a_wrapper_that_repeats_its_program_is_not_restarted() -> Scenario:
+    return REPEATING
+
+
+@requirement("ALT-1")
+def test_a_loop_inside_the_container_is_no_restart() -> Scenario:
+    return REPEATING
+
+
+@requirement("STORY-1")
+def test_each_task_begins_with_a_fresh_root_filesystem() -> Scenario:
+    return TASKS
+
+
+@requirement("STORY-3")
+def test_a_container_recovers_within_the_maximum_of_its_node() -> Iterator[Scenario]:
+    yield failing_until("max-2s", 20, until=Until(at_least_s=40))
+    yield failing_until("stock", 200, until=Until(restarts={"app": 6}, at_most_s=420))
+
+
+@requirement("STORY-6")
+def test_a_sidecar_that_runs_out_of_memory_returns_beside_its_application() -> Scenario:
+    return restarting(
+        "sidecar-out-of-memory",
+        Container(
+            name="sidecar",
+            kind=ContainerKind.INIT,
+            restart_policy=ALWAYS,
+            program=out_of_memory(times=5),
+            memory_limit=MEMORY,
+        ),
+        app(HOLDS),
+        pod=ALWAYS,
+        restarts={"sidecar": 5},
+    )
+
+
+@requirement("RULES-21")
+def test_a_rule_judges_a_kill_for_memory_by_its_code() -> Iterator[Scenario]:
+    yield restarting(
+        "out-of-memory-matched",
+        app(out_of_memory(times=2), policy=NEVER, rules=(restart_in(KILLED),), memory_limit=MEMORY),
+        pod=NEVER,
+        restarts={"app": 2},
+    )
+    yield ending(
+        "out-of-memory-unmatched",
+        app(out_of_memory(), policy=NEVER, rules=(restart_in(1),), memory_limit=MEMORY),
+        pod=NEVER,
+        exits={"app": 1},
+        phase="Failed",
+    )
+
+
+@requirement("STORY-10")
+def test_pods_that_select_a_pool_of_nodes_follow_its_curve() -> Iterator[Scenario]:
+    for profile, restarts in (("max-2s", 3), ("stock", 2)):
+        selecting = crashing(profile, restarts=restarts, name="selecting")
+        yield msgspec.structs.replace(selecting, by_scheduler=True)

@@ -1,0 +1,49 @@
+"""A resize that asks for a restart, and the pod's deletion, with restart rules and without."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.policy import RestartRule, restart_in
+from crashloop.spec.program import HOLDS
+from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import NEVER, ON_FAILURE, app
+
+TERMINATED = 143
+RULES = {"with-rules": (restart_in(TERMINATED),), "without-rules": ()}
+
+
+def resized(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
+    """A container that a resize of its CPU restarts once."""
+    container = Container(program=HOLDS, restart_policy=ON_FAILURE, rules=rules, restarts_on_resize=True)
+    return PodScenario(
+        name=f"resized-{name}",
+        profile="max-2s",
+        pod=Pod(containers=(container,)),
+        until=Until(restarts={"app": 1}, quiet_s=10, at_most_s=60),
+        interventions=(
+            Intervention(
+                trigger=Trigger(after_s=8),
+                action=InterventionKind.RESIZE,
+                arguments={"container": "app", "cpu": "20m"},
+            ),
+        ),
+    )
+
+
+def deleted(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
+    """A pod that is deleted, and watched for long enough to see that nothing starts again."""
+    return PodScenario(
+        name=f"deleted-{name}",
+        profile="max-2s",
+        pod=Pod(containers=(app(HOLDS, policy=NEVER, rules=rules),), restart_policy=NEVER),
+        until=Until(at_least_s=76),
+        interventions=(Intervention(trigger=Trigger(after_s=8), action=InterventionKind.DELETE_POD),),
+    )
+
+
+@requirement("RULES-19")
+def test_rules_change_neither_a_resize_nor_a_deletion() -> Iterator[Scenario]:
+    for name, rules in RULES.items():
+        yield resized(name, rules)
+        yield deleted(name, rules)

@@ -1,0 +1,112 @@
+"""RestartAllContainers (gate RestartAllContainersOnContainerExits, KEP-5532)."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.policy import Action, restart_in, restart_not_in
+from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.scenario import Container, ContainerKind, Scenario
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
+
+RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
+
+EVERY_KIND = restarting(
+    "restart-all-every-kind",
+    init(exits_with(0, after_s=0.5, times=2)),
+    init(HOLDS, name="sidecar", policy=ALWAYS),
+    app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
+    app(HOLDS, name="worker"),
+    app(runs((1, 0)), name="done", policy=NEVER),
+    Container(name="debugger", kind=ContainerKind.EPHEMERAL),
+    pod=NEVER,
+    restarts={"setup": 1, "sidecar": 1, "app": 1, "worker": 1, "done": 1},
+)
+"""A container of each kind, one of them done, when "app" triggers it."""
+BY_INIT = restarting(
+    "restart-all-by-init",
+    init(exits_with(0, times=2), name="first"),
+    init(runs((1, 42), (1, 0)), policy=NEVER, rules=RESTART_ALL),
+    app(HOLDS),
+    pod=NEVER,
+    restarts={"first": 1, "setup": 1},
+    phase="Running",
+)
+BY_SIDECAR = restarting(
+    "restart-all-by-sidecar",
+    init(runs((4, 42)), name="sidecar", policy=ALWAYS, rules=RESTART_ALL),
+    app(HOLDS),
+    pod=NEVER,
+    restarts={"sidecar": 1, "app": 1},
+)
+
+
+@requirement("RAC-1")
+def test_every_init_sidecar_and_regular_container_starts_again() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("RAC-2")
+def test_pod_sandbox_and_address_are_kept() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("RAC-3")
+def test_init_containers_run_again_first() -> Iterator[Scenario]:
+    yield EVERY_KIND
+    yield BY_INIT
+
+
+@requirement("RAC-4")
+def test_each_container_counts_one_restart() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("RAC-5")
+def test_the_previous_exit_of_each_container_is_shown() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("RAC-6")
+def test_a_condition_shows_the_restart() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("RAC-7")
+def test_an_init_container_and_a_sidecar_can_trigger_it() -> Iterator[Scenario]:
+    yield BY_INIT
+    yield BY_SIDECAR
+
+
+@requirement("RAC-8")
+def test_ephemeral_containers_are_left_alone() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("RAC-11")
+def test_the_pod_does_not_end_meanwhile() -> Iterator[Scenario]:
+    yield EVERY_KIND
+    yield BY_INIT
+    yield BY_SIDECAR
+
+
+@requirement("RAC-15")
+def test_the_pod_is_pending_meanwhile() -> Scenario:
+    return EVERY_KIND
+
+
+@requirement("X-3")
+def test_restarts_wait_as_any_other() -> Scenario:
+    container = app(exits_with(42, times=5), policy=NEVER, rules=RESTART_ALL)
+    return restarting("restart-all-again-and-again", container, pod=NEVER, restarts={"app": 5})
+
+
+@requirement("X-4")
+def test_a_rule_applies_to_an_exit_with_0() -> Scenario:
+    rules = (restart_not_in(1, action=Action.RESTART_ALL_CONTAINERS),)
+    return restarting(
+        "restart-all-on-exit-0",
+        app(runs((2, 0)), policy=NEVER, rules=rules),
+        app(HOLDS, name="neighbour"),
+        pod=NEVER,
+        restarts={"app": 1, "neighbour": 1},
+    )

@@ -1,0 +1,72 @@
+"""Kubelets that are restarted with another configuration: what begins anew, and what goes on.
+
+KEP-5593 and KEP-4603, "Upgrade / Downgrade Strategy".
+"""
+
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import app
+
+
+def to(profile: str, *, after_exit: int) -> Intervention:
+    """The kubelet is restarted with a profile, 1 s after that exit, counted from 1."""
+    return Intervention(
+        trigger=Trigger(container="app", after_restart=after_exit - 1, after_s=1.0),
+        action=InterventionKind.RESTART_KUBELET,
+        arguments={"profile": profile},
+    )
+
+
+def reconfigured(name: str, profile: str, *interventions: Intervention, restarts: int, at_most_s: float) -> PodScenario:
+    """A crash loop on a node whose kubelet gets other profiles."""
+    return PodScenario(
+        name=name,
+        profile=profile,
+        pod=Pod(containers=(app(exits_with(1, times=restarts)),)),
+        until=Until(restarts={"app": restarts}, at_most_s=at_most_s),
+        mode=Mode.ANNOTATED,
+        interventions=interventions,
+    )
+
+
+@requirement("ROLLBACK-1")
+def test_without_a_maximum_the_default_curve_begins() -> Scenario:
+    return reconfigured("maximum-removed", "max-2s", to("stock", after_exit=3), restarts=5, at_most_s=120)
+
+
+@requirement("ROLLBACK-3")
+def test_the_maximum_takes_effect_again_with_its_gate() -> Scenario:
+    off, on = to("max-gate-off", after_exit=5), to("max-2s", after_exit=9)
+    return reconfigured("gate-off-and-on", "max-2s", off, on, restarts=12, at_most_s=240)
+
+
+@requirement("ROLLBACK-5")
+def test_a_changed_maximum_leaves_running_containers_alone() -> Scenario:
+    change = Intervention(
+        trigger=Trigger(after_s=5.0), action=InterventionKind.RESTART_KUBELET, arguments={"profile": "stock"}
+    )
+    return PodScenario(
+        name="running-while-the-maximum-changes",
+        profile="max-2s",
+        pod=Pod(containers=(app(HOLDS),)),
+        until=Until(at_least_s=35.0, at_most_s=45.0),
+        interventions=(change,),
+    )
+
+
+@requirement("ROLLBACK-7")
+def test_the_gate_of_the_reduced_curve_goes_on_and_off() -> Scenario:
+    on, off = to("reduced-decay", after_exit=3), to("stock", after_exit=6)
+    return reconfigured("reduced-decay-on-and-off", "stock", on, off, restarts=7, at_most_s=180)
+
+
+@requirement("ROLLBACK-8")
+def test_a_recreated_pod_starts_on_the_curve_that_then_holds() -> Scenario:
+    again = Intervention(
+        trigger=Trigger(container="app", after_restart=2, after_s=6.0), action=InterventionKind.RECREATE_POD
+    )
+    return reconfigured(
+        "recreated-on-the-reduced-curve", "stock", to("reduced-decay", after_exit=3), again, restarts=6, at_most_s=150
+    )

@@ -1,0 +1,26 @@
+"""Nodes whose kubelets do not know restart rules (KEP-5307, "Version Skew Strategy")."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.scenario import PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
+from suites.conformance.scenarios import QUICK_WATCH_S, QUIET_S
+
+RULES_IGNORED = PodScenario(
+    name="in-matches-rules-off",
+    profile="rules-off",
+    pod=the.IN_MATCHES.pod,
+    until=Until(exits={"app": 1}, phase="Failed", quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+)
+
+
+@requirement("SKEW-4")
+def test_a_kubelet_without_restart_rules_follows_the_pod() -> Scenario:
+    return RULES_IGNORED
+
+
+@requirement("SKEW-5")
+def test_the_same_pod_restarts_on_one_node_and_fails_on_the_other() -> Iterator[Scenario]:
+    yield the.IN_MATCHES
+    yield RULES_IGNORED

@@ -1,0 +1,131 @@
+"""What a start gives a container, in which order containers start, and when a start is tried again that could not succeed."""
+
+from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import ALWAYS, app, ending, init
+
+SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
+TOKEN = ConfigObject(name="token", data={"TOKEN": "red"}, kind=ConfigKind.SECRET)
+GREETING = Variable(name="GREETING", object="settings")
+
+
+def on_settings(action: InterventionKind, trigger: Trigger, name: str = "settings", **data: str) -> Intervention:
+    """An action on an object."""
+    return Intervention(trigger=trigger, action=action, arguments={"object": name} | ({"data": data} if data else {}))
+
+
+DURING_THE_LONG_LIFE = Trigger(after_s=7)
+STARTED_AGAIN = PodScenario(
+    name="started-again-max-2s",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            Container(
+                name="app",
+                program=runs((1.5, 1), (10, 1), (1.5, 1), (1.5, 1)),
+                env=(GREETING, Variable(name="TOKEN", object="token")),
+                post_start=True,
+            ),
+        )
+    ),
+    until=Until(restarts={"app": 4}, quiet_s=3),
+    objects=(SETTINGS, TOKEN),
+    interventions=(
+        on_settings(InterventionKind.CHANGE_OBJECT, DURING_THE_LONG_LIFE, GREETING="two"),
+        on_settings(InterventionKind.CHANGE_OBJECT, DURING_THE_LONG_LIFE, "token", TOKEN="green"),
+    ),
+)
+NEVER_RAN = PodScenario(
+    name="object-comes-later-stock",
+    profile="stock",
+    pod=Pod(containers=(Container(program=HOLDS, env=(GREETING,)),)),
+    until=Until(at_least_s=60),
+    objects=(ConfigObject(name="settings", data=SETTINGS.data, present=False),),
+    interventions=(on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=33)),),
+)
+BESIDE_A_DELAY = PodScenario(
+    name="object-comes-during-a-delay-stock",
+    profile="stock",
+    pod=Pod(
+        containers=(
+            app(exits_with(1, times=5), name="crashing"),
+            Container(program=HOLDS, env=(GREETING,)),
+        )
+    ),
+    until=Until(restarts={"crashing": 5}, at_most_s=300),
+    objects=NEVER_RAN.objects,
+    interventions=(
+        on_settings(InterventionKind.CREATE_OBJECT, Trigger(container="crashing", after_restart=4, after_s=3)),
+    ),
+)
+FAILED_STARTS = PodScenario(
+    name="object-goes-and-returns-stock",
+    profile="stock",
+    pod=Pod(containers=(Container(program=runs((15, 1), (1, 1)), env=(GREETING,)),)),
+    until=Until(restarts={"app": 2}, at_most_s=400),
+    objects=(SETTINGS,),
+    interventions=(
+        on_settings(InterventionKind.DELETE_OBJECT, Trigger(after_s=8)),
+        on_settings(InterventionKind.CREATE_OBJECT, Trigger(container="app", after_restart=0, after_s=65)),
+    ),
+)
+DELETED = PodScenario(
+    name="deleted-pod",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            init(runs((0.5, 0))),
+            Container(
+                name="sidecar", kind=ContainerKind.INIT, program=Program(), restart_policy=ALWAYS, exit_code_on_term=5
+            ),
+            Container(name="web", exit_code_on_term=7),
+            Container(name="api", exit_code_on_term=0),
+        )
+    ),
+    until=Until(at_least_s=25),
+    interventions=(Intervention(trigger=Trigger(after_s=12), action=InterventionKind.DELETE_POD),),
+)
+
+
+@requirement("OVH-2")
+def test_the_post_start_hook_runs_at_every_start() -> Scenario:
+    return STARTED_AGAIN
+
+
+@requirement("OVH-4")
+def test_the_environment_is_read_again_at_every_start() -> Scenario:
+    return STARTED_AGAIN
+
+
+@requirement("OVH-13")
+def test_the_last_status_of_a_deleted_pod_shows_every_exit_code() -> Scenario:
+    return DELETED
+
+
+@requirement("OVH-14")
+def test_containers_start_in_their_order() -> Scenario:
+    return DELETED
+
+
+@requirement("BACKOFF-15")
+def test_a_container_that_has_never_run_is_not_delayed() -> Scenario:
+    return NEVER_RAN
+
+
+@requirement("X-8")
+def test_a_delay_does_not_hold_up_the_start_of_another_container() -> Scenario:
+    return BESIDE_A_DELAY
+
+
+@requirement("X-7")
+def test_a_start_that_failed_does_not_lengthen_the_delay() -> Scenario:
+    return FAILED_STARTS
+
+
+@requirement("BACKOFF-21")
+def test_an_ephemeral_container_is_not_restarted() -> Scenario:
+    debug = Container(name="debug", kind=ContainerKind.EPHEMERAL, program=exits_with(1))
+    return ending("ephemeral-container", app(HOLDS), debug, pod=ALWAYS, exits={"debug": 1}, phase="Running")

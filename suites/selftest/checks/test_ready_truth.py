@@ -1,0 +1,64 @@
+"""`ready` in the container status follows the readiness probe."""
+
+from typing import Any
+
+from crashloop.history.event import Kind
+from crashloop.spec.probe import Probe, ProbeKind
+from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.histories import History
+
+PROBED = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSSFFF"),)))
+
+
+def running(history: History, *, ready: bool) -> dict[str, Any]:
+    return {"app": history.running("app", 0, 1.0) | {"ready": ready}}
+
+
+def asked(answers: str, *said: tuple[float, bool], ends_s: float = 80) -> History:
+    """Asked once a second from 2 s on; statuses that say whether it is ready."""
+    history = History(PROBED).lives("app", (1.0, None, 0), status=False)
+    for number, answer in enumerate(answers):
+        history.note(2.0 + number, "app", 0, f"readiness.{number}", answer)
+    for at_s, ready in said:
+        history.status(at_s, running(history, ready=ready))
+    return history.ends(ends_s)
+
+
+def test_a_status_that_follows_the_probe_is_right() -> None:
+    answer = checked("ready-truth", asked("SSFFFFF", (1.5, False), (2.4, True), (7.0, False)))
+    assert told(answer) == []
+    assert answer.facts == {"statuses": 3}
+
+
+def test_ready_without_a_success_is_a_fail() -> None:
+    history = asked("FFF", (1.5, False), (2.4, True))
+    lines = (history.line_of(Kind.CREATED, 1), history.line_of(Kind.STATUS, 1))
+    assert told(checked("ready-truth", history)) == [
+        f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
+        "its readiness probe had not succeeded once in 3 answers."
+    ]
+
+
+def test_ready_long_after_the_last_failure_is_a_fail() -> None:
+    history = asked("SSFFFFF", (2.4, True))
+    lines = (history.line_of(Kind.NOTED, 4), history.line_of(Kind.STATUS))
+    assert told(checked("ready-truth", history)) == [
+        'FAIL: "app" was said to be ready until 74 s after its readiness probe had failed '
+        f"(history lines {lines[1]} and {lines[0]})."
+    ]
+
+
+def test_not_ready_long_after_a_success_is_a_fail() -> None:
+    assert '"app" was said to be not ready until 78 s after its readiness probe had succeeded' in str(
+        told(checked("ready-truth", asked("SSS", (1.5, False))))
+    )
+
+
+def test_failures_below_the_threshold_leave_it_ready() -> None:
+    assert told(checked("ready-truth", asked("SFFS", (2.4, True)))) == []
+
+
+def test_without_a_status_there_is_nothing_to_judge() -> None:
+    assert told(checked("ready-truth", asked("S"))) == [
+        "INCONCLUSIVE: 0 statuses seen, 1 needed: the scenario was complete."
+    ]

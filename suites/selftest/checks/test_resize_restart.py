@@ -1,0 +1,65 @@
+"""A resize that asks for a restart brings one, and no more."""
+
+import msgspec
+
+from crashloop.history.event import Kind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.histories import History, Life
+
+RESIZED = msgspec.structs.replace(
+    scenario(app(restarts_on_resize=True)),
+    interventions=(
+        Intervention(
+            trigger=Trigger(after_s=8), action=InterventionKind.RESIZE, arguments={"container": "app", "cpu": "20m"}
+        ),
+    ),
+)
+
+
+def history(*later: Life, first_ends_s: float | None = 8.1, ends_s: float = 30, resized: bool = True) -> History:
+    made = History(RESIZED).lives("app", (0.5, first_ends_s, 143)).lives("app", *later, first=1)
+    if resized:
+        made.intervention(8, "resize", container="app", cpu="20m")
+    return made.ends(ends_s)
+
+
+def test_accepts_one_restart_at_once() -> None:
+    answer = checked("resize-restart", history((8.4, None, 0)))
+    assert told(answer) == []
+    assert answer.facts == {"restarted_after_s": [0.3]}
+
+
+def test_a_container_that_runs_on_is_a_fail() -> None:
+    made = history(first_ends_s=None)
+    line = made.line_of(Kind.INTERVENTION)
+    assert told(checked("resize-restart", made)) == [
+        f'FAIL: "app" was not started within 22 s of its resize (history line {line}); 5 s is the longest.'
+    ]
+
+
+def test_a_restart_that_waits_is_a_fail() -> None:
+    made = history((18.1, None, 0))
+    action, line = made.line_of(Kind.INTERVENTION), made.line_of(Kind.CREATED, 1, container="app")
+    assert told(checked("resize-restart", made)) == [
+        f'FAIL: "app" was started within 10 s of its resize (history lines {action} and {line}); 5 s is the longest.'
+    ]
+
+
+def test_a_second_restart_is_a_fail() -> None:
+    made = history((8.4, 10, 143), (10.4, None, 0))
+    action, line = made.line_of(Kind.INTERVENTION), made.line_of(Kind.CREATED, 2, container="app")
+    assert told(checked("resize-restart", made)) == [
+        f'FAIL: the resize restarted "app" a second time (history lines {action} and {line}); once was due.'
+    ]
+
+
+def test_too_little_to_say_is_inconclusive() -> None:
+    made = history(first_ends_s=None, ends_s=12)
+    line = made.line_of(Kind.INTERVENTION)
+    assert told(checked("resize-restart", made)) == [
+        f'INCONCLUSIVE: "app" was not started within 4 s of its resize (history line {line}): the scenario was complete.'
+    ]
+    assert told(checked("resize-restart", history(first_ends_s=None, resized=False))) == [
+        "INCONCLUSIVE: no resize was seen, one needed: the scenario was complete."
+    ]

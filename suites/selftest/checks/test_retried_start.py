@@ -1,0 +1,90 @@
+"""Once what a container needs is there, it is started within the kubelet's retry."""
+
+from crashloop.checks.retried_start import check_retried_start
+from crashloop.history.event import Kind
+from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from suites.selftest.kit.cases import STOCK, app, case, checked, told
+from suites.selftest.kit.histories import History
+
+CREATE = Intervention(
+    trigger=Trigger(after_s=30), action=InterventionKind.CREATE_OBJECT, arguments={"object": "settings"}
+)
+NEEDING = Container(env=(Variable(name="A", object="settings"),))
+
+
+def waiting(*others: Container) -> PodScenario:
+    return PodScenario(
+        name="waiting",
+        profile="stock",
+        pod=Pod(containers=(NEEDING, *others)),
+        until=Until(at_least_s=60),
+        objects=(ConfigObject(name="settings", data={"A": "b"}, present=False),),
+        interventions=(CREATE,),
+    )
+
+
+def history(*starts_s: float, created: bool = True, ends_s: float = 60, of: PodScenario | None = None) -> History:
+    made = History(of or waiting()).lives("app", *((start_s, None, 0) for start_s in starts_s))
+    if created:
+        made.intervention(30, "create-object", object="settings")
+    return made.ends(ends_s)
+
+
+def test_accepts_a_start_within_the_retry() -> None:
+    answer = checked("retried-start", history(45), STOCK)
+    assert told(answer) == []
+    assert answer.facts == {"started_after_s": {"app": 14.9}}
+
+
+def test_a_start_that_was_held_back_is_a_fail() -> None:
+    made = history(50)
+    action, line = made.line_of(Kind.INTERVENTION), made.line_of(Kind.CREATED, 0, container="app")
+    assert told(checked("retried-start", made, STOCK)) == [
+        f'FAIL: "app" was created 19.9 s after the creation of what it needs (history lines {action} and {line}); '
+        "16 s is the longest."
+    ]
+
+
+def test_a_start_that_never_came_is_a_fail() -> None:
+    made = history()
+    line = made.line_of(Kind.INTERVENTION)
+    assert told(checked("retried-start", made, STOCK)) == [
+        f'FAIL: "app" was not created within 30 s of the creation of what it needs (history line {line}); '
+        "16 s is the longest."
+    ]
+
+
+def test_a_start_without_what_the_container_needs_is_a_fail() -> None:
+    made = history(20)
+    action, line = made.line_of(Kind.INTERVENTION), made.line_of(Kind.CREATED, 0, container="app")
+    assert told(checked("retried-start", made, STOCK)) == [
+        f'FAIL: "app" was created (history lines {line} and {action}) before what it needs was there.'
+    ]
+
+
+def test_an_early_end_of_the_recording_is_inconclusive() -> None:
+    made = history(ends_s=40)
+    line = made.line_of(Kind.INTERVENTION)
+    assert told(checked("retried-start", made, STOCK)) == [
+        f'INCONCLUSIVE: "app" was not created within 10 s of the creation of what it needs (history line {line}); '
+        "16 s is the longest: the scenario was complete."
+    ]
+
+
+def test_an_object_that_never_came_is_inconclusive() -> None:
+    assert told(checked("retried-start", history(created=False), STOCK)) == [
+        'INCONCLUSIVE: what "app" needs was never created: the scenario was complete.'
+    ]
+
+
+def test_kubelets_let_a_delay_of_another_container_hold_it_up() -> None:
+    beside = waiting(app(exits_with(1, times=5), name="crashing"))
+    late = history(110, ends_s=140, of=beside)
+
+    assert check_retried_start(case(late, STOCK)).outcome == "FAIL"
+    assert check_retried_start(case(late, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "PASS"
+    later = history(125, ends_s=140, of=beside)
+    assert check_retried_start(case(later, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "FAIL"

@@ -1,0 +1,74 @@
+"""list, explain, profile check and manifests: what the suite holds, without a checkout."""
+
+from typing import get_args
+
+import msgspec
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from crashloop.cli import app
+from crashloop.cli.catalogue import StateName
+from crashloop.errors import UsageError
+from crashloop.requirements import load_requirements
+from crashloop.resources import MANIFESTS
+from crashloop.spec.requirement import State
+
+CATALOGUE = load_requirements()
+
+
+def printed(*arguments: str) -> str:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_states_are_those_that_exist() -> None:
+    assert get_args(StateName) == tuple(state.value for state in State)
+
+
+def test_the_whole_catalogue_is_listed() -> None:
+    listed = msgspec.json.decode(printed("list", "--json"))
+    assert [row["id"] for row in listed] == list(CATALOGUE)
+
+
+def test_a_list_can_be_narrowed() -> None:
+    listed = msgspec.json.decode(printed("list", "--json", "--topic", "CAP", "--state", "judged"))
+    expected = [each.id for each in CATALOGUE.values() if each.topic == "CAP" and each.state is State.JUDGED]
+    assert [row["id"] for row in listed] == expected
+
+
+def test_a_requirement_is_explained_with_source_evidence_and_tests() -> None:
+    text = printed("explain", "cap-3")
+    assert text.startswith(f"CAP-3: {CATALOGUE['CAP-3'].sentence}\n")
+    folded = "".join(text.split())
+    assert "".join(CATALOGUE["CAP-3"].source.split()) in folded
+    assert "suites/conformance/test_cap.py::test_a_maximum_below_the_initial_delay_lowers_it" in folded
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_requirement_in_any_state_can_be_explained(state: State) -> None:
+    found = next(each for each in CATALOGUE.values() if each.state is state)
+    text = printed("explain", found.id)
+    assert text.startswith(f"{found.id}: ")
+    assert "".join(found.reason.split()) in "".join(text.split())
+
+
+def test_a_profile_is_checked_with_the_delays_that_follow() -> None:
+    assert "0, 2 s" in printed("profile", "check", "max-2s")
+    done = CliRunner().invoke(app, ["profile", "check", "max-301s"])
+    assert isinstance(done.exception, UsageError)
+    assert "refuses to start with it" in str(done.exception)
+
+
+@pytest.mark.parametrize("path", sorted(MANIFESTS.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_a_manifest_is_printed_as_it_is(path: object) -> None:
+    name = path.relative_to(MANIFESTS).as_posix()  # type: ignore[attr-defined]
+    text = printed("manifests", name)
+    assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(path.read_text()))  # type: ignore[attr-defined]
+
+
+def test_a_host_is_described_for_programs() -> None:
+    rows = msgspec.json.decode(CliRunner().invoke(app, ["doctor", "--json"]).stdout)["rows"]
+    assert {"cores", "memory", "docker"} <= {row["name"] for row in rows} | {"docker"}
+    assert isinstance(msgspec.json.decode(printed("status", "--json")), list)

@@ -1,0 +1,141 @@
+"""`crashloop run` shows the options of the suite, and hands them to pytest with the settings of this project."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from crashloop.cli.passed_on import as_arguments
+from crashloop.cli.runs import named_tests, selects
+from crashloop.cluster.providers import PROVIDERS
+from crashloop.resources import SUITES
+from crashloop.run.options import OF_PYTEST, OPTIONS, ProviderName, ScopeName
+from crashloop.spec.requirement import Scope
+from crashloop.verdict import ExitCode
+from suites.selftest.kit.existing_kit import crashloop_run
+
+CAP = SUITES / "conformance" / "test_cap.py"
+
+
+def test_scopes_and_providers_are_those_that_exist() -> None:
+    assert get_args(ScopeName) == tuple(scope.value for scope in Scope)
+    assert get_args(ProviderName) == PROVIDERS
+
+
+def test_every_option_is_shown_with_its_choices(tmp_path: Path) -> None:
+    status, output = crashloop_run(tmp_path, "--help")
+    assert status == ExitCode.OK
+    assert [option.name for option in (*OPTIONS, *OF_PYTEST) if option.name not in output] == []
+    assert "<quick|full|soak>" in output
+    assert "Exit codes: 0 nothing failed, 1 FAIL" in output
+
+
+def test_only_what_was_given_is_passed_on() -> None:
+    given = dict.fromkeys((option.field for option in (*OPTIONS, *OF_PYTEST)), None)
+    given |= {"scope": "full", "keep": True, "skip": ["CAP-3", "RULES"], "k": "x and y"}
+    expected = ["--scope=full", "--skip=CAP-3", "--skip=RULES", "--keep", "-k", "x and y"]
+    assert as_arguments((*OPTIONS, *OF_PYTEST), given) == expected
+
+
+def test_an_option_with_an_existing_path_keeps_the_settings_of_pytest(tmp_path: Path) -> None:
+    status, output = crashloop_run(
+        tmp_path,
+        "--collect-only",
+        "--requirement",
+        "CAP-3",
+        "--kubelet-binary",
+        "/bin/true",
+        "test_cap.py",
+        cwd=CAP.parent,
+    )
+    assert status == ExitCode.OK, output
+    assert "configfile: pyproject.toml" in output
+    assert "2 selected" in output
+
+
+@pytest.mark.parametrize(
+    ("cwd", "argument"),
+    [
+        (SUITES.parent, "suites/conformance/test_cap.py"),
+        (SUITES, "conformance/test_cap.py::test_x"),
+        (CAP.parent, "test_cap.py"),
+        (Path("/"), "suites/conformance/test_cap.py"),
+        (Path("/"), str(CAP)),
+    ],
+    ids=["from the checkout", "from a folder of it", "from its own folder", "from elsewhere", "absolute"],
+)
+def test_a_file_of_tests_is_found_however_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, cwd: Path, argument: str
+) -> None:
+    monkeypatch.chdir(cwd)
+    found = named_tests(argument)
+    assert found.partition("::")[0] == str(CAP)
+    assert selects(found)
+
+
+@pytest.mark.parametrize("argument", ["-x", "--tb=short", "CAP-3 and max-2s", "no:cacheprovider"])
+def test_other_arguments_are_passed_on_as_they_are(argument: str) -> None:
+    assert named_tests(argument) == argument
+    assert not selects(argument)
+
+
+def test_requirements_are_selected_exactly(tmp_path: Path) -> None:
+    arguments = ("--requirement", "BACKOFF-2", "--topic", "cap", "--skip", "CAP-3")
+    status, output = crashloop_run(tmp_path, "--collect-only", "-q", *arguments)
+    assert status == ExitCode.OK, output
+    chosen = set(re.findall(r"\[([A-Z]+-\d+)-", output))
+    assert "BACKOFF-2" in chosen
+    assert {name.partition("-")[0] for name in chosen} == {"BACKOFF", "CAP"}
+    assert not {name for name in chosen if name.startswith("BACKOFF-2") and name != "BACKOFF-2"}
+    assert "CAP-3" not in chosen
+
+
+def test_a_run_without_tests_is_a_wrong_usage(tmp_path: Path) -> None:
+    status, _ = crashloop_run(tmp_path, "-k", "no_test_of_this_name")
+    assert status == ExitCode.USAGE
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_a_run_that_cannot_start_says_why_once_and_leaves_nothing(tmp_path: Path, processes: str) -> None:
+    status, output = crashloop_run(tmp_path, "--requirement", "CAP-4", "-n", processes, "--bin-dir", "/nowhere")
+    assert status == ExitCode.USAGE
+    assert output.count("--bin-dir /nowhere: no such folder") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_directory_in_which_nothing_can_be_made_is_refused(tmp_path: Path) -> None:
+    status, output = crashloop_run(tmp_path, "--requirement", "CAP-4", "--run-dir", "/proc/nowhere")
+    assert status == ExitCode.USAGE
+    assert "run directory /proc/nowhere: nothing can be written there" in output
+
+
+def test_a_dry_run_shows_nodes_and_time_and_starts_nothing(tmp_path: Path) -> None:
+    status, output = crashloop_run(tmp_path, "--requirement", "CAP-3", "--dry-run", "-n", "2")
+    assert status == ExitCode.OK, output
+    assert "2 verdicts on 1 requirements; 2 nodes, 4 container starts at launch" in output
+    assert "Expected time: " in output
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_crash_within_pytest_is_no_verdict(tmp_path: Path) -> None:
+    plugin = tmp_path / "crashing.py"
+    plugin.write_text("def pytest_collection_finish():\n    raise RuntimeError('of ours')\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "CRASHLOOP_RUNS_DIR": str(tmp_path / "runs")}
+    command = [
+        sys.executable,
+        "-c",
+        "from crashloop.cli import main; main()",
+        "run",
+        "-p",
+        "crashing",
+        "--topic",
+        "CAP",
+    ]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "INTERNALERROR" in done.stdout
+    assert done.returncode == ExitCode.ERROR

@@ -1,0 +1,260 @@
+"""What people get wrong ends in one message and the exit code that it deserves; never in a traceback or a verdict."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from crashloop.cli import app
+from crashloop.cluster.kind.prerequisites import docker_facts
+from crashloop.doctor import examine
+from crashloop.errors import UsageError
+from crashloop.profiles import load_profile
+from crashloop.run.option_checks import check_objects, check_provider
+from crashloop.rundir import RunDir
+from crashloop.settings import Paths, Settings
+from crashloop.stress.assignment import Operation
+from crashloop.stress.folder import StressDir, read_jsonl
+from crashloop.stress.judging import judge_run
+from crashloop.verdict import ExitCode
+from suites.selftest.kit.report_example import INFO
+from suites.selftest.kit.stress_kit import example_run
+
+
+def ended(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """A command as a process of its own; `stdout` is a file to write to."""
+    command = [sys.executable, "-c", "from crashloop.cli import main; main()", *arguments]
+    given = os.environ | {name: text for name, text in environment.items() if name != "stdout"}
+    with Path(environment.get("stdout", os.devnull)).open("w") as file:
+        out = file if "stdout" in environment else subprocess.PIPE
+        return subprocess.run(command, env=given, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def refusal(*arguments: str) -> str:
+    """The message of a UsageError, or typer's own for a value that an option does not take."""
+    done = CliRunner().invoke(app, arguments)
+    if isinstance(done.exception, UsageError):
+        return str(done.exception)
+    assert done.exit_code == ExitCode.USAGE, done.output
+    return done.output
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user can enter."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Without the rights of root, if this is root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_full_disk_is_no_verdict() -> None:
+    done = ended("predict", stdout="/dev/full")
+    assert done.returncode == ExitCode.ERROR
+    assert done.stderr == "crashloop: No space left on device.\n"
+
+
+def test_a_terminal_of_another_encoding_gets_every_line() -> None:
+    done = ended("explain", "BACKOFF-2", PYTHONIOENCODING="ascii")
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "BACKOFF-2: " in done.stdout
+
+
+def test_a_crash_shows_its_traceback_and_is_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import crashloop.doctor\ndef broken(): raise RuntimeError('of ours')\ncrashloop.doctor.examine = broken\n"
+    )
+    done = ended("doctor", PYTHONPATH=str(tmp_path))
+    assert done.returncode == ExitCode.ERROR
+    assert "RuntimeError: of ours" in done.stderr
+    assert done.stderr.endswith("shows a fault of crashloop itself, and no verdict.\n")
+
+
+def test_a_module_that_is_not_installed_is_named_with_its_extra(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pytest'] = None\n")
+    done = ended("run", "--dry-run", PYTHONPATH=str(tmp_path))
+    assert done.returncode == ExitCode.ERROR
+    assert done.stderr == ("crashloop: this command needs 'pytest', which is not installed.\nInstall crashloop[run].\n")
+
+
+def test_a_host_whose_clusters_cannot_be_listed_is_examined_all_the_same(folder: Path) -> None:
+    state = folder / "state"
+    (state / "clusters").mkdir(parents=True)
+    settings = Settings(paths=Paths(cache_dir=folder, state_dir=state))
+    docker_facts()  # its imports need the rights of this user
+    examine(settings)
+    state.chmod(0)
+    try:
+        with as_nobody():
+            rows = {row.name: row for row in examine(settings).rows}
+    finally:
+        state.chmod(0o755)
+    assert (rows["clusters"].state, rows["clusters"].value) == ("warn", "cannot be listed by this user")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "provider", "said"),
+    [
+        ("--node-image", "x", "local", "--node-image: only for --provider kind, not local."),
+        ("--kind-binary", "x", "local", "--kind-binary: only for --provider kind, not local."),
+        ("--kubeconfig", "x", "kind", "--kubeconfig: only for --provider existing, not kind."),
+        ("--node-profile", ["a=b"], "local", "--node-profile: only for --provider existing, not local."),
+        ("--keep", True, "existing", "--keep: only for --provider local, kind, not existing."),
+    ],
+)
+def test_an_option_that_the_provider_would_ignore_is_refused(
+    option: str, value: object, provider: str, said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_provider(provider, {option: value})
+    assert str(refused.value) == said
+
+
+def test_options_that_were_not_given_are_not_refused() -> None:
+    check_provider("local", {"--kubeconfig": None, "--read-configz": False, "--node-profile": []})
+
+
+@pytest.mark.parametrize(
+    ("namespace", "image", "max_pods", "said"),
+    [
+        ("Bad_NS!", None, None, "--namespace 'Bad_NS!': expected 1 to 63 lower-case letters"),
+        (None, "", None, "--image '': expected the name of an image"),
+        (None, "a b", None, "--image 'a b': expected the name of an image"),
+        (None, None, 0, "--max-pods 0: expected 1 or more."),
+        (None, None, -1, "--max-pods -1: expected 1 or more."),
+    ],
+)
+def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
+    namespace: str | None, image: str | None, max_pods: int | None, said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_objects(namespace=namespace, image=image, max_pods=max_pods)
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("stress", "--workers", "-1"), "Invalid value for '--workers'"),
+        (("stress", "--workers", "9"), "Invalid value for '--workers'"),
+        (("stress", "--web-port", "99999"), "Invalid value for '--web-port'"),
+        (("stress", "--provider", "existing"), "provider 'existing': it makes no clusters"),
+        (("stress", "--provider", "nowhere"), "provider 'nowhere': unknown"),
+        (("stress", "--kubernetes-version", "1.50.0"), "--kubernetes-version: version is 1.50.0"),
+        (("predict", "--kubernetes-version", "1.99.0"), "--kubernetes-version: version is 1.99.0"),
+        (("predict", "--nodes", "99999999999999999999"), "Invalid value for '--nodes'"),
+        (("predict", "--pods", "0"), "Invalid value for '--pods'"),
+        (("predict", "--life", "nan"), "--life 'nan':"),
+        (("predict", "--life", "1000h"), "--life '1000h': expected 24h at most"),
+        (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
+        (("manifests", "../pyproject.toml"), "manifest '../pyproject.toml': there is none of that name."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_value_that_makes_no_sense_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in refusal(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it is empty; expected a KubeletConfiguration."),
+        ("[]", "it is a list; expected a KubeletConfiguration."),
+        ("a: 1\n---\nb: 2\n", "it is not one document of YAML: "),
+    ],
+    ids=["empty", "list", "two documents"],
+)
+def test_a_file_that_is_no_profile_is_told_in_words(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        load_profile(path)
+    assert said in str(refused.value)
+
+
+def test_a_folder_is_no_profile(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)\."):
+        load_profile(tmp_path)
+
+
+def test_a_misspelt_field_is_not_taken_for_the_stock_curve(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    path.write_text(f"{head}crashLoopBackOff: {{maxContainerRestartPerod: 1s}}\n", encoding="utf-8")
+    assert "crashLoopBackOff has no field 'maxContainerRestartPerod'" in refusal("predict", "--profile", str(path))
+
+
+def test_a_run_that_was_not_judged_is_not_called_damaged(tmp_path: Path) -> None:
+    RunDir.create(tmp_path / "run", INFO)
+    assert refusal("report", str(tmp_path / "run")) == (
+        f"run directory {tmp_path / 'run'}: it was not judged yet.\nJudge it: crashloop analyze {tmp_path / 'run'}"
+    )
+
+
+def test_damaged_files_that_decide_no_verdict_are_named(tmp_path: Path) -> None:
+    run = RunDir.create(tmp_path / "run", INFO)
+    assert list(run.damage()) == []
+    run.environment_json.write_text("{")
+    run.cluster_json.write_text("[]")
+    assert list(run.damage()) == [
+        f"run directory {run.root}: cluster.json is damaged (it is no object); what it says is not shown.",
+        f"run directory {run.root}: environment.json is damaged (Input data was truncated); what it says is not shown.",
+    ]
+
+
+def test_a_read_only_run_is_judged_all_the_same(folder: Path) -> None:
+    example_run(folder / "run")
+    CliRunner().invoke(app, ["analyze", str(folder / "run")])
+    before = (folder / "run" / "results.json").read_bytes()
+    (folder / "run").chmod(0o555)
+    try:
+        with as_nobody():
+            done = CliRunner().invoke(app, ["analyze", str(folder / "run")])
+    finally:
+        (folder / "run").chmod(0o755)
+    assert "results and report were not written (Permission denied)." in done.output
+    assert "Exit code: " in done.output
+    assert (folder / "run" / "results.json").read_bytes() == before
+
+
+def test_a_stress_run_that_ended_before_its_load_is_told_so(tmp_path: Path) -> None:
+    example_run(tmp_path / "run")
+    run = StressDir.open(tmp_path / "run")
+    run.order_json.unlink()
+    with pytest.raises(UsageError, match=r"load/load\.json is missing; the run ended before its load began\."):
+        judge_run(run)
+
+
+def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "operations-0.jsonl"
+    example_run(tmp_path / "run")
+    first = next(StressDir.open(tmp_path / "run").operations())
+    line = msgspec.json.encode(first)
+    path.write_bytes(line + b"\n" + line[:20] + b"\n")
+    assert list(read_jsonl(path, Operation)) == [first]
+    path.write_bytes(line[:20] + b"\n" + line + b"\n")
+    with pytest.raises(UsageError, match=r"operations-0\.jsonl: line 1 is damaged"):
+        list(read_jsonl(path, Operation))

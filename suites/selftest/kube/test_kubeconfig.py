@@ -1,0 +1,198 @@
+"""A kubeconfig is read as kubectl reads it, and what is wrong with one is said in words."""
+
+import base64
+import json
+import os
+import ssl
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from crashloop.errors import UsageError
+from crashloop.kube.kubeconfig import default_kubeconfig, read_context
+from crashloop.kube.plugin import EXEC_INFO, read_access
+
+SERVER = "https://192.0.2.7:6443/"
+
+
+def kubeconfig(path: Path, *, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None) -> str:
+    """A file with one context, blue."""
+    document = {
+        "contexts": [{"name": "blue", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": SERVER, **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+        "current-context": "blue",
+    }
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return str(path)
+
+
+def plugin(folder: Path, script: str, **fields: Any) -> str:
+    """A kubeconfig whose plug-in is a Python script; each start of it adds a line to the file `starts`."""
+    program = folder / "plugin"
+    counting = f"open({str(folder / 'starts')!r}, 'a').write('x')"
+    program.write_text(f"#!{sys.executable}\nimport json, os\n{counting}\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    spec = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "./plugin",
+        "interactiveMode": "Never",
+        **fields,
+    }
+    return kubeconfig(folder / "config", user={"exec": spec})
+
+
+def printing(**status: Any) -> str:
+    return f"print({json.dumps({'kind': 'ExecCredential', 'status': status})!r})"
+
+
+def starts(folder: Path) -> int:
+    return len((folder / "starts").read_text())
+
+
+def test_a_path_in_a_file_is_relative_to_the_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    path = kubeconfig(tmp_path / "config", user={"tokenFile": "token"})
+    access = read_access(path)
+    assert access.server == "https://192.0.2.7:6443"
+    assert access.headers() == {"Authorization": "Bearer secret"}
+    (tmp_path / "token").write_text("renewed\n")
+    assert access.headers() == {"Authorization": "Bearer renewed"}
+
+
+def test_of_several_files_the_first_to_name_an_entry_wins(tmp_path: Path) -> None:
+    first = kubeconfig(tmp_path / "first", user={"token": "first"})
+    second = kubeconfig(tmp_path / "second", user={"token": "second"})
+    listed = os.pathsep.join((str(tmp_path / "missing"), first, second))
+    assert read_context(listed).user == {"token": "first"}
+
+
+@pytest.mark.parametrize(
+    ("user", "headers"),
+    [
+        ({"token": "t"}, {"Authorization": "Bearer t"}),
+        ({"username": "u", "password": "p"}, {"Authorization": f"Basic {base64.b64encode(b'u:p').decode()}"}),
+        ({}, {}),
+    ],
+    ids=["token", "password", "nothing"],
+)
+def test_a_user_is_a_header(tmp_path: Path, user: dict[str, Any], headers: dict[str, str]) -> None:
+    assert read_access(kubeconfig(tmp_path / "config", user=user)).headers() == headers
+
+
+def test_certificates_are_verified_unless_the_cluster_says_otherwise(tmp_path: Path) -> None:
+    assert read_access(kubeconfig(tmp_path / "one")).verifies
+    skipping = read_access(kubeconfig(tmp_path / "two", cluster={"insecure-skip-tls-verify": True}))
+    assert not skipping.verifies
+    assert skipping.tls.verify_mode is ssl.CERT_NONE
+
+
+def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -> None:
+    cluster = {"proxy-url": "http://192.0.2.8:3128", "tls-server-name": "api.example"}
+    access = read_access(kubeconfig(tmp_path / "config", cluster=cluster))
+    assert (access.proxy, access.server_name) == ("http://192.0.2.8:3128", "api.example")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "cannot be used (it has no contexts, clusters or users)."),
+        ("a: 1", "cannot be used (it has no contexts, clusters or users)."),
+        ("{", "cannot be used (it is not YAML"),
+        ("contexts: [7]", "cannot be used (contexts: expected entries with name and context)."),
+        ("contexts: []", "it has no current context; its contexts: none."),
+        ("{contexts: [{name: a, context: {cluster: c}}], current-context: a}", "it names cluster 'c', which is missing."),
+        (
+            "{contexts: [{name: a, context: {cluster: c}}], clusters: [{name: c, cluster: {}}], current-context: a}",
+            "its cluster has no server.",
+        ),
+    ],
+    ids=["list", "other", "no YAML", "entry", "nothing current", "cluster missing", "no server"],
+)  # fmt: skip
+def test_another_file_is_no_kubeconfig(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        read_access(str(path))
+    assert str(refused.value).startswith(f"kubeconfig {path}")
+    assert said in str(refused.value)
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"kubeconfig .*/missing: there is no such file\."):
+        read_access(str(tmp_path / "missing"))
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
+        read_access(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        ({"tokenFile": "gone"}, "gone cannot be read (No such file or directory)."),
+        ({"client-certificate-data": "%"}, "client-certificate-data is not base64"),
+        ({"client-certificate-data": "eA=="}, "the user has a client certificate, but no client-key."),
+        ({"client-certificate-data": "eA==", "client-key-data": "eA=="}, "the client certificate cannot be used"),
+        ({"auth-provider": {"name": "gcp"}}, "its user has an auth-provider, which Kubernetes 1.26 removed."),
+    ],
+    ids=["file", "base64", "key", "certificate", "auth-provider"],
+)
+def test_credentials_that_cannot_be_used_are_named(tmp_path: Path, user: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_access(kubeconfig(tmp_path / "config", user=user)).headers()
+    assert said in str(refused.value)
+
+
+def test_a_plug_in_runs_once_while_its_token_lasts(tmp_path: Path) -> None:
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    access = read_access(plugin(tmp_path, printing(token="t", expirationTimestamp=later)))
+    assert [access.headers(), access.headers()] == [{"Authorization": "Bearer t"}] * 2
+    assert starts(tmp_path) == 1
+
+
+def test_a_plug_in_runs_again_once_its_token_is_over(tmp_path: Path) -> None:
+    access = read_access(plugin(tmp_path, printing(token="t", expirationTimestamp="2020-01-01T00:00:00Z")))
+    access.headers()
+    assert starts(tmp_path) == 2
+
+
+def test_a_plug_in_is_told_of_the_cluster_and_has_its_own_environment(tmp_path: Path) -> None:
+    told = f"print(json.dumps({{'status': {{'token': os.environ[{EXEC_INFO!r}] + os.environ['ZONE']}}}}))"
+    fields = {"provideClusterInfo": True, "env": [{"name": "ZONE", "value": "z"}]}
+    token = read_access(plugin(tmp_path, told, **fields)).headers()["Authorization"].removeprefix("Bearer ")
+    info = json.loads(token.removesuffix("z"))
+    assert info["spec"] == {"interactive": False, "cluster": {"server": SERVER}}
+    assert info["kind"] == "ExecCredential"
+
+
+@pytest.mark.parametrize(
+    ("script", "fields", "said"),
+    [
+        ("", {"command": "no-such-plugin", "installHint": "Get it.\n"}, "'no-such-plugin' is not installed.\nGet it."),
+        ("raise SystemExit(3)", {}, "ended with exit code 3; its own message stands above."),
+        ("print('hello')", {}, "printed no ExecCredential"),
+        (printing(), {}, "printed neither a token nor a client certificate."),
+        ("", {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "has apiVersion 'client.authentication.k8s.io/v1alpha1'"),
+    ],
+    ids=["missing", "fails", "prints something else", "prints nothing", "old"],
+)  # fmt: skip
+def test_a_plug_in_that_gives_no_credential_is_named(
+    tmp_path: Path, script: str, fields: dict[str, Any], said: str
+) -> None:
+    path = plugin(tmp_path, script, **fields)
+    with pytest.raises(UsageError) as refused:
+        read_access(path)
+    assert str(refused.value).startswith(f"kubeconfig {path}, context 'blue': its credential plug-in ")
+    assert said in str(refused.value)
+
+
+def test_the_option_comes_before_the_variable_and_the_variable_before_the_home() -> None:
+    assert default_kubeconfig("/a", {"KUBECONFIG": "/b"}) == "/a"
+    assert default_kubeconfig(None, {"KUBECONFIG": f"/b{os.pathsep}/c"}) == f"/b{os.pathsep}/c"
+    assert default_kubeconfig(None, {}).endswith("/.kube/config")

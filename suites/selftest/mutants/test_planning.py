@@ -1,0 +1,68 @@
+"""The plan of a batch has a node for each kubelet and profile, with the scenarios that this kubelet has to meet."""
+
+import suites.conformance
+from crashloop.profiles import load_profile
+from crashloop.spec.plan import Budgets, Plan
+from fixtures.requirements import declared_in
+from mutants.planning import ITSELF, Work, build_plan, itself, name_for
+
+DECLARED = tuple(declared_in(suites.conformance))
+MUTANT = Work(number=17, scenarios=("crashing-max-2s", "in-matches", "crashing-reduced-decay"))
+
+
+def plan(*works: Work) -> Plan:
+    return build_plan(
+        works,
+        DECLARED,
+        kubernetes_version="1.37.1",
+        budgets=Budgets(),
+        profile_of=load_profile,
+        kubelet_of=lambda number: f"/kubelets/mutant-{number}",
+    )
+
+
+def test_a_mutant_has_a_node_for_each_profile_of_its_scenarios() -> None:
+    made = plan(MUTANT)
+    assert [(node.name, node.profile) for node in made.nodes] == [
+        ("m17", "max-2s--m17"),
+        ("m17-1", "reduced-decay--m17"),
+    ]
+    assert made.placements == {
+        "crashing-max-2s--m17": "m17",
+        "in-matches--m17": "m17",
+        "crashing-reduced-decay--m17": "m17-1",
+    }
+
+
+def test_its_profile_is_the_suites_own_with_the_mutants_kubelet() -> None:
+    profile = plan(MUTANT).profile("max-2s--m17")
+    assert profile.config == load_profile("max-2s").config
+    assert profile.kubelet_binary == "/kubelets/mutant-17"
+
+
+def test_a_scenario_is_the_suites_own_under_another_name_on_another_profile() -> None:
+    ours = plan(MUTANT).scenario("in-matches--m17")
+    original = next(each for declared in DECLARED for each in declared.scenario.scenarios if each.name == "in-matches")
+    assert (ours.pod_spec, ours.longest_s) == (original.pod_spec, original.longest_s)
+    assert ours.node_profile == "max-2s--m17"
+
+
+def test_it_is_judged_by_every_requirement_that_the_suite_judges_it_by() -> None:
+    judged = {each.requirement for each in plan(MUTANT).judgements if each.scenario == "in-matches--m17"}
+    assert judged == {each.requirement for each in DECLARED if each.scenario.name == "in-matches"}
+
+
+def test_the_kubelet_without_a_mutant_meets_what_it_has_not_met() -> None:
+    assert itself([MUTANT, MUTANT], {"in-matches"}) == Work(
+        number=ITSELF, scenarios=("crashing-max-2s", "crashing-reduced-decay")
+    )
+
+
+def test_the_kubelet_without_a_mutant_meets_at_least_one_scenario() -> None:
+    assert itself([MUTANT], MUTANT.scenarios) == Work(number=ITSELF, scenarios=("crashing-max-2s",))
+
+
+def test_names_tell_kubelets_apart() -> None:
+    assert name_for("in-matches", 17) == "in-matches--m17"
+    made = plan(itself([MUTANT], ()), MUTANT)
+    assert len({each.name for each in made.scenarios}) == 6

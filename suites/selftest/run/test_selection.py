@@ -1,0 +1,59 @@
+"""Requirements are chosen by their exact id or topic."""
+
+from typing import Any
+
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.requirements import load_requirements
+from crashloop.run.selection import Selection
+from crashloop.spec.requirement import State
+
+CATALOGUE = load_requirements()
+
+
+def chosen(**options: Any) -> set[str]:
+    selection = Selection.of(CATALOGUE, **options)
+    return {each.id for each in CATALOGUE.values() if selection.has(each)}
+
+
+def test_without_an_option_everything_is_chosen() -> None:
+    assert chosen() == set(CATALOGUE)
+
+
+def test_an_id_is_not_a_prefix() -> None:
+    assert chosen(requirements=["backoff-2"]) == {"BACKOFF-2"}
+
+
+def test_requirements_and_topics_add_up() -> None:
+    assert chosen(requirements=["BACKOFF-2"], topics=["CAP"], skipped=["CAP-3"]) == {
+        "BACKOFF-2",
+        *(each.id for each in CATALOGUE.values() if each.topic == "CAP" and each.id != "CAP-3"),
+    }
+
+
+def test_a_topic_can_be_left_out() -> None:
+    assert {CATALOGUE[name].topic for name in chosen(skipped=["CAP"])} == {
+        each.topic for each in CATALOGUE.values()
+    } - {"CAP"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"requirements": ["CAP-33"]}, "--requirement 'CAP-33': the catalogue has none of that name; did you mean CAP-3?"),
+        ({"topics": ["NOTHING-LIKE-IT"]}, "--topic 'NOTHING-LIKE-IT': the catalogue has none of that name; `crashloop list`"),
+        ({"skipped": ["RULE"]}, "--skip 'RULE': the catalogue has none of that name; did you mean RULES?"),
+    ],
+    ids=["requirement", "topic", "skip"],
+)  # fmt: skip
+def test_an_unknown_name_is_refused_with_a_near_one(options: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(UsageError, match="the catalogue has none") as refused:
+        chosen(**options)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_requirement_without_a_test_is_refused() -> None:
+    planned = next(each.id for each in CATALOGUE.values() if each.state is State.PLANNED)
+    with pytest.raises(UsageError, match=f"--requirement {planned}: no test judges it; it is planned."):
+        chosen(requirements=[planned])
