@@ -7,6 +7,7 @@ Source: documentation, Pod Lifecycle, "Container restarts"; pkg/kubelet/pod_work
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
 """
 
+import math
 from collections.abc import Iterator
 
 import msgspec
@@ -26,12 +27,13 @@ def retry_s(deviations: frozenset[str], *, beside_backoff: bool) -> float:
 
 
 def blocked(branch: Branch, from_s: float, until_s: float, setting: Setting) -> tuple[Branch, ...]:
-    """The branches of a restart whose starts cannot succeed from `from_s` to `until_s` after the exit."""
+    """The branches of a restart whose starts cannot succeed from `from_s` to `until_s` (math.inf: never again) after the exit."""
     if until_s <= branch.delay_s or from_s > branch.latest_s:
         return (branch,)
     latest = max(branch.latest_s, until_s + RETRY_S)
     kept = msgspec.structs.replace(branch, latest_s=latest)
-    if FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
+    endless = until_s == math.inf
+    if endless or FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
         return (kept,)
     return tuple(_after_attempts(branch, from_s, until_s, setting))
 
