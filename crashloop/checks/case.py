@@ -102,9 +102,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             put_off = stranded(pod, spec, alone=alone, **known) if killed and spec.killing_probes else None
             return decided if put_off is None or decided.decision is not Decision.RESTART else put_off
 
-        started = following and (following.created or following.start)
         first = self.in_force_at(instance.exit.utc_ns if instance.exit else None)
-        last = self.in_force_at(started.utc_ns if started else None)
+        last = self.in_force_at(following.begun_ns if following else None)
         decided = by(first)
         return decided if first is last or (decided.decision is Decision.STOP and following is None) else by(last)
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, delays_of
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
@@ -74,7 +74,7 @@ def _differing(shorter: tuple[Case, MeasuredDelay], longer: tuple[Case, Measured
     )
     sentence = f"{delay.name} waited {told}; lateness explains {seconds(allowed_s)} of the difference."
     doubt = excuse(other, late.window_ns, _took_s(delay), excess_s)
-    yield (fail(sentence) if doubt is None else inconclusive(f"{sentence} {doubt}.")).at(*stands_on)
+    yield fail_unless(doubt, sentence).at(*stands_on)
 
 
 def check_added_restarts(cases: Sequence[Case]) -> Checked:

@@ -102,7 +102,7 @@ def check_no_restart(case: Case) -> Checked:
             if not instances:
                 findings.append(inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'))
             for before, again in pairwise(instances):
-                lines = tuple(fact.line for fact in (before.exit, again.created or again.start) if fact)
+                lines = tuple(fact.line for fact in (before.exit, again.begun) if fact)
                 findings.append(
                     fail(f'"{spec.name}" was started again {at_lines(lines)}; it was not to restart.', *lines)
                 )
@@ -117,7 +117,7 @@ def _judged(case: Case, each: DecidedExit) -> Finding | None:
     """One exit against its decision."""
     stays_down = each.decided.decision is Decision.STOP
     if each.following is not None and stays_down:
-        again = each.following.created or each.following.start
+        again = each.following.begun
         lines = (each.line, *((again.line,) if again else ()))
         return fail(
             f"{each.name} and was restarted {at_lines(lines)}; it was not to restart: {each.decided.step}.", *lines

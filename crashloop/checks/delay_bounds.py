@@ -4,7 +4,7 @@ import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Finding, fail, inconclusive
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
@@ -95,7 +95,7 @@ def too_late(case: Case, delay: MeasuredDelay, *, repeated: str | None = None) -
     if doubt is not None and repeated is not None:
         doubt = excuse(case, delay.window_ns, due.delay_s, asked_s, repeated=True)
         seen = seen if doubt else f"{seen} {repeated}"
-    return fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)
+    return fail_unless(doubt, seen, *lines)
 
 
 def _stepped_s(case: Case, delay: MeasuredDelay) -> float:

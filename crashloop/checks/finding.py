@@ -48,6 +48,11 @@ def inconclusive(sentence: str, *lines: int) -> Finding:
     return Finding(Outcome.INCONCLUSIVE, sentence, lines)
 
 
+def fail_unless(doubt: str | None, sentence: str, *lines: int) -> Finding:
+    """An accusation of Kubernetes; inconclusive, followed by the doubt as a sentence, where there is one."""
+    return fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+
+
 def error(sentence: str, *lines: int) -> Finding:
     """A fault of this suite or of the host."""
     return Finding(Outcome.ERROR, sentence, lines)

@@ -12,7 +12,7 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import resets_of
 from crashloop.checks.restart_window import owed_until_ns
@@ -102,4 +102,4 @@ def _judged(case: Case, pod: PodHistory, owed: _Owed, began: Fact | None) -> Fin
         return inconclusive(f"{seen} A start could have gone unseen: {blind}.", *lines)
     # The kubelet's own share is far below LATEST_S, so that a stall at any time of the wait may have made it too long.
     doubt = excuse(case, (since_ns, until_ns), 0.0, late_s)
-    return fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)
+    return fail_unless(doubt, seen, *lines)

@@ -139,9 +139,7 @@ def _contradicts(
     """What a status says about an instance that has ended."""
     if instance.exit is None:
         sentence = f'a status says that instance {instance.ordinal} of "{name}" has ended {at_lines([status.line])}; '
-        started = instance.created or instance.start
-        from_ns = (started.utc_ns or 0) if started else 0
-        blind = blind_spot(case, pod, (), from_ns, status.t_ns)
+        blind = blind_spot(case, pod, (), instance.begun_ns or 0, status.t_ns)
         if case.recording.cut_off is not None:
             yield inconclusive(f"{sentence}the recording stops before its exit.", status.line)
         elif blind is not None:

@@ -79,8 +79,7 @@ def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[MeasuredDela
 def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDelay]:
     instances = ran(pod, container)
     replaced = replacements(case, pod, instances)
-    first = instances[0].created or instances[0].start if instances else None
-    begins = case.in_force_at(first.utc_ns if first else None)
+    begins = case.in_force_at(instances[0].begun_ns if instances else None)
     for ideal in case.prediction.dues_for(container, observed(case, pod, container), begins):
         previous = instances[ideal.restart - 1]
         following = instances[ideal.restart] if ideal.restart < len(instances) else None
@@ -127,10 +126,10 @@ def _since_trigger(due: Due, previous: Instance, reset: Replacement | None) -> D
 
 
 def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | None:
-    ended, later = previous.exit, following.created or following.start
-    if ended is None or later is None or ended.utc_ns is None or later.utc_ns is None:
+    ended, later_ns = previous.exit, following.begun_ns
+    if ended is None or ended.utc_ns is None or later_ns is None:
         return None
-    return ended.utc_ns, later.utc_ns
+    return ended.utc_ns, later_ns
 
 
 def _shortest(clocks: Clocks, previous: Instance, following: Instance) -> Span | None:

@@ -4,7 +4,7 @@ from crashloop.checks.absence import never_back
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Finding, fail, inconclusive
+from crashloop.checks.finding import Finding, fail_unless, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay
 from crashloop.checks.restart_window import awaits_init, owed_until_ns
 from crashloop.checks.text import at_lines, seconds
@@ -41,4 +41,4 @@ def missing_restart(case: Case, delay: MeasuredDelay, because: str) -> Finding |
         lines = (exited.line, gone)
         return inconclusive(f"{seen} The kubelet was ended meanwhile {at_lines([gone])} and not seen again.", *lines)
     doubt = excuse(case, window_ns, last.delay_s, waited_s - latest_s)
-    return fail(seen, exited.line) if doubt is None else inconclusive(f"{seen} {doubt}.", exited.line)
+    return fail_unless(doubt, seen, exited.line)

@@ -37,15 +37,15 @@ def observed(case: Case, pod: PodHistory, container: str) -> tuple[Observed, ...
     marks = tuple(_marks(case, pod, container))
     if not lives:
         return ()
-    # A create is stamped rounded down: what is told to have followed within the resolution may have come before it.
-    begun = (each.created or each.start for each in pod.instances(container))
+    # A create is stamped rounded down: what is stamped as later within the resolution may have come before it.
+    begun = (each.begun for each in pod.instances(container))
     step_s = max((fact.resolution_ns for fact in begun if fact is not None), default=1) / 1e9
     return tuple(sorted((*lives, *marks), key=lambda each: _time(each, step_s)))
 
 
 def zero_ns(pod: PodHistory) -> int:
     """What the seconds given to the model count from: when the pod was accepted, or else its first start."""
-    begun = [each.created or each.start for instances in pod.containers.values() for each in instances[:1]]
+    begun = [each.begun for instances in pod.containers.values() for each in instances[:1]]
     known = [fact.utc_ns for fact in (pod.created, *begun) if fact is not None and fact.utc_ns is not None]
     return min(known, default=0)
 
@@ -61,13 +61,13 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
     zero = latest_ns = zero_ns(pod)
     for number, instance in enumerate(instances):
-        attempt, exited = instance.created or instance.start, instance.exit
-        if attempt is None or attempt.utc_ns is None or (exited is not None and exited.utc_ns is None):
+        attempt_ns, exited = instance.begun_ns, instance.exit
+        if attempt_ns is None or (exited is not None and exited.utc_ns is None):
             return
         reset = None if ephemeral else replaced[number]
         if reset is not None and not reset.sure:
             return
-        started_ns = latest_ns = max(latest_ns, attempt.utc_ns)
+        started_ns = latest_ns = max(latest_ns, attempt_ns)
         if exited is not None and exited.utc_ns is not None:
             latest_ns = max(latest_ns, exited.utc_ns)
         yield Lived(
@@ -75,7 +75,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=was_killed(case, container, number, instance),
             restart_all=reset is not None,
-            created_late_s=case.recording.host.held_s(attempt.utc_ns - CREATE_NS, attempt.utc_ns),
+            created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns),
         )
         if exited is None:
             return

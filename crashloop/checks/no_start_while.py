@@ -6,7 +6,7 @@ from crashloop.checks.absence import Absence, absences
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.stamps import Fact
@@ -37,7 +37,7 @@ def _started(case: Case, absence: Absence, container: str, at: Fact) -> Finding:
     seen = f'"{container}" was started {at_lines(lines)} while its node had no kubelet.'
     after_s = (to_ns - absence.from_ns) / 1e9
     doubt = excuse(case, (absence.from_ns, to_ns), 0.0, after_s - USUAL_START_S)
-    return fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)
+    return fail_unless(doubt, seen, *lines)
 
 
 def _within(case: Case, absence: Absence) -> Iterator[Finding]:
@@ -45,8 +45,8 @@ def _within(case: Case, absence: Absence) -> Iterator[Finding]:
     for spec in case.scenario.pod.containers:
         instances = ran(case.pod, spec.name)
         for each in instances:
-            at = each.created or each.start
-            if at is not None and at.utc_ns is not None and absence.from_ns < at.utc_ns < absence.to_ns:
+            at = each.begun
+            if at is not None and absence.from_ns < (at.utc_ns or 0) < absence.to_ns:
                 yield _started(case, absence, spec.name, at)
         before = [each for each in instances if each.start and (each.start.utc_ns or 0) <= absence.from_ns]
         exited = before[-1].exit if before else None

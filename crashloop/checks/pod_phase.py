@@ -99,7 +99,7 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
             continue
         instances = ran(pod, spec.name)
         for number, each in enumerate(instances):
-            started = each.created or each.start
+            started = each.begun
             if started is not None and started.utc_ns is not None:
                 yield started.utc_ns, started.line, spec.name, IS_RUNNING
             if each.exit is not None and each.exit.utc_ns is not None and each.exit_code is not None:
@@ -148,11 +148,11 @@ def _unseen_waits(case: Case) -> Iterator[Finding]:
     if needed == 0:
         return
     waits = [
-        (each.exit.utc_ns, following.utc_ns)
+        (each.exit.utc_ns, later.begun_ns)
         for pod in case.pods
         for spec in case.scenario.pod.containers
         for each, later in pairwise(ran(pod, spec.name))
-        if each.exit is not None and (following := later.created or later.start) is not None
+        if each.exit is not None
     ]
     told_ns = sorted(status.t_ns for pod in case.pods for status in pod.statuses)
     shown = sum(

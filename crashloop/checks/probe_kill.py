@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of, fatal, last_failures, spared
 from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.text import at_lines, count, seconds
@@ -114,7 +114,7 @@ def _unasked(case: Case, pod: PodHistory, spec: Container, instance: Instance) -
     )
     doubt = excuse(case, (begun_ns, until_ns), due_s, ran_s - due_s)
     lines = instance.lines[:1]
-    yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+    yield fail_unless(doubt, sentence, *lines)
 
 
 def _asked_again(spec: Container, probe: Probe, instance: Instance, last: ProbeAnswer) -> list[Finding]:
@@ -148,4 +148,4 @@ def _too_late(case: Case, spec: Container, probe: Probe, instance: Instance, las
         f"{probe.kind} probe {at_lines(lines)}; it was to be killed within {seconds(LATE_S)}."
     )
     doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - LATE_S)
-    yield fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+    yield fail_unless(doubt, sentence, *lines)

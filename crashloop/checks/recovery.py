@@ -3,7 +3,7 @@
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
@@ -34,7 +34,7 @@ def _judged(case: Case, pod: PodHistory, spec: Container, fails_until_s: float) 
         return inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'), None
     back_ns = first_ns + round(fails_until_s * 1e9)
     recovered = next((each for each in instances if (_told_ns(each) or 0) >= back_ns), None)
-    took_s = ((case.recording.end_ns if recovered is None else _create_ns(recovered)) - back_ns) / 1e9
+    took_s = ((case.recording.end_ns if recovered is None else (recovered.begun_ns or 0)) - back_ns) / 1e9
     failed_s = max((life.run_s for life in spec.program.lives), default=0.0)
     kubelet = case.in_force_at(back_ns)
     maximum_s = kubelet.curve.maximum_s
@@ -47,7 +47,7 @@ def _judged(case: Case, pod: PodHistory, spec: Container, fails_until_s: float) 
     )
     if took_s > bound_s:
         doubt = excuse(case, (back_ns, back_ns + round(took_s * 1e9)), maximum_s, took_s - bound_s)
-        return (fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)), took_s
+        return fail_unless(doubt, seen, *lines), took_s
     return (None, took_s) if recovered else (inconclusive(f"{seen[:-1]}: {why_it_ended(case)}.", *lines), None)
 
 
@@ -55,8 +55,3 @@ def _told_ns(instance: Instance) -> int | None:
     """When a life began by the clock that its program reads."""
     fact = instance.journal_started or instance.start
     return None if fact is None else fact.utc_ns
-
-
-def _create_ns(instance: Instance) -> int:
-    fact = instance.created or instance.start
-    return fact.utc_ns if fact is not None and fact.utc_ns is not None else 0

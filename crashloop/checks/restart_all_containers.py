@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot
-from crashloop.checks.finding import Finding, fail, inconclusive
+from crashloop.checks.finding import Finding, fail_unless
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, ran, resets_of
 from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
@@ -47,7 +47,7 @@ def _objection(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTr
         f"all containers were to restart: {reset.decided.step}."
     )
     blind = blind_spot(case, pod, pod.instances(spec.name), reset.t_ns, again.utc_ns or reset.t_ns)
-    return fail(sentence, *lines) if blind is None else inconclusive(f"{sentence} But {blind}.", *lines)
+    return fail_unless(blind and f"But {blind}", sentence, *lines)
 
 
 def _first_after(instances: tuple[Instance, ...], t_ns: int) -> Fact | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, first_begun, ran, resets_of, started_after
 from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
@@ -90,7 +90,7 @@ def _objection(case: Case, pod: PodHistory, reset: RestartAllTrigger, each: _Sta
     )
     instances = pod.instances(each.awaited.name)
     blind = blind_spot(case, pod, instances, reset.t_ns, each.start.utc_ns or reset.t_ns)
-    return fail(sentence, *lines) if blind is None else inconclusive(f"{sentence} But {blind}.", *lines)
+    return fail_unless(blind and f"But {blind}", sentence, *lines)
 
 
 def _touched(
@@ -126,7 +126,7 @@ def _resets_until_next(case: Case, pod: PodHistory) -> Iterator[tuple[RestartAll
 
 def _success(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Fact | None:
     """The first exit with 0 of an instance that began in that time."""
-    begun = (each for each in instances if (start := each.begun) and from_ns <= (start.utc_ns or 0) < to_ns)
+    begun = (each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns)
     return next((each.exit for each in begun if each.exit_code == 0), None)
 
 

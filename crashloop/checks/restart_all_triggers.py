@@ -85,7 +85,7 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
                     latest_ns = soonest_ns + removed.resolution_ns
                 else:
                     soonest_ns = exited.utc_ns
-                    latest_ns = _begun_ns(instances[number + 1 : number + 2]) or case.recording.end_ns
+                    latest_ns = _soonest_ns(instances[number + 1 : number + 2]) or case.recording.end_ns
                 yield RestartAllTrigger(
                     container=spec.name,
                     exited=exited,
@@ -107,7 +107,7 @@ def replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -
         possible = [
             number
             for number, each in enumerate(instances)
-            if _fits(reset, each, _begun_ns(instances[number + 1 : number + 2]) or case.recording.end_ns)
+            if _fits(reset, each, _soonest_ns(instances[number + 1 : number + 2]) or case.recording.end_ns)
         ]
         for number in possible:
             before = found[number]
@@ -118,14 +118,14 @@ def replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -
 
 def _fits(reset: RestartAllTrigger, instance: Instance, followed_ns: int) -> bool:
     """Whether it was there when a RestartAllContainers was carried out, and its successor was not."""
-    began_ns = _begun_ns((instance,))
+    began_ns = _soonest_ns((instance,))
     if began_ns is None or not (began_ns < reset.latest_ns and reset.soonest_ns <= followed_ns):
         return False
     exited = instance.exit
     return exited is None or exited.utc_ns is None or exited.utc_ns <= reset.latest_ns
 
 
-def _begun_ns(instances: tuple[Instance, ...]) -> int | None:
+def _soonest_ns(instances: tuple[Instance, ...]) -> int | None:
     """When the first of these instances was created or, if that was not seen, started; a short life may be stamped backwards."""
     known = [
         fact.utc_ns
@@ -158,7 +158,7 @@ def decided_after(
 
 def _was_redefined(case: Case, container: str, instance: Instance) -> bool:
     """Whether the scenario changed the image of a container while this instance ran, or ran on for all the kubelet knew."""
-    began_ns, exited = _begun_ns((instance,)) or 0, instance.exit
+    began_ns, exited = _soonest_ns((instance,)) or 0, instance.exit
     from_ns = began_ns if instance.created else began_ns - round(START_SHARE_S * 1e9)
     until_ns = exited.utc_ns + NOTICED_NS if exited and exited.utc_ns is not None else case.recording.end_ns
     return any(
@@ -177,4 +177,4 @@ def started_after(pod: PodHistory, reset: RestartAllTrigger, end_ns: int) -> Ins
 
 def first_begun(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Instance | None:
     """The first instance that began in that time."""
-    return next((each for each in instances if (start := each.begun) and from_ns <= (start.utc_ns or 0) < to_ns), None)
+    return next((each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns), None)

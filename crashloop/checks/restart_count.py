@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
@@ -59,7 +59,7 @@ def _ahead(
     case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
 ) -> Iterator[Finding]:
     """The first status that counts more restarts than there had been."""
-    created_ns = [fact.utc_ns for each in instances if (fact := each.created or each.start) and fact.utc_ns is not None]
+    created_ns = [begun_ns for each in instances if (begun_ns := each.begun_ns) is not None]
     seen_by_runtime = all(each.created for each in instances)
     for status, report in reports:
         known = bisect_right(created_ns, status.t_ns)
@@ -122,20 +122,14 @@ def _of_another_instance(
             f"{instance.ordinal} ran {at_lines(lines)}."
         )
         blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
-        yield (
-            fail(sentence, *lines)
-            if blind is None
-            else inconclusive(f"{sentence} An earlier one could have gone unseen: {blind}.", *lines)
-        )
+        yield fail_unless(blind and f"An earlier one could have gone unseen: {blind}", sentence, *lines)
         return
 
 
 def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Reports) -> Iterator[Finding]:
     """A last status that has not counted every restart, though it had the time."""
     recording, stated = case.recording, reports[-1][1].restart_count if reports else 0
-    created = [
-        (each, fact.utc_ns) for each in instances if (fact := each.created or each.start) and fact.utc_ns is not None
-    ]
+    created = [(each, begun_ns) for each in instances if (begun_ns := each.begun_ns) is not None]
     settled = [each for each, created_ns in created if created_ns <= recording.end_ns - SETTLED_NS]
     if stated >= max(0, len(settled) - 1):
         return

@@ -3,7 +3,7 @@
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
@@ -37,7 +37,7 @@ def _judged(case: Case, pod: PodHistory, spec: Container, back_ns: int, line: in
     beside = any(each.program.exits for each in case.scenario.pod.containers if each is not spec)
     bound_s = retry_s(case.prediction.deviations, beside_backoff=beside)
     instances = ran(pod, spec.name)
-    first = (instances[0].created or instances[0].start) if instances else None
+    first = instances[0].begun if instances else None
     ends_ns = first.utc_ns if first is not None and first.utc_ns is not None else case.recording.end_ns
     waited_s = (ends_ns - back_ns) / 1e9
     lines = (line, *((first.line,) if first else ()))
@@ -57,4 +57,4 @@ def _judged(case: Case, pod: PodHistory, spec: Container, back_ns: int, line: in
         if blind
         else excuse(case, (back_ns, ends_ns), RETRY_S, waited_s - bound_s)
     )
-    return (fail(seen, *lines) if doubt is None else inconclusive(f"{seen} {doubt}.", *lines)), waited_s
+    return fail_unless(doubt, seen, *lines), waited_s

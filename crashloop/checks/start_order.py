@@ -46,7 +46,7 @@ def _needs_start(container: Container) -> bool:
 
 
 def _began(instances: tuple[Instance, ...]) -> Fact | None:
-    return (instances[0].created or instances[0].start) if instances else None
+    return instances[0].begun if instances else None
 
 
 def _done(container: Container, instances: tuple[Instance, ...]) -> Fact | None:

@@ -87,7 +87,7 @@ def _judged(spec: Container, instance: Instance, due_notes: Due) -> Iterator[Fin
 def _in_force(case: Case, spec: Container, instance: Instance) -> Due:
     """The values that each variable may have at a start."""
     due: dict[str, tuple[str, ...]] = {}
-    created_ns = _create_ns(instance)
+    created_ns = instance.begun_ns or 0
     for variable in spec.env:
         each = next(one for one in case.scenario.objects if one.name == variable.object)
         states = [state for state in held_over_time(case, each) if state.from_ns <= created_ns]
@@ -100,7 +100,7 @@ def _in_force(case: Case, spec: Container, instance: Instance) -> Due:
 
 def _unread(case: Case, spec: Container, instances: tuple[Instance, ...]) -> Iterator[Finding]:
     """A change after which no start has to know it: then nothing shows that it was read again."""
-    last_ns = max(map(_create_ns, instances), default=0)
+    last_ns = max((each.begun_ns or 0 for each in instances), default=0)
     for each in case.scenario.objects:
         for state in held_over_time(case, each)[1:] if each.name in {one.object for one in spec.env} else ():
             if state.data is not None and state.to_ns + _known_ns(case, state.to_ns) > last_ns:
@@ -112,8 +112,3 @@ def _known_ns(case: Case, changed_ns: int) -> int:
     """How long after a change the kubelet may still give the old value: longer where the host stood still."""
     within_ns = round(KNOWN_WITHIN_S * 1e9)
     return within_ns + round(case.recording.host.held_s(changed_ns, changed_ns + within_ns) * 1e9)
-
-
-def _create_ns(instance: Instance) -> int:
-    fact = instance.created or instance.start
-    return fact.utc_ns if fact is not None and fact.utc_ns is not None else 0

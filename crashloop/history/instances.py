@@ -82,8 +82,14 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def begun(self) -> Fact | None:
-        """The first that is known of it."""
+        """The first that is known of it: its creation, or else its start."""
         return self.created or self.start
+
+    @property
+    def begun_ns(self) -> int | None:
+        """The same by UTC; None if that is not known."""
+        fact = self.begun
+        return None if fact is None else fact.utc_ns
 
     @property
     def exit(self) -> Fact | None:

@@ -117,7 +117,7 @@ class _Asked:
         return self._expects(container, exited.exit_code) or self._with_all(exited, following)
 
     def _with_all(self, exited: Instance, following: Instance | None) -> bool:
-        began_ns, again_ns = _began_ns(exited), _began_ns(following) if following else None
+        began_ns, again_ns = exited.begun_ns, following.begun_ns if following else None
         if began_ns is None:
             return False
         return any(began_ns < all_ns and (again_ns is None or all_ns < again_ns) for all_ns in self._all_ns)
@@ -171,7 +171,7 @@ def _dues(instances: Sequence[Instance], promise: Promise) -> dict[int, Due]:
     lives: list[Observed] = []
     before_ns: int | None = None
     for each in instances:
-        began_ns, ended_ns = _began_ns(each), _utc_ns(each.exit)
+        began_ns, ended_ns = each.begun_ns, _utc_ns(each.exit)
         if began_ns is None or ended_ns is None or began_ns > ended_ns:
             break
         if before_ns is not None:
@@ -226,10 +226,6 @@ def _has_started(container: ContainerReport) -> bool:
 
 def _counts(statuses: Sequence[StatusReport]) -> dict[str, int]:
     return {name: each.restart_count for name, each in statuses[-1].containers.items()} if statuses else {}
-
-
-def _began_ns(instance: Instance) -> int | None:
-    return _utc_ns(instance.created or instance.start)
 
 
 def _utc_ns(fact: Fact | None) -> int | None:
