@@ -6,9 +6,7 @@ import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.history.recording import Done
-from crashloop.spec.intervention import InterventionKind
-
-_RESTARTS = (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET)
+from crashloop.spec.intervention import RESTART_THE_KUBELET
 
 
 class Absence(msgspec.Struct, frozen=True):
@@ -45,7 +43,7 @@ def never_back(case: Case, to_ns: int) -> int | None:
 
 
 def _ended(case: Case) -> Iterator[Done]:
-    return (done for done in case.recording.interventions if done.data.action in _RESTARTS and done.ok)
+    return (done for done in case.recording.interventions if done.data.action in RESTART_THE_KUBELET and done.ok)
 
 
 def _back_ns(case: Case, done: Done) -> int | None:

@@ -33,7 +33,7 @@ def check_last_exit(case: Case) -> Checked:
     shown = 0
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
-            told = _Told(pod.instances(spec.name))
+            seen = _Instances(pod.instances(spec.name))
             statuses = [each for each in pod.statuses if spec.name in each.containers]
             numbered = _numbered([each.containers[spec.name] for each in statuses])
             for status, newer in zip_longest(statuses, statuses[1:]):
@@ -45,11 +45,11 @@ def check_last_exit(case: Case) -> Checked:
                 # While a container is being created, the last state may still be that of the one before the last.
                 before = numbered.get(last.container_id, before) if last else before
                 for state, ordinal in ((report.state, report.restart_count), (last, before)):
-                    instance = told.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
+                    instance = seen.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
                         shown += state is last and report.state.kind == "waiting" and report.restart_count > 0
                         findings += _contradicts(case, pod, spec.name, status, state, instance)
-                present = told.of(report.container_id, report.restart_count)
+                present = seen.of(report.container_id, report.restart_count)
                 if present is None or report.state.kind != "running":
                     continue
                 findings += _said_to_run_on(case, spec.name, status, newer, present)
@@ -73,8 +73,8 @@ def _numbered(reports: list[ContainerReport]) -> dict[str, int]:
     return numbers
 
 
-class _Told:
-    """Which instance a status speaks of: by its id, or by the restartCount where only the journal tells, which has no ids."""
+class _Instances:
+    """Which instance a status speaks of: by its id, or by the restartCount where only the journal saw it, which has no ids."""
 
     def __init__(self, instances: tuple[Instance, ...]) -> None:
         self._by_id = {each.container_id: each for each in instances if each.container_id}

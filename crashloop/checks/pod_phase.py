@@ -154,11 +154,11 @@ def _unseen_waits(case: Case) -> Iterator[Finding]:
         for each, later in pairwise(ran(pod, spec.name))
         if each.exit is not None
     ]
-    told_ns = sorted(status.t_ns for pod in case.pods for status in pod.statuses)
+    reported_ns = sorted(status.t_ns for pod in case.pods for status in pod.statuses)
     shown = sum(
         1
         for from_ns, to_ns in waits
-        if from_ns and to_ns and bisect_right(told_ns, from_ns) < bisect_left(told_ns, to_ns)
+        if from_ns and to_ns and bisect_right(reported_ns, from_ns) < bisect_left(reported_ns, to_ns)
     )
     if shown < needed:
         yield inconclusive(

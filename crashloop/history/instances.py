@@ -119,11 +119,10 @@ def merge(
     container: str, runtime: Iterable[RuntimeInstance], lives: Iterable[JournalLife]
 ) -> tuple[tuple[Instance, ...], tuple[Contradiction, ...]]:
     """The instances of a container in order, and what the channels contradict each other about."""
-    # Of an instance whose life fell into a gap only the removal is left, and nothing tells which life it was.
+    # Of an instance whose life fell into a gap only the removal is left, and nothing shows which life it was.
     ran = (each for each in runtime if each.created or each.started or each.exited)
     seen = sorted(ran, key=lambda each: each.order_ns)
-    told = sorted(lives, key=lambda each: each.number)
-    pairs = _pair(seen, told)
+    pairs = _pair(seen, sorted(lives, key=lambda each: each.number))
     instances = tuple(_instance(ordinal, *pair) for ordinal, pair in enumerate(pairs))
     return instances, tuple(_contradictions(container, instances, pairs))
 
@@ -137,32 +136,32 @@ def _far_apart(one: Fact | None, other: Fact | None) -> bool:
     return abs(one.utc_ns - other.utc_ns) > SAME_MOMENT_NS
 
 
-def _pair(seen: Sequence[RuntimeInstance], told: Sequence[JournalLife]) -> list[_Pair]:
+def _pair(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> list[_Pair]:
     pairs: list[_Pair] = []
     i = j = 0
-    while i < len(seen) and j < len(told):
-        is_last = i == len(seen) - 1 and j == len(told) - 1
-        apart = 0 if is_last and _starts_unseen(seen[i], told[j]) else _apart_ns(seen[i], told[j])
+    while i < len(seen) and j < len(lives):
+        is_last = i == len(seen) - 1 and j == len(lives) - 1
+        apart = 0 if is_last and _starts_unseen(seen[i], lives[j]) else _apart_ns(seen[i], lives[j])
         if apart is None or (
             abs(apart) <= SAME_MOMENT_NS
-            and not _nearer(seen, i + 1, told[j], apart)
-            and not _nearer_life(seen[i], told, j + 1, apart)
+            and not _nearer(seen, i + 1, lives[j], apart)
+            and not _nearer_life(seen[i], lives, j + 1, apart)
         ):
-            pairs.append((seen[i], told[j]))
+            pairs.append((seen[i], lives[j]))
             i, j = i + 1, j + 1
-        elif apart > 0 and not _nearer(seen, i + 1, told[j], apart):
-            pairs.append((None, told[j]))
+        elif apart > 0 and not _nearer(seen, i + 1, lives[j], apart):
+            pairs.append((None, lives[j]))
             j += 1
         else:
             pairs.append((seen[i], None))
             i += 1
     pairs += [(instance, None) for instance in seen[i:]]
-    pairs += [(None, life) for life in told[j:]]
+    pairs += [(None, life) for life in lives[j:]]
     return pairs
 
 
 def _starts_unseen(instance: RuntimeInstance, life: JournalLife) -> bool:
-    """Whether the runtime created the instance before that life, and the recording ended before it told the start."""
+    """Whether the runtime created the instance before that life, and the recording ended before the start was reported."""
     created, begun = instance.created, life.started
     if instance.started or instance.exited or created is None or begun is None:
         return False
@@ -199,8 +198,8 @@ def _nearer(seen: Sequence[RuntimeInstance], index: int, life: JournalLife, apar
     return other is not None and abs(other) < abs(apart)
 
 
-def _nearer_life(instance: RuntimeInstance, told: Sequence[JournalLife], index: int, apart: int) -> bool:
-    other = _apart_ns(instance, told[index]) if index < len(told) else None
+def _nearer_life(instance: RuntimeInstance, lives: Sequence[JournalLife], index: int, apart: int) -> bool:
+    other = _apart_ns(instance, lives[index]) if index < len(lives) else None
     return other is not None and abs(other) < abs(apart)
 
 

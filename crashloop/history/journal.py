@@ -139,7 +139,7 @@ def journal_events(
             pod_uid=pod_uid,
             container=container,
             instance=stamp.life,
-            data={"line": stamp.line, **_told(stamp)},
+            data={"line": stamp.line, **_content(stamp)},
         )
         for stamp in journal.stamps
     )
@@ -163,6 +163,6 @@ def journal_events(
 _KINDS = {StampKind.START: Kind.STARTED, StampKind.NOTE: Kind.NOTED, StampKind.EXIT: Kind.EXITED}
 
 
-def _told(stamp: Stamp) -> dict[str, int | str]:
-    told = {"exit_code": stamp.exit_code, "boot_id": stamp.boot_id, "name": stamp.name, "value": stamp.value}
-    return {name: value for name, value in told.items() if value is not None}
+def _content(stamp: Stamp) -> dict[str, int | str]:
+    content = {"exit_code": stamp.exit_code, "boot_id": stamp.boot_id, "name": stamp.name, "value": stamp.value}
+    return {name: value for name, value in content.items() if value is not None}

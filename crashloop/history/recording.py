@@ -172,7 +172,7 @@ class Recording(msgspec.Struct, kw_only=True):
     def reconfigured_to(self, t_ns: int) -> str | None:
         """Name of the profile that the kubelet was last restarted with up to that time; None: it has the node's own.
 
-        The new profile counts from the beginning of the restart: a kubelet that was told to stop decides nothing more.
+        The new profile counts from the beginning of the restart: a kubelet that is being stopped decides nothing more.
         """
         changes = [each.profile for each in self.interventions if each.profile is not None and each.t_ns <= t_ns]
         return changes[-1] if changes else None

@@ -101,13 +101,10 @@ class Interventions:
 
     def send(self, watched: PodRecording, signals: Iterable[DueSignal]) -> None:
         """Send the signals that end lives of the scenario's programs."""
-        socket = watched.node.runtime_socket
         for each in signals:
             began_ns, outcome = now_ns(), "ok"
             try:
-                if socket is None:
-                    raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
-                with closing(Containerd(socket)) as runtime:
+                with _runtime(watched) as runtime:
                     runtime.kill(each.container_id, each.signal)
             except CrashloopError as error:
                 outcome = str(error)
@@ -167,9 +164,7 @@ class Interventions:
 
     def _kill_sandbox(self, watched: PodRecording, _: Arguments) -> None:
         """End the first process of the pod's newest sandbox."""
-        if watched.node.runtime_socket is None:
-            raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
-        with closing(Containerd(watched.node.runtime_socket)) as runtime:
+        with _runtime(watched) as runtime:
             sandboxes = [each for each in runtime.containers() if is_sandbox_of(each, watched.newest_pod)]
             if not sandboxes:
                 raise UsageError(f"scenario {watched.name}: its pod has no sandbox.")
@@ -182,6 +177,12 @@ class Interventions:
         field = "containers" if container in _regular(watched) else "initContainers"
         patch = {"spec": {field: [{"name": container} | change]}}
         self._api.patch_pod(self._namespace, watched.name, patch, subresource=subresource)
+
+
+def _runtime(watched: PodRecording) -> closing[Containerd]:
+    if watched.node.runtime_socket is None:
+        raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
+    return closing(Containerd(watched.node.runtime_socket))
 
 
 def _regular(watched: PodRecording) -> set[str]:

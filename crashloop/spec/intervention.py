@@ -36,14 +36,11 @@ class InterventionKind(StrEnum):
     RESTART_RUNTIME = "restart-runtime"
 
 
-DISTURB_NODE = frozenset(
-    (InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET, InterventionKind.RESTART_RUNTIME)
-)
-"""Interventions that every pod of the node feels."""
-
-
 RESTART_THE_KUBELET = frozenset((InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET))
 """Interventions after which another kubelet process runs; with an argument `profile`, by that profile."""
+
+DISTURB_NODE = RESTART_THE_KUBELET | {InterventionKind.RESTART_RUNTIME}
+"""Interventions that every pod of the node feels."""
 
 
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):
