@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.excuse import excuse
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.objects import held_over_time
 from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count
+from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
-from crashloop.model.surroundings import HOOK, HOOK_AGAIN, KNOWN_WITHIN_S, hook_notes, root_notes
+from crashloop.model.surroundings import HOOK, HOOK_AGAIN, HOOK_WITHIN_S, KNOWN_WITHIN_S, hook_notes, root_notes
 from crashloop.spec.scenario import Container
 
 MIN_RESTARTS = 1
@@ -29,7 +30,7 @@ def check_fresh_root(case: Case) -> Checked:
 def check_hook_runs(case: Case) -> Checked:
     """The postStart hook of a container MUST run once at every start.
 
-    Needs the notes of every life, and min_restarts (1) restarts.
+    Needs the notes of every life, each longer than the host can have held up the hook, and min_restarts (1) restarts.
     """
     return _checked(case, lambda spec, _: {name: (value,) for name, value in hook_notes(spec).items()})
 
@@ -57,7 +58,7 @@ def _checked(case: Case, due_notes: Callable[[Container, Instance], Due]) -> Che
             instances = ran(pod, spec.name)
             if not any(due_notes(spec, each) for each in instances):
                 continue
-            findings += [finding for each in instances for finding in _judged(spec, each, due_notes(spec, each))]
+            findings += [finding for each in instances for finding in _judged(case, spec, each, due_notes(spec, each))]
             told[spec.name] = told.get(spec.name, 0) + max(0, len(instances) - 1)
     needed, seen = int(case.number("min_restarts", MIN_RESTARTS)), sum(told.values())
     if not findings and (not told or seen < needed):
@@ -65,7 +66,7 @@ def _checked(case: Case, due_notes: Callable[[Container, Instance], Due]) -> Che
     return Checked(findings=tuple(findings), facts={"restarts": told})
 
 
-def _judged(spec: Container, instance: Instance, due_notes: Due) -> Iterator[Finding]:
+def _judged(case: Case, spec: Container, instance: Instance, due_notes: Due) -> Iterator[Finding]:
     """The notes of one life."""
     name = f'instance {instance.ordinal} of "{spec.name}"'
     found = {note.name: note for note in instance.notes}
@@ -75,13 +76,30 @@ def _judged(spec: Container, instance: Instance, due_notes: Due) -> Iterator[Fin
         if note is not None and note.value not in due:
             yield fail(f"{name} noted {what} {note.value} {at_lines([note.line])}; {expected} was due.", note.line)
         elif note is None:
-            # The program itself writes the others, so they can only be lost with its log, or cut off by a kill.
-            accuse = fail if what == HOOK and instance.journal_exited is not None else inconclusive
             lines = instance.lines[:1]
-            yield accuse(f"{name} noted no {what} {at_lines(lines)}; {expected} was due.", *lines)
+            sentence = f"{name} noted no {what} {at_lines(lines)}; {expected} was due."
+            # The program itself writes the others, so they can only be lost with its log, or cut off by a kill.
+            if what == HOOK and instance.journal_exited is not None:
+                yield fail_unless(_no_time(case, spec, instance), sentence, *lines)
+            else:
+                yield inconclusive(sentence, *lines)
     again = found.get(HOOK_AGAIN)
     if again is not None and HOOK in due_notes:
         yield fail(f"{name} noted a second run of its hook {at_lines([again.line])}; one was due.", again.line)
+
+
+def _no_time(case: Case, spec: Container, instance: Instance) -> str | None:
+    """Why a hook may not have had the time to note its run; None if it had. It can only note a life that has noted its start."""
+    begun, exited = instance.journal_started or instance.start, instance.exit
+    if begun is None or exited is None or begun.utc_ns is None or exited.utc_ns is None:
+        return "No clock shows for how long it ran"
+    life = instance.ordinal if instance.life is None else instance.life
+    planned = spec.program.each_life()[life : life + 1]
+    # A starved program outlives its plan, and its hook, in the same container, starves with it.
+    had_s = min([(exited.utc_ns - begun.utc_ns) / 1e9, *(life.run_s for life in planned)])
+    if had_s <= HOOK_WITHIN_S:
+        return f"It had {seconds(had_s)} for that"
+    return excuse(case, (begun.utc_ns, exited.utc_ns), 0.0, had_s - HOOK_WITHIN_S)
 
 
 def _in_force(case: Case, spec: Container, instance: Instance) -> Due:

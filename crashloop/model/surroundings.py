@@ -14,6 +14,8 @@ from crashloop.spec.scenario import Container
 ROOT, PASSES, HOOK, HOOK_AGAIN = "root", "passes", "hook", "hook.again"
 FRESH, RAN = "fresh", "ran"
 
+HOOK_WITHIN_S = 0.5
+"""From a container's first note to that of its hook on a host that does not hold it up; 0.06 s to 0.13 s were measured."""
 KNOWN_WITHIN_S = 5.0
 """A kubelet knows a changed ConfigMap or Secret within this time: it watches those of its pods."""
 

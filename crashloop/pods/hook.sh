@@ -1,11 +1,11 @@
 # postStart hook. $1: the container's journal. $2: folder of the first process in /proc. Notes the run in the life that this
 # process has begun: the one that is stamped no earlier than it was started (field 22 of its stat, in centiseconds since boot).
-# The hook may run before the process has stamped anything.
+# The hook may run before the process has stamped anything; a hook that fails costs the container its life, so it waits a minute.
 file=$1 first=$2
 read -r stat <"$first/stat"
 set -- ${stat##*) }
 born=${20} tries=0 life=
-while [ "$tries" -lt 100 ]; do
+while [ "$tries" -lt 1200 ]; do
 	journal=$(cat "$file" 2>/dev/null)
 	last=${journal##*' start '}
 	at=${last#* }

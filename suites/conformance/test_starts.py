@@ -25,7 +25,7 @@ STARTED_AGAIN = PodScenario(
         containers=(
             Container(
                 name="app",
-                program=runs((1.5, 1), (10, 1), (1.5, 1), (1.5, 1)),
+                program=runs((2.5, 1), (10, 1), (4, 1), (4, 1)),
                 env=(GREETING, Variable(name="TOKEN", object="token")),
                 post_start=True,
             ),

@@ -1,12 +1,14 @@
 """Each life finds around it what is promised: a fresh root filesystem, one run of its hook, the present configuration."""
 
 import msgspec
+import pytest
 
 from crashloop.history.event import Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import Program, exits_with
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import GOOD, app, checked, scenario, told
 from suites.selftest.kit.histories import History
 
@@ -87,6 +89,35 @@ def test_a_start_without_its_hook_is_a_fail() -> None:
     assert told(checked("hook-runs", history)) == [
         f'FAIL: instance 1 of "app" noted no hook (history line {line}); ran was due.'
     ]
+
+
+@pytest.mark.parametrize(
+    ("exit_s", "stalled_s", "doubt"),
+    [
+        (2.3, 0.0, "It had 0.29 s for that."),
+        (
+            3.0,
+            0.6,
+            "From the due moment on the host held it up for 0.602 s (missed heartbeats 0.6 s, CPU pressure of the whole system "
+            "0.002 s), as long as the excess or longer.",
+        ),
+    ],
+    ids=["killed-early", "held-up"],
+)
+def test_a_hook_that_had_no_time_to_run_is_inconclusive(exit_s: float, stalled_s: float, doubt: str) -> None:
+    history = History(HOOKED).lives("app", GOOD[0], (2.0, exit_s, 1), *GOOD[2:]).stall(2.1, stalled_s)
+    for number in (0, 2, 3):
+        history.note(GOOD[number][0] + 0.02, "app", number, "hook", "ran")
+    line = history.ends(30).line_of(Kind.CREATED, 1, container="app")
+    assert told(checked("hook-runs", history)) == [
+        f'INCONCLUSIVE: instance 1 of "app" noted no hook (history line {line}); ran was due. {doubt}'
+    ]
+
+
+def test_a_starved_life_is_no_longer_for_its_hook_than_planned() -> None:
+    history = History(HOOKED).lives("app", (0.5, 4.5, 1), (5.0, None, 0)).stall(1.0, 0.6)
+    history.note(5.02, "app", 1, "hook", "ran")
+    assert checked("hook-runs", history.ends(30)).outcome is Outcome.INCONCLUSIVE
 
 
 def test_a_hook_that_runs_twice_is_a_fail() -> None:
