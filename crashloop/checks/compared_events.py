@@ -6,10 +6,13 @@ from itertools import combinations, pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.decision import DecidedExit, exits_of
 from crashloop.checks.evidence import watched_s, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.missing_restart import missing_restart
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count
 from crashloop.history.stamps import Fact
+from crashloop.model.restart import Decision
+from crashloop.verdict import Outcome
 
 MIN_EXITS = 1
 MIN_EVENTS = 4
@@ -21,7 +24,7 @@ def check_same_decisions(cases: Sequence[Case]) -> Checked:
     """Each exit of a container MUST be followed by a restart in all scenarios, or in none.
 
     Needs min_exits (1) exits of each container in all scenarios, and after an exit without a restart a watch that is longer
-    than the delay due in it.
+    than the delay due in it, and than the host is shown to have held the restart up.
     """
     findings: list[Finding] = []
     facts: dict[str, list[str]] = {}
@@ -58,11 +61,23 @@ def _decided_otherwise(one: tuple[Case, DecidedExit], other: tuple[Case, Decided
         return
     stopped_case, stopped = one if first.following is None else other
     sentence = f'exit {first.number + 1} of "{first.container}", with {first.instance.exit_code}, was {told}.'
-    due_s = stopped.delay.due.latest_s if stopped.delay else 0.0
-    if watched_s(stopped_case.recording, stopped.instance.exit) <= due_s:
-        yield inconclusive(f"{sentence} That watch was too short: {why_it_ended(stopped_case)}.").at(*stands_on)
-    else:
-        yield fail(sentence).at(*stands_on)
+    yield fail_unless(_may_still_come(stopped_case, stopped), sentence).at(*stands_on)
+
+
+def _may_still_come(case: Case, stopped: DecidedExit) -> str | None:
+    """Why no restart was seen though the kubelet may have decided on one; None if it decided against it."""
+    delay = stopped.delay
+    if stopped.decided.decision is Decision.STOP or delay is None:
+        latest_s = delay.due.latest_s if delay else 0.0
+        return None if watched_s(case.recording, stopped.instance.exit) > latest_s else _too_short(case)
+    missing = missing_restart(case, delay, stopped.decided.step)
+    if missing is None:
+        return _too_short(case)
+    return None if missing.outcome is Outcome.FAIL else f"In {case.scenario.name} {missing.sentence.removesuffix('.')}"
+
+
+def _too_short(case: Case) -> str:
+    return f"That watch was too short: {why_it_ended(case)}"
 
 
 def check_same_order(cases: Sequence[Case]) -> Checked:

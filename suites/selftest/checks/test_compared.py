@@ -107,6 +107,25 @@ def test_a_restart_may_still_come_where_the_watch_was_shorter_than_the_delay() -
     assert "That watch was too short: the scenario was complete." in verdict.findings[0]
 
 
+def held_up(stalled_s: float) -> History:
+    """No third restart until 12 s, where 7 s were the latest moment for it and the host stood still meanwhile."""
+    return History(OTHER).lives("app", *ENDS).stall(5.5, stalled_s).ends(12)
+
+
+def test_a_restart_that_the_host_held_up_is_no_other_decision() -> None:
+    verdict = compared(lives(ONE, *GOOD), held_up(5.2), checkers=("same-decisions",))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    (finding,) = verdict.findings
+    assert 'In other restart 2 of "app" did not come within 9 s after the exit' in finding
+    assert finding.endswith(
+        "(missed heartbeats 5.2 s, CPU pressure of the whole system 0.007 s), as long as the excess or longer."
+    )
+
+
+def test_a_restart_that_the_host_held_up_for_less_was_decided_against() -> None:
+    assert compared(lives(ONE, *GOOD), held_up(1.0), checkers=("same-decisions",)).outcome is Outcome.FAIL
+
+
 def test_another_exit_code_is_no_ground_to_compare_restarts() -> None:
     others = ((0.5, 1.5, 1), (2.0, 3.0, 7), (5.3, 6.3, 1), (8.6, None, 0))
     verdict = compared(lives(ONE, *GOOD), lives(OTHER, *others), checkers=("same-decisions",))
