@@ -56,8 +56,3 @@ def fail_unless(doubt: str | None, sentence: str, *lines: int) -> Finding:
 def error(sentence: str, *lines: int) -> Finding:
     """A fault of this suite or of the host."""
     return Finding(Outcome.ERROR, sentence, lines)
-
-
-def passed(**facts: Any) -> Checked:
-    """Nothing to object to."""
-    return Checked(facts=facts)

@@ -15,13 +15,11 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
-from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.model.restart_all import shown_exit_code
 from crashloop.verdict import Outcome
 
 REPORTED_NS = 2_000_000_000
 """Reported times are whole seconds, rounded down, and taken by the runtime a moment after its event."""
-HIDDEN_EXIT_CODE = 137
-"""What stands for the exit code of every instance that RestartAllContainers removed (KEP-5532; kubelet_pods.go@v1.37.1)."""
 
 
 def check_last_exit(case: Case) -> Checked:
@@ -102,9 +100,9 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
         )
     elif not last.container_id:
         reset = replacements(case, pod, pod.instances(name))[previous.ordinal]
-        hidden = reset is not None and RESTART_ALL_HIDES_EXIT_CODE in case.prediction.deviations
-        due = HIDDEN_EXIT_CODE if hidden else previous.exit_code
-        may_be = (due, previous.exit_code) if reset is not None and not reset.sure else (due,)
+        code = previous.exit_code
+        due = code if reset is None else shown_exit_code(code, case.prediction.deviations)
+        may_be = (due, code) if reset is not None and not reset.sure else (due,)
         if due is not None and last.exit_code not in may_be:
             yield _other_code(name, status, last, previous, due)
 

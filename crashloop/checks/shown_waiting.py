@@ -17,7 +17,7 @@ from crashloop.checks.measured_delay import MeasuredDelay, all_delays
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.statuses import ContainerState, StatusReport
-from crashloop.model.waiting_reason import WAITING_REASON, first_seen
+from crashloop.model.waiting_reason import WAITING_REASON, shows_by_s
 from crashloop.spec.duration import NotADuration, parse_duration_ns
 
 MIN_DELAYS = 3
@@ -144,8 +144,7 @@ def _shows_by_s(case: Case, delay: MeasuredDelay) -> float | None:
     prediction = case.prediction
     others = prediction.containers[delay.container].other_sync_sources
     version = prediction.at_first.version
-    shows = first_seen(delay.due.delay_s, version, mode=prediction.mode, other_sync_sources=others)
-    return None if shows is None else shows.latest_s
+    return shows_by_s(delay.due.delay_s, version, mode=prediction.mode, other_sync_sources=others)
 
 
 def _too_few(case: Case, seen: int, findings: list[Finding]) -> Iterator[Finding]:

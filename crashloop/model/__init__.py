@@ -9,9 +9,8 @@ Theory of operation. One question a file, in the order in which to read them:
 - backoff.py (lives.py, counter.py, disturbance.py): when is each restart due?
 - lateness.py: how much later may it come?
 - phase.py: which phase is the pod in?
-- restart_all.py: what does RestartAllContainers do to each container?
+- restart_all.py: what does a container show and do after RestartAllContainers?
 - admission.py, validation.py: what do a node and the API server make of a pod?
-- job.py: what does the Job controller make of it?
 - waiting_reason.py: when does CrashLoopBackOff show? (observation only)
 - prediction.py (planned_exit.py, rehearsed_container.py, rehearsal.py, completion.py): all of it put together for one scenario.
 - restart_counts.py: how many restarts does a curve give in a time?

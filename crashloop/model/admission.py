@@ -15,18 +15,10 @@ from crashloop.spec.profile import RESTART_ALL_GATE
 from crashloop.spec.scenario import Pod
 from crashloop.spec.version import KubernetesVersion
 
-UNSUPPORTED_FEATURE = "PodFeatureUnsupported"
-"""`status.reason` of a rejected pod; its phase is Failed."""
-
 
 def needs_restart_all(pod: Pod) -> bool:
     """Whether a pod requires a node with RestartAllContainersOnContainerExits."""
     return any(rule.action is Action.RESTART_ALL_CONTAINERS for each in pod.containers for rule in each.rules)
-
-
-def schedulable(pod: Pod, gates: dict[str, bool], version: KubernetesVersion) -> bool:
-    """Whether the scheduler may place a pod on a node with those gates; a pod that is bound by name skips this."""
-    return not needs_restart_all(pod) or _declares_restart_all(gates, version)
 
 
 def kubelet_rejects(
@@ -40,7 +32,3 @@ def kubelet_rejects(
         and needs_restart_all(pod)
         and not is_enabled(RESTART_ALL_GATE, gates, version)
     )
-
-
-def _declares_restart_all(gates: dict[str, bool], version: KubernetesVersion) -> bool:
-    return all(is_enabled(gate, gates, version) for gate in (NODE_DECLARED_FEATURES_GATE, RESTART_ALL_GATE))

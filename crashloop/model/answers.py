@@ -11,7 +11,6 @@ staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crashloop.model.job import pod_failure_policy_allowed
 from crashloop.model.validation import CONTAINER_LISTS, Answer, CauseReason, FieldError, answer
 from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
 from crashloop.spec.policy import RestartPolicy
@@ -79,8 +78,9 @@ def _with_probe(container: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _job_errors(job: Mapping[str, Any], spec: Mapping[str, Any], path: str) -> tuple[FieldError, ...]:
+    """`only "Never" is supported`: pkg/apis/batch/validation/validation.go@v1.37.1 validateJobSpec."""
     policy = str(spec.get("restartPolicy"))
-    if "podFailurePolicy" not in job["spec"] or pod_failure_policy_allowed(policy):
+    if "podFailurePolicy" not in job["spec"] or policy == RestartPolicy.NEVER:
         return ()
     text = f'Invalid value: "{policy}": only "Never" is supported when podFailurePolicy is specified'
     return (FieldError(f"{path}.restartPolicy", CauseReason.INVALID, text),)

@@ -1,11 +1,10 @@
-"""Number of restarts of a curve within a time: as advertised, with lives that run, and at its slowest.
+"""Number of restarts of a curve within a time: as advertised, and with lives that run; and the longest right wait.
 
 Theory of operation. Restarts are points in time: a life runs, then a delay passes, then the restart takes its time.
-Counting them up to a time gives every number in the KEPs. Three ways to place them:
+Counting them up to a time gives every number in the KEPs. Two ways to place them:
 - *advertised*: as the KEPs count, without the free restart, lives of no length, no lateness;
-- *running*: as documented, the first restart free, lives of a given length, no lateness;
-- *slowest*: the fewest that a kubelet from 1.35 on may give, each delay late by half (30 s at most) and 3 s to start.
-A right node gives at least the slowest and at most one more than advertised. KEP hypotheses are curves like any other.
+- *running*: as documented, the first restart free, lives of a given length, no lateness.
+A right node gives at most one more than advertised. KEP hypotheses are curves like any other.
 Source: KEP-4603, Risks and Mitigations; KEP-5593, Risks and Mitigations.
 """
 
@@ -46,11 +45,6 @@ def advertised(curve: Curve, end_s: float) -> int:
 def running(curve: Curve, end_s: float, *, run_s: float = 10.0) -> int:
     """Restarts by `end_s` of a container whose lives run `run_s`; the most that is right for it."""
     return restarts_by(delays_s(curve), end_s, run_s=run_s)
-
-
-def slowest(curve: Curve, end_s: float, *, run_s: float = 0.0) -> int:
-    """The fewest restarts by `end_s` that a right kubelet (1.35 and later) gives."""
-    return restarts_by((slowest_wait_s(delay_s) for delay_s in delays_s(curve)), end_s, run_s=run_s)
 
 
 def slowest_wait_s(delay_s: float) -> float:

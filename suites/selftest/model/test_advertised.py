@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.model.config import Curve
-from crashloop.model.restart_counts import advertised, delays_s, restart_moments_s, restarts_by, running, slowest
+from crashloop.model.restart_counts import (
+    advertised,
+    delays_s,
+    restart_moments_s,
+    restarts_by,
+    running,
+    slowest_wait_s,
+)
 
 WINDOWS_S = (10, 30, 70, 300, 600, 1800)
 LONG_WINDOWS_S = WINDOWS_S[3:]
@@ -27,6 +34,11 @@ HYPOTHETICAL = [
     (Curve(.025, 300), (8, 10, 11, 13, 14, 18)),
 ]
 # fmt: on
+
+
+def slowest(curve: Curve, end_s: float) -> int:
+    """The fewest restarts by then that are right."""
+    return restarts_by(map(slowest_wait_s, delays_s(curve)), end_s)
 
 
 def name(curve: Curve) -> str:

@@ -10,11 +10,11 @@ from crashloop.model.backoff import dues
 from crashloop.model.blocked_start import retry_s
 from crashloop.model.config import Curve, effective_curve
 from crashloop.model.lives import Lived, Observed, StartAttemptFailed
-from crashloop.model.phase import KnownState, StateKind, phase, terminated
+from crashloop.model.phase import KnownState, StateKind, phase
 from crashloop.model.planned_exit import failures_go_on
 from crashloop.model.prediction import predict
 from crashloop.model.restart import decide
-from crashloop.model.restart_all import probes_go_on, reset
+from crashloop.model.restart_all import probes_go_on, shown_exit_code
 from crashloop.model.variants import (
     RESTART_ALL_STALLS,
     RESTART_ALL_WITHOUT_BACKOFF,
@@ -94,9 +94,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     ),
     "restart-all-without-backoff": delays_of(Lived(0, 1), Lived(1, 2, restart_all=True)),
     "restart-all-stays-running": phase_during_reset,
-    "restart-all-hides-exit-code": lambda deviations: reset(
-        RESETTING, {"app": terminated(88)}, gates={}, version=V1_37, deviations=deviations
-    ),
+    "restart-all-hides-exit-code": lambda deviations: shown_exit_code(88, deviations),
     "restart-all-stalls-when-nothing-runs": delays_of(Lived(0, 1, restart_all=True)),
     "restart-all-loses-probes": probes_go_on,
     "probe-failures-go-on-after-a-restart": failures_go_on,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.model.waiting_reason import FirstSeen, first_seen
+from crashloop.model.waiting_reason import shows_by_s
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
@@ -13,14 +13,14 @@ V1_34, V1_37 = KubernetesVersion(1, 34), KubernetesVersion(1, 37)
     ("due_s", "version", "mode", "others", "expected"),
     [
         (0, V1_37, Mode.NATURAL, False, None),
-        (10, V1_37, Mode.NATURAL, False, FirstSeen(10, 16)),
-        (60, V1_37, Mode.NATURAL, False, FirstSeen(60, 91)),
-        (300, V1_37, Mode.NATURAL, False, FirstSeen(60, 93)),
-        (300, V1_37, Mode.NATURAL, True, FirstSeen(0, 331)),
-        (300, V1_37, Mode.ANNOTATED, False, FirstSeen(0, 4.5)),
-        (1, V1_37, Mode.ANNOTATED, False, FirstSeen(0, 3.5)),
-        (2, V1_34, Mode.NATURAL, False, FirstSeen(10, 18)),
-        (300, V1_34, Mode.NATURAL, False, FirstSeen(10, 18)),
+        (10, V1_37, Mode.NATURAL, False, 16),
+        (60, V1_37, Mode.NATURAL, False, 91),
+        (300, V1_37, Mode.NATURAL, False, 93),
+        (300, V1_37, Mode.NATURAL, True, 331),
+        (300, V1_37, Mode.ANNOTATED, False, 4.5),
+        (1, V1_37, Mode.ANNOTATED, False, 3.5),
+        (2, V1_34, Mode.NATURAL, False, 18),
+        (300, V1_34, Mode.NATURAL, False, 18),
     ],
     ids=[
         "free",
@@ -34,7 +34,7 @@ V1_34, V1_37 = KubernetesVersion(1, 34), KubernetesVersion(1, 37)
         "polled",
     ],
 )
-def test_the_reason_shows_from_the_next_sync_on(
-    due_s: float, version: KubernetesVersion, mode: Mode, others: bool, expected: FirstSeen | None
+def test_the_reason_shows_by_the_next_sync(
+    due_s: float, version: KubernetesVersion, mode: Mode, others: bool, expected: float | None
 ) -> None:
-    assert first_seen(due_s, version, mode=mode, other_sync_sources=others) == expected
+    assert shows_by_s(due_s, version, mode=mode, other_sync_sources=others) == expected
