@@ -1,12 +1,12 @@
 """What a plan amounts to: its nodes, what runs on each, and when. Pure."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from crashloop.run.kinds import KINDS
-from crashloop.spec.assignment import REPLACE_S, TURN_S
+from crashloop.spec.occupation import Slots, jobs_of
 from crashloop.spec.plan import Plan
+from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
 
 
@@ -63,33 +63,21 @@ def sentences(found: Outline) -> Iterator[str]:
 
 
 def _nodes(plan: Plan) -> Iterator[NodeOutline]:
-    """As in crashloop.spec.assignment: a further node comes up in the slot that is free first."""
-    occupied_s = _occupied_s(plan)
-    ends_s: list[float] = []
-    for node in plan.nodes:
-        begin_s = 0.0
-        if len(ends_s) >= plan.budgets.live_nodes:
-            begin_s = min(ends_s) + REPLACE_S
-            ends_s.remove(min(ends_s))
-        end_s = begin_s + occupied_s[node.name]
-        ends_s.append(end_s)
-        scenarios = sum(placed == node.name for placed in plan.placements.values())
-        yield NodeOutline(node.name, node.profile, scenarios, begin_s, end_s)
-
-
-def _occupied_s(plan: Plan) -> dict[str, float]:
-    """By node: its longest scenario that runs beside others, then each that runs alone."""
+    """Each node from the slot that is free first to the end of its last scenario."""
     version = KubernetesVersion.parse(plan.kubernetes_version)
-    beside: defaultdict[str, float] = defaultdict(float)
-    alone: defaultdict[str, float] = defaultdict(float)
-    for name, node in plan.placements.items():
-        scenario = plan.scenario(name)
-        taken_s = KINDS[type(scenario)].expected_s(scenario, plan.profile(scenario.node_profile or ""), version)
-        if scenario.disturbs_node:
-            alone[node] += TURN_S + taken_s
-        else:
-            beside[node] = max(beside[node], taken_s)
-    return {node.name: beside[node.name] + alone[node.name] for node in plan.nodes}
+    slots = Slots(plan.budgets.live_nodes)
+    for planned in plan.nodes:
+        scenarios = [plan.scenario(name) for name, node in plan.placements.items() if node == planned.name]
+        length_s = {each.name: _expected_s(plan, each, version) for each in scenarios}
+        first, *others = jobs_of(scenarios, length_s, {each.node_profile or "": planned.name for each in scenarios})
+        node = slots.come_up(planned.name, first)
+        for job in others:
+            node.join(job)
+        yield NodeOutline(planned.name, planned.profile, len(scenarios), node.begin_s, node.end_s)
+
+
+def _expected_s(plan: Plan, scenario: Scenario, version: KubernetesVersion) -> float:
+    return KINDS[type(scenario)].expected_s(scenario, plan.profile(scenario.node_profile or ""), version)
 
 
 def _minutes(seconds: float) -> str:
