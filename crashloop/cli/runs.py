@@ -8,7 +8,7 @@ import typer
 from crashloop.cli.command import Command, JsonOption, RunArgument, out, print_json
 from crashloop.cli.passed_on import as_arguments, takes
 from crashloop.cli.run_directory import Report, mention_damage
-from crashloop.cli.suites import suite_of
+from crashloop.cli.suites import judged_again, report_of
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
 from crashloop.run.options import OF_PYTEST, OPTIONS
 from crashloop.verdict import ExitCode
@@ -81,14 +81,14 @@ def selects(argument: str) -> bool:
 
 def analyze(run_dir: RunArgument, as_json: JsonOption = False) -> None:
     """Judge an earlier run again, with no cluster, and write its results and views again."""
-    found = suite_of(run_dir).judged_again(run_dir)
+    found = judged_again(run_dir)
     _show(found, run_dir, as_json)
     raise typer.Exit(found.document.exit_code or ExitCode.OK)
 
 
 def report(run_dir: RunArgument, as_json: JsonOption = False) -> None:
     """Show the verdicts of a run, without judging it again."""
-    _show(suite_of(run_dir).report_of(run_dir), run_dir, as_json)
+    _show(report_of(run_dir), run_dir, as_json)
 
 
 def _show(found: Report, run_dir: Path, as_json: bool) -> None:

@@ -1,39 +1,98 @@
-"""The commands about runs, by the suite of the run."""
+"""What the commands do with the runs of every suite: judge again, report, compare, show side by side."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crashloop.cli import conformance, stress
-from crashloop.cli.run_directory import Report
+from crashloop.cli.run_directory import Report, unless_read_only
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.comparison.comparison import Comparison
     from crashloop.comparison.side import JudgedRun
+    from crashloop.report.document import Document
+
+SUITES = {"conformance": "crashloop.cli.conformance_runs", "stress": "crashloop.cli.stress_runs"}
+"""Modules with the `SUITE` of each `suite` of run.json; imported when a run needs them, so that `--help` is fast."""
 
 
 class Suite(NamedTuple):
-    """Functions of run directories."""
+    """What a suite knows of its runs. Arguments are a run (its directory) and its results, of the suite's own types."""
 
-    judged_again: Callable[[Path], Report]
-    """Judge again, and write results and views; the report."""
-    report_of: Callable[[Path], Report]
-    """The report of the last judgement."""
-    compared: Callable[[Path, Path, bool], "Comparison"]
-    """The differences of two runs."""
-    judged_run: Callable[[Path], "JudgedRun"]
-    """The verdicts, for a matrix."""
+    open: Callable[[Path], Any]
+    """Raises UsageError if it is no run directory, is damaged, or is of another format."""
+    results_file: Callable[[Any], Path]
+    judge: Callable[[Any, bool], Any]
+    """Judge a run; whether it may keep what it derives from the evidence in the run directory."""
+    published: Callable[[Any], Any]
+    """The results of the last judgement. Raises UsageError without one."""
+    publish: Callable[[Any, Any], None]
+    """Write results and views."""
+    document: Callable[[Any], "Document"]
+    side: Callable[[Any, Any], Any]
+    """A run and its results as a side of `compare`."""
+    compare: Callable[[Any, Any, bool], "Comparison"]
+    """The differences of two sides; whether measured values count."""
+    judged_run: Callable[[Any, Any], "JudgedRun"]
+    """A run and its results as a column of a matrix."""
 
 
-SUITES = {
-    name: Suite(each.judged_again, each.report_of, each.compared, each.judged_run)
-    for name, each in (("conformance", conformance), ("stress", stress))
-}
-"""By the `suite` of run.json."""
+def judged_again(run_dir: Path) -> Report:
+    """Judge an earlier run again, and write its results and views again."""
+    suite = _suite_of(run_dir)
+    run = suite.open(run_dir)
+    results = suite.judge(run, True)
+    unless_read_only(run, lambda: suite.publish(run, results))
+    return Report(results, suite.document(results))
 
 
-def suite_name(run_dir: Path) -> str:
+def report_of(run_dir: Path) -> Report:
+    """The report of a run, without judging it again."""
+    suite = _suite_of(run_dir)
+    results = suite.published(suite.open(run_dir))
+    return Report(results, suite.document(results))
+
+
+def compared(before: Path, after: Path, values_count: bool) -> "Comparison":
+    """The differences of two runs. Raises UsageError if their suites differ."""
+    first, second = _suite_name(before), _suite_name(after)
+    if first != second:
+        raise UsageError(
+            f"run directory {before}: it holds a {first} run, and {after} a {second} run; expected two runs of one suite.\n"
+            "`crashloop report RUN` shows each of them."
+        )
+    return _suite(first).compare(side_of(before), side_of(after), values_count)
+
+
+def side_of(run_dir: Path) -> Any:
+    """A run as a side of a comparison within its suite."""
+    suite = _suite_of(run_dir)
+    return suite.side(*_found(suite, run_dir))
+
+
+def judged_run(run_dir: Path) -> "JudgedRun":
+    """The verdicts of a run, for a matrix."""
+    suite = _suite_of(run_dir)
+    return suite.judged_run(*_found(suite, run_dir))
+
+
+def _found(suite: Suite, run_dir: Path) -> tuple[Any, Any]:
+    """A run with its results; a run without results is judged now, without a change to its directory."""
+    run = suite.open(run_dir)
+    return run, suite.published(run) if suite.results_file(run).exists() else suite.judge(run, False)
+
+
+def _suite_of(run_dir: Path) -> Suite:
+    return _suite(_suite_name(run_dir))
+
+
+def _suite(name: str) -> Suite:
+    suite: Suite = import_module(SUITES[name]).SUITE
+    return suite
+
+
+def _suite_name(run_dir: Path) -> str:
     """The suite of a run. Raises UsageError without a run, and for an unknown suite."""
     from crashloop.rundir import RunDir
 
@@ -41,8 +100,3 @@ def suite_name(run_dir: Path) -> str:
     if name not in SUITES:
         raise UsageError(f"run directory {run_dir}: suite {name!r} is unknown; expected one of {', '.join(SUITES)}.")
     return name
-
-
-def suite_of(run_dir: Path) -> Suite:
-    """The functions for a run. Raises UsageError as `suite_name` does."""
-    return SUITES[suite_name(run_dir)]

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.comparison.side import JudgedRun, RunCircumstances, RunKey, key_of, profiles_of
+from crashloop.comparison.side import JudgedRun, RunKey, key_of, profiles_of
 from crashloop.report.flatten import config_yaml, node_facts
-from crashloop.report.results import ProfileSummary, Results
+from crashloop.report.results import ProfileSummary, Results, RunResults
 
 ABSENT = "absent"
 
@@ -41,7 +41,7 @@ def differing(pairs: Iterable[Pair]) -> tuple[Circumstance, ...]:
     return tuple(Circumstance(subject=subject, before=old, after=new) for subject, old, new in pairs if old != new)
 
 
-def of_versions(before: RunCircumstances, after: RunCircumstances, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
+def of_versions(before: RunResults, after: RunResults, keys: tuple[RunKey, RunKey]) -> Iterator[Pair]:
     """What ran."""
     yield "provider", before.provider, after.provider
     yield "Kubernetes", before.kubernetes_version, after.kubernetes_version
@@ -67,18 +67,18 @@ def profile_in_words(profile: ProfileSummary | None) -> str:
     return f"{config}{curve}{version}{binary}"
 
 
-def of_host(before: RunCircumstances, after: RunCircumstances) -> Iterator[Pair]:
+def of_host(before: RunResults, after: RunResults) -> Iterator[Pair]:
     """The host and nodes of a run."""
     for fact in ("kernel", "machine", "cpus", "cgroup_version"):
         yield f"host {fact.replace('_', ' ')}", _host_fact(before, fact), _host_fact(after, fact)
     yield "operating system of the nodes", _said(before, "os_image"), _said(after, "os_image")
 
 
-def _host_fact(run: RunCircumstances, fact: str) -> str:
+def _host_fact(run: RunResults, fact: str) -> str:
     host = run.environment.get("host")
     return str(host.get(fact, "unknown")) if isinstance(host, dict) else "unknown"
 
 
-def _said(run: RunCircumstances, fact: str) -> str:
+def _said(run: RunResults, fact: str) -> str:
     """The nodes' values, without repetition."""
     return " ".join(sorted({str(node[fact]) for node in node_facts(run.environment) if fact in node})) or "unknown"

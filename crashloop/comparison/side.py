@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
 from crashloop.comparison.change import ScenarioOutcome
 from crashloop.report.flatten import node_facts
-from crashloop.report.results import ProfileSummary, RequirementText, Results
+from crashloop.report.results import ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.standing import Standing
 from crashloop.verdict import Verdict
 
@@ -22,19 +22,6 @@ class JudgedRun(NamedTuple):
 
     results: Results
     kubelet_binary: str | None = None
-
-
-class RunCircumstances(Protocol):
-    """The circumstances in the results of any run."""
-
-    @property
-    def provider(self) -> str: ...
-    @property
-    def kubernetes_version(self) -> str: ...
-    @property
-    def crashloop_version(self) -> str: ...
-    @property
-    def environment(self) -> Mapping[str, Any]: ...
 
 
 class RunKey(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -77,7 +64,7 @@ def key_of(run: JudgedRun) -> RunKey:
     return run_key(run.results, asked_for, kubelet_binary=run.kubelet_binary)
 
 
-def run_key(run: RunCircumstances, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
+def run_key(run: RunResults, asked_for: Iterable[str | None], *, kubelet_binary: str | None) -> RunKey:
     """The key of a run; `asked_for` are the versions that kubelet profiles set instead of the cluster's."""
     versions = " ".join(_kubelets(run.environment, asked_for)) or f"v{run.kubernetes_version}"
     return RunKey(

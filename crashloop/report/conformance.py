@@ -18,7 +18,7 @@ from crashloop.report.document import (
 from crashloop.report.flatten import config_yaml, flattened
 from crashloop.report.headline import headline
 from crashloop.report.panels import panels_of
-from crashloop.report.results import DeviationText, ProfileSummary, Results
+from crashloop.report.results import DeviationText, ProfileSummary, Results, RunResults
 from crashloop.report.text import took
 from crashloop.report.verdicts import panel_anchor, verdict_sections, web_link
 
@@ -50,7 +50,7 @@ def conformance_document(results: Results) -> Document:
     )
 
 
-def facts_of(results: Results) -> tuple[tuple[str, str], ...]:
+def facts_of(results: RunResults) -> tuple[tuple[str, str], ...]:
     """The circumstances of any run."""
     return (
         ("run", results.run or "–"),

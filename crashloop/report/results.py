@@ -79,27 +79,35 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_binary: str | None = None
 
 
-class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """results.json."""
+class RunResults(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of results.json and of slo.json: circumstances and outcome of a run."""
 
-    format: str = RESULTS_FORMAT
-    suite: str
+    format: str
     provider: str
     kubernetes_version: str
-    scope: str
     crashloop_version: str
     run: str = ""
     """The run directory, as a person would type it."""
     started: datetime
     finished: datetime
     outcome: Outcome
-    """crashloop.verdict.run_outcome: the worst outcome of the verdicts that count."""
+    """The worst outcome of the verdicts that count."""
     exit_code: int
+    coverage: Coverage | None = None
+    """How many requirements were judged; None: the file was written before this was counted."""
+    environment: dict[str, Any] = {}
+    """environment.json: host, binaries and their versions."""
+
+
+class Results(RunResults, frozen=True, kw_only=True):
+    """results.json."""
+
+    format: str = RESULTS_FORMAT
+    suite: str
+    scope: str
     counts: dict[Standing, int]
     """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only,
     and what is only reported as REPORTED, unless it is a PASS."""
-    coverage: Coverage | None = None
-    """How many requirements were judged; None: the file was written before this was counted."""
     verdicts: tuple[Verdict, ...]
     """Worst first, then in the order of the catalogue, then by scenario."""
     requirements: tuple[RequirementText, ...]
@@ -107,8 +115,6 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     deviations: tuple[DeviationText, ...] = ()
     profiles: tuple[ProfileSummary, ...] = ()
     curves: tuple[PlottedCurve, ...] = ()
-    environment: dict[str, Any] = {}
-    """environment.json: host, binaries and their versions."""
 
     def requirement(self, name: str) -> RequirementText:
         """The requirement of that id. Raises KeyError."""

@@ -57,7 +57,7 @@ def stress_document(results: StressResults) -> Document:
 
 
 def _facts(results: StressResults) -> Iterator[tuple[str, str]]:
-    yield from facts_of(requirement_results(results))
+    yield from facts_of(results)
     yield from ((f"{name.replace('_', ' ')} in all", f"{value:,.0f}") for name, value in results.totals.items())
     yield "environment", environment_in_words(results) or "not recorded"
 

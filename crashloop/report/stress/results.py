@@ -1,14 +1,12 @@
 """slo.json: the results of a stress run, with all data of its report. Views are made from this alone."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from crashloop.predict.costs import Costs
-from crashloop.report.coverage import Coverage
-from crashloop.report.results import RequirementText
+from crashloop.report.results import RequirementText, RunResults
 from crashloop.report.stress.plan import PlannedRun
 from crashloop.slo.compare import Effect
 from crashloop.slo.rows import Better
@@ -150,27 +148,17 @@ class NodeResult(msgspec.Struct, frozen=True, kw_only=True):
     """Of its kubelet, where that is not the cluster's."""
 
 
-class StressResults(msgspec.Struct, frozen=True, kw_only=True):
+class StressResults(RunResults, frozen=True, kw_only=True):
     """slo.json."""
 
     format: str = STRESS_RESULTS_FORMAT
     profile: str
     description: str
-    provider: str
-    kubernetes_version: str
-    crashloop_version: str
-    run: str
-    started: datetime
-    finished: datetime
-    outcome: Outcome
-    exit_code: int
     verdicts: tuple[SloVerdict, ...]
     judged: tuple[Verdict, ...] = ()
     """On requirements of the catalogue, in its order; also written as results.json."""
     requirements: tuple[RequirementText, ...] = ()
     """Those of `judged`."""
-    coverage: Coverage | None = None
-    """How many requirements were judged; None: the file was written before this was counted."""
     rows: tuple[RowText, ...]
     nodes: tuple[NodeResult, ...]
     stages: tuple[StageResult, ...]
@@ -184,7 +172,6 @@ class StressResults(msgspec.Struct, frozen=True, kw_only=True):
     """Of one restart; None with too few restarts. Also written as costs.json."""
     totals: dict[str, float] = {}
     """Of the whole run: pods, container_starts, restarts, history_events, ..."""
-    environment: dict[str, Any] = {}
     planned: PlannedRun | None = None
     """None: written by a version without this field."""
 

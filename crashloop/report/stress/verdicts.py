@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.report.results import ProfileSummary, RequirementText, Results
+from crashloop.report.results import ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.standing import Standing, count
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.types import SloVerdict
@@ -20,23 +20,15 @@ def requirement_results(results: StressResults) -> Results:
         )
         for each in results.nodes
     }
+    head = {name: getattr(results, name) for name in RunResults.__struct_fields__ if name != "format"}
     return Results(
+        **head,
         suite=SUITE,
-        provider=results.provider,
-        kubernetes_version=results.kubernetes_version,
         scope=results.profile,
-        crashloop_version=results.crashloop_version,
-        run=results.run,
-        started=results.started,
-        finished=results.finished,
-        outcome=results.outcome,
-        exit_code=results.exit_code,
         counts=count(results.judged),
-        coverage=results.coverage,
         verdicts=tuple(sorted(results.judged, key=lambda each: Standing.of(each).rank)),
         requirements=results.requirements,
         profiles=tuple(profiles.values()),
-        environment=results.environment,
     )
 
 

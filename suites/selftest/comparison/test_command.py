@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
-from crashloop.cli.conformance import judged_run
+from crashloop.cli.suites import judged_run
 from crashloop.errors import UsageError
 from crashloop.report.results import Results
 from crashloop.run.publish import publish

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
-from crashloop.cli.stress import measured_run
+from crashloop.cli.suites import side_of
 from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.document import comparison_document
 from crashloop.comparison.stress.comparison import compare_stress
@@ -158,7 +158,7 @@ def test_a_stress_run_that_was_not_judged_is_judged_and_left_as_it_is(stress_dir
 def test_the_key_figures_of_a_judged_run_are_compared_with_their_intervals(stress_dir: Path) -> None:
     folder = example_run(stress_dir.parent / "judged")
     publish_stress(folder.run, judge_run(folder.run))
-    run = measured_run(folder.run.root)
+    run = side_of(folder.run.root)
     cpu = run.results.row("kubelet-cpu-per-restart")
     assert cpu is not None
     assert (cpu.better, cpu.phase) == (Better.LOWER, "storm")

@@ -1,0 +1,31 @@
+"""Stress runs, for the commands about runs."""
+
+from crashloop.cli.run_directory import is_writable
+from crashloop.cli.suites import Suite
+from crashloop.comparison.side import JudgedRun
+from crashloop.comparison.stress.comparison import compare_stress
+from crashloop.comparison.stress.side import JudgedStressRun
+from crashloop.report.stress.document import stress_document
+from crashloop.report.stress.results import StressResults
+from crashloop.report.stress.verdicts import run_results
+from crashloop.stress.folder import StressDir
+from crashloop.stress.judging import judge_run
+from crashloop.stress.publishing import publish_stress, published_stress
+
+
+def _side(run: StressDir, results: StressResults) -> JudgedStressRun:
+    plan = run.stress_plan()
+    return JudgedStressRun(results, plan.load, plan.kubelets, plan.cores)
+
+
+SUITE = Suite(
+    open=StressDir.open,
+    results_file=lambda run: run.slo_json,
+    judge=lambda run, keeps: judge_run(run, keeps_lifecycles=keeps and is_writable(run.metrics_dir)),
+    published=published_stress,
+    publish=publish_stress,
+    document=stress_document,
+    side=_side,
+    compare=lambda before, after, values_count: compare_stress(before, after, values_count=values_count),
+    judged_run=lambda _, results: JudgedRun(run_results(results)),
+)
