@@ -40,7 +40,7 @@ FREE_S = 2.0
 ZERO_NS, BOOTED_NS = 1_800_000_000 * 10**9, 1_799_000_000 * 10**9
 
 
-Told = tuple[float, Channel, Kind, dict[str, Any], bool]
+Happening = tuple[float, Channel, Kind, dict[str, Any], bool]
 """Seconds, channel, kind, data and whether it concerns the pod."""
 
 
@@ -53,7 +53,7 @@ def scenario(name: str, restarts: int) -> PodScenario:
     )
 
 
-def told(of: PodScenario, restarts: int) -> Iterator[Told]:
+def happenings(of: PodScenario, restarts: int) -> Iterator[Happening]:
     """The lines of one history, in order."""
     begin = {
         "format": HISTORY_FORMAT,
@@ -65,7 +65,7 @@ def told(of: PodScenario, restarts: int) -> Iterator[Told]:
     yield -1.9, Channel.KUBELET, Kind.NODE, {"matches_profile": True, "kubelet_pid": 1, "configz": {}}, False
     yield 0.0, Channel.API, Kind.CREATED, {"pod": {}}, True
     last: dict[str, Any] = {}
-    beats: list[Told] = []
+    beats: list[Happening] = []
     for number in range(restarts + 1):
         at_s, name = max(0.0, number * PERIOD_S - FREE_S), f"{number:064x}"
         begun, over = stamp(at_s + 0.20), stamp(at_s + 1.21)
@@ -75,7 +75,7 @@ def told(of: PodScenario, restarts: int) -> Iterator[Told]:
             beats.append((float(beat), Channel.RECORDER, Kind.PRESSURE, {"some_us": 900, "interval_ns": 10**9}, False))
             if beat % 10 == 0:
                 beats.append((float(beat), Channel.RECORDER, Kind.CLOCK, {"boot_ns": ns(beat) - BOOTED_NS}, False))
-        cycle: list[Told] = [
+        cycle: list[Happening] = [
             (at_s + 0.12, Channel.RUNTIME, Kind.CREATED, {"container_id": name, "image": "program"}, True),
             (at_s + 0.20, Channel.RUNTIME, Kind.STARTED, {"container_id": name, "pid": number}, True),
             (at_s + 0.21, Channel.JOURNAL, Kind.STARTED, {"line": f"{number} start"}, True),
@@ -137,7 +137,7 @@ def write_run(root: Path, events: int, histories: int) -> int:
     encode, written = msgspec.json.Encoder().encode, 0
     for each in scenarios:
         with run.history(each.name).open("wb") as file:
-            for seq, (at_s, channel, kind, data, of_pod) in enumerate(told(each, restarts)):
+            for seq, (at_s, channel, kind, data, of_pod) in enumerate(happenings(each, restarts)):
                 boot = channel is Channel.JOURNAL
                 event = Event(
                     seq=seq,

@@ -12,7 +12,7 @@ from locust.env import Environment
 from locust.runners import WorkerRunner
 
 
-def end_when_told(environment: Environment) -> None:
+def end_on_request(environment: Environment) -> None:
     """Let SIGTERM, and the end of the runner, shut Locust down cleanly.
 
     Locust handles SIGTERM itself, but not while a load shape runs headless: there it handles only SIGINT, which a process in

@@ -10,7 +10,7 @@ from locust import LoadTestShape, User, events
 from locust.env import Environment
 
 from crashloop.stress.assignment import Order
-from load.lifeline import end_when_told
+from load.lifeline import end_on_request
 from load.shape import Stages
 from load.users import LoadUser, user_class
 from load.worker import Worker, read_order
@@ -33,7 +33,7 @@ class Shape(Stages):
 def _begin(environment: Environment, **_: Any) -> None:
     environment.stop_timeout = _ORDER.drain_within_s
     LoadUser.worker = Worker(environment, _ORDER)
-    end_when_told(environment)
+    end_on_request(environment)
 
 
 __all__ = ["LoadTestShape", "Shape"]

@@ -20,7 +20,7 @@ _HEAD_ENDS = b"\r\n\r\n"
 _LONGEST_HEAD = 1 << 20
 
 
-def told_status(patch: bytes, phase: str) -> bytes:
+def altered_status(patch: bytes, phase: str) -> bytes:
     """A patch of a pod's status, with that phase if it says that all the containers that it names wait."""
     body: dict[str, Any] = json.loads(patch)
     status: dict[str, Any] = body.get("status") or {}
@@ -72,7 +72,7 @@ class ApiFront:
             head = RequestHead.parse(await reader.readuntil(_HEAD_ENDS))
             body = await reader.readexactly(head.length)
             if is_status_patch(head.line):
-                body = told_status(body, self._phase)
+                body = altered_status(body, self._phase)
             await self._pass_on(head, body, writer)
         except (OSError, asyncio.IncompleteReadError):
             pass  # one side closed; the other one sees its connection close

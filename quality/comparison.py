@@ -59,9 +59,9 @@ def _objections(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[
         case Outcome.FAIL:
             yield from _uncaught(expected, verdicts)
         case Outcome.PASS:
-            yield from (_told(each) for each in verdicts if each.outcome is not Outcome.PASS)
+            yield from (_sentence(each) for each in verdicts if each.outcome is not Outcome.PASS)
         case _:
-            yield from (_told(each) for each in verdicts if each.outcome is Outcome.FAIL)
+            yield from (_sentence(each) for each in verdicts if each.outcome is Outcome.FAIL)
             yield from _unnoticed(expected, verdicts)
 
 
@@ -83,7 +83,7 @@ def _unnoticed(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[s
         if each.requirement not in expected.requirements:
             continue
         if each.outcome is not expected.outcome:
-            yield f"{_told(each)}; {expected.outcome} was expected"
+            yield f"{_sentence(each)}; {expected.outcome} was expected"
         elif not _says(each, expected.says):
             yield _silent_about(expected.says, each)
 
@@ -96,5 +96,5 @@ def _silent_about(words: str, verdict: Verdict) -> str:
     return f'{verdict.requirement} on {verdict.scenario} does not say "{words}": {" ".join(verdict.findings)}'
 
 
-def _told(verdict: Verdict) -> str:
+def _sentence(verdict: Verdict) -> str:
     return " ".join((f"{verdict.requirement} on {verdict.scenario} is {verdict.outcome}.", *verdict.findings))

@@ -40,7 +40,7 @@ def delays_s(declared: Config) -> tuple[float, ...]:
     return tuple(found)
 
 
-def told_configz(effective: Config, declared: Config) -> Config:
+def declared_configz(effective: Config, declared: Config) -> Config:
     """The answer to /configz of a kubelet with the declared configuration."""
     config = dict(effective["kubeletconfig"])
     for field in (*_FRONTED, "containerRuntimeEndpoint", "featureGates", "crashLoopBackOff"):

@@ -22,11 +22,11 @@ from quality.lies import (
     START_CONTAINER,
     STOP_CONTAINER,
     NotThere,
+    altered,
     attempt_of,
     exited_in,
     is_restart,
     successor,
-    told,
 )
 
 TWIN_AFTER_S = 0.4
@@ -78,7 +78,7 @@ class CriProxy:
             await self._start_twin(api_pb2.StartContainerRequest.FromString(request).container_id)
         elif method == LIST_CONTAINERS and await self._acted_on(exited_in(answer)):
             answer = await self._ask(method, request)
-        return told(method, answer, self._meddling.lie)
+        return altered(method, answer, self._meddling.lie)
 
     async def _ask(self, method: str, request: bytes) -> bytes:
         answer: bytes = await self._channel.unary_unary(method)(request)

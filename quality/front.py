@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from quality.configuration import Config, told_configz
+from quality.configuration import Config, declared_configz
 
 LOOPBACK = "127.0.0.1"
 _HEAD_ENDS = b"\r\n\r\n"
@@ -92,7 +92,7 @@ class Front:
         try:
             request = RequestHead.parse(await reader.readuntil(_HEAD_ENDS))
             if request.asks_for_configuration:
-                writer.write(response(told_configz(await self._effective(), self._declared)))
+                writer.write(response(declared_configz(await self._effective(), self._declared)))
                 await writer.drain()
             else:
                 await self._pass_on(request, reader, writer)

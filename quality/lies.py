@@ -42,12 +42,12 @@ class NotThere(Exception):
     """The container is hidden."""
 
 
-def told(method: str, answer: bytes, lie: Lie) -> bytes:
+def altered(method: str, answer: bytes, lie: Lie) -> bytes:
     """The runtime's answer as the kubelet receives it. Raises NotThere for the status of a hidden container."""
     if lie == TRUTH:
         return answer
     if method == LIST_CONTAINERS:
-        return _told_list(answer, lie)
+        return _altered_list(answer, lie)
     if method == CONTAINER_STATUS:
         response = api_pb2.ContainerStatusResponse.FromString(answer)
         if _is_hidden(response.status.state, lie):
@@ -55,11 +55,11 @@ def told(method: str, answer: bytes, lie: Lie) -> bytes:
         _tell_status(response.status, lie)
         return response.SerializeToString()
     if method == POD_SANDBOX_STATUS:
-        return _told_sandbox(answer, lie)
+        return _altered_sandbox(answer, lie)
     return answer
 
 
-def _told_list(answer: bytes, lie: Lie) -> bytes:
+def _altered_list(answer: bytes, lie: Lie) -> bytes:
     response = api_pb2.ListContainersResponse.FromString(answer)
     for index in _hidden(response.containers, lie):
         del response.containers[index]
@@ -68,7 +68,7 @@ def _told_list(answer: bytes, lie: Lie) -> bytes:
     return response.SerializeToString()
 
 
-def _told_sandbox(answer: bytes, lie: Lie) -> bytes:
+def _altered_sandbox(answer: bytes, lie: Lie) -> bytes:
     response = api_pb2.PodSandboxStatusResponse.FromString(answer)
     for index in _hidden(response.containers_statuses, lie):
         del response.containers_statuses[index]

@@ -20,7 +20,7 @@ class Picture(NamedTuple):
 
     name: str
     svg: str
-    told: str
+    alternative: str
 
 
 def along_time(results: StressResults) -> Iterator[Picture]:
@@ -42,7 +42,7 @@ def delays(results: StressResults) -> Iterator[Picture]:
     for plot in curve_plots(results.curves):
         title = curve_title(plot.curve)
         svg = standalone(curve_svg(plot, name="p"), heading=f"Delay by restart (s), {title}")
-        yield Picture(_name(results, "delays", title), svg, plot.told)
+        yield Picture(_name(results, "delays", title), svg, plot.alternative)
 
 
 def as_markdown(found: Iterable[Picture], folder: Path) -> str:
@@ -51,14 +51,14 @@ def as_markdown(found: Iterable[Picture], folder: Path) -> str:
     shown = []
     for each in found:
         (folder / each.name).write_text(each.svg, encoding="utf-8")
-        shown.append(f'<img src="{folder.name}/{each.name}" width="{WIDTH}" alt="{each.told}">')
+        shown.append(f'<img src="{folder.name}/{each.name}" width="{WIDTH}" alt="{each.alternative}">')
     return "\n".join(shown)
 
 
 def _picture(results: StressResults, title: str, of: str, plot: Plot) -> Picture:
     legend = [line.name for line in plot.lines] if len(plot.lines) > 1 else []
     svg = standalone(plot_svg(plot, name="p"), heading=f"{title[0].upper()}{title[1:]}, {of}", legend=legend)
-    return Picture(_name(results, title, of), svg, plot.told)
+    return Picture(_name(results, title, of), svg, plot.alternative)
 
 
 def _name(results: StressResults, *parts: str) -> str:

@@ -19,8 +19,8 @@ def about(results: StressResults) -> str:
 
 def stages(results: StressResults) -> str:
     """Figures by stage; figures that no stage has are left out."""
-    told = (row for row in stage_rows(results) if set(row[1]) != {"–"})
-    return table(("", *map(stage_name, results.stages)), [(words, *values) for words, values in told], right=True)
+    filled = (row for row in stage_rows(results) if set(row[1]) != {"–"})
+    return table(("", *map(stage_name, results.stages)), [(words, *values) for words, values in filled], right=True)
 
 
 def verdicts(results: StressResults) -> str:

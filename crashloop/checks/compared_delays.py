@@ -68,11 +68,11 @@ def _differing(shorter: tuple[Case, MeasuredDelay], longer: tuple[Case, Measured
     stands_on = [
         (where.scenario.name, each.shortest.lines if each.shortest else ()) for where, each in (shorter, longer)
     ]
-    told = " and ".join(
+    waits = " and ".join(
         f"{seconds(_took_s(each))} in {name} {at_lines(lines)}"
         for (name, lines), each in zip(stands_on, (delay, late), strict=True)
     )
-    sentence = f"{delay.name} waited {told}; lateness explains {seconds(allowed_s)} of the difference."
+    sentence = f"{delay.name} waited {waits}; lateness explains {seconds(allowed_s)} of the difference."
     doubt = excuse(other, late.window_ns, _took_s(delay), excess_s)
     yield fail_unless(doubt, sentence).at(*stands_on)
 

@@ -47,7 +47,7 @@ def _followed(each: DecidedExit) -> str:
 
 
 def _decided_otherwise(one: tuple[Case, DecidedExit], other: tuple[Case, DecidedExit]) -> Iterator[Finding]:
-    told = " and ".join(
+    outcomes = " and ".join(
         f"{_followed(each)} in {case.scenario.name} {at_lines([each.line])}" for case, each in (one, other)
     )
     stands_on = [(case.scenario.name, (each.line,)) for case, each in (one, other)]
@@ -60,7 +60,7 @@ def _decided_otherwise(one: tuple[Case, DecidedExit], other: tuple[Case, Decided
     if (first.following is None) == (second.following is None):
         return
     stopped_case, stopped = one if first.following is None else other
-    sentence = f'exit {first.number + 1} of "{first.container}", with {first.instance.exit_code}, was {told}.'
+    sentence = f'exit {first.number + 1} of "{first.container}", with {first.instance.exit_code}, was {outcomes}.'
     yield fail_unless(_may_still_come(stopped_case, stopped), sentence).at(*stands_on)
 
 

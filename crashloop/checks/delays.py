@@ -83,8 +83,8 @@ def check_independent_counters(case: Case) -> Checked:
             )
     least = int(case.number("min_delays", MIN_DELAYS))
     if not findings and (len(seen) < 2 or max(seen.values()) < least):
-        told = " and ".join(f'{count(number, "delay")} of "{name}"' for name, number in seen.items()) or "nothing"
-        sentence = f"{told} seen, {least} of one container beside another needed: {why_it_ended(case)}."
+        counts = " and ".join(f'{count(number, "delay")} of "{name}"' for name, number in seen.items()) or "nothing"
+        sentence = f"{counts} seen, {least} of one container beside another needed: {why_it_ended(case)}."
         findings.append(inconclusive(sentence))
     return Checked(findings=tuple(findings), facts=checked.facts)
 

@@ -46,11 +46,11 @@ def node_objections(scenario: PodScenario, judgement: JudgementInput) -> tuple[F
 
 def _matches(report: NodeReport, planned: KubeletProfile, judgement: JudgementInput) -> bool | None:
     """Whether the node ran with the profile that it was to have, by what was read or else declared; None if neither."""
-    told = report.data
-    compared = told.matches_profile if (told.profile or judgement.profile.name) == planned.name else None
-    if compared is None and told.configz is not None:
-        return agrees(told.configz, planned, judgement.version)
-    return True if compared is None and told.declared else compared
+    data = report.data
+    compared = data.matches_profile if (data.profile or judgement.profile.name) == planned.name else None
+    if compared is None and data.configz is not None:
+        return agrees(data.configz, planned, judgement.version)
+    return True if compared is None and data.declared else compared
 
 
 def _restarts_unasked(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:

@@ -67,14 +67,14 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
 
     A later life in the journal proves the earlier ones: it numbers them without holes.
     """
-    told_later = any(
+    reported_later = any(
         each.journal_started is not None
         and each.journal_started.utc_ns is not None
         and each.journal_started.utc_ns > to_ns
         for each in instances
     )
     runtime = _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns)
-    if runtime is None or told_later:
+    if runtime is None or reported_later:
         return None
     journal = _why_blind(case.recording, pod, Channel.JOURNAL, from_ns, to_ns) or _read_before(case, pod, to_ns)
     return None if journal is None else f"{runtime}, {journal}"

@@ -31,9 +31,9 @@ def excuse(
     shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
-    untold_s = host.untold_s(*late_ns)
-    if held_s + untold_s >= excess_s:
-        return f"{shown}, and of the last {seconds(untold_s)} nothing is known"
+    unknown_s = host.unknown_s(*late_ns)
+    if held_s + unknown_s >= excess_s:
+        return f"{shown}, and of the last {seconds(unknown_s)} nothing is known"
     stepped_s = clocks.step_within_ns(*window_ns) / 1e9
     if stepped_s >= excess_s:
         return f"The wall clock jumped by {seconds(stepped_s)} meanwhile"

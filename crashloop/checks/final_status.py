@@ -29,10 +29,10 @@ def check_final_status(case: Case) -> Checked:
             if last is None or code is None:
                 findings.append(inconclusive(f'the last exit of "{spec.name}" was not seen: {why_it_ended(case)}.'))
                 continue
-            told = _told(last.containers.get(spec.name))
+            reported = _reported(last.containers.get(spec.name))
             lines = (*instances[-1].lines[-1:], last.line)
-            if told != code:
-                said = "no exit" if told is None else f"exit code {told}"
+            if reported != code:
+                said = "no exit" if reported is None else f"exit code {reported}"
                 sentence = f'the last status of the deleted pod shows {said} of "{spec.name}" {at_lines(lines)}; '
                 findings.append(fail(f"{sentence}it exited with {code}.", *lines))
             else:
@@ -42,7 +42,7 @@ def check_final_status(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"last_exit_codes": shown})
 
 
-def _told(report: ContainerReport | None) -> int | None:
+def _reported(report: ContainerReport | None) -> int | None:
     """The exit code that a status shows: of a container that waits for its restart, as its last state."""
     if report is None or report.state.kind == "running":
         return None

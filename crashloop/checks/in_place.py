@@ -74,8 +74,8 @@ def _later_sandboxes(pod: PodHistory) -> list[tuple[int, int]]:
 
 def _other_addresses(pod: PodHistory) -> Iterator[Finding]:
     """The first status with another address than the one before."""
-    told = [each for each in pod.statuses if each.address]
-    for before, after in pairwise(told):
+    with_address = [each for each in pod.statuses if each.address]
+    for before, after in pairwise(with_address):
         if after.address != before.address:
             lines = (before.line, after.line)
             yield fail(

@@ -20,9 +20,11 @@ def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
         return (inconclusive("the history is empty: nothing was recorded."),)
     if recording.begin.scenario != scenario:
         named = recording.begin.scenario.name
-        told = f"scenario {named!r}" if named != scenario.name else "another declaration of the scenario"
+        recorded = f"scenario {named!r}" if named != scenario.name else "another declaration of the scenario"
         return (
-            error(f"the history was recorded for {told} (history line 1), not for the plan's {scenario.name!r}.", 1),
+            error(
+                f"the history was recorded for {recorded} (history line 1), not for the plan's {scenario.name!r}.", 1
+            ),
         )
     if recording.end is not None and recording.end.reason == "failed":
         detail = recording.end.detail or "it left no message"

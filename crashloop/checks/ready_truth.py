@@ -34,7 +34,7 @@ def check_ready_truth(case: Case) -> Checked:
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
             probe = next((each for each in spec.probes if each.kind is ProbeKind.READINESS), None)
-            for status, newer, instance, replaced in _told(case, pod, spec) if probe else ():
+            for status, newer, instance, replaced in _reported(case, pod, spec) if probe else ():
                 assert probe is not None
                 seen += 1
                 after_reset += replaced is not None
@@ -52,7 +52,7 @@ def check_ready_truth(case: Case) -> Checked:
     return Checked(findings=tuple(findings[:1]), facts={"statuses": seen})
 
 
-def _told(
+def _reported(
     case: Case, pod: PodHistory, spec: Container
 ) -> Iterator[tuple[StatusReport, StatusReport | None, Instance, Replacement | None]]:
     """Each status of a running instance, the next status, and the RestartAllContainers that made room for the instance."""

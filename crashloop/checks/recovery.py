@@ -29,11 +29,11 @@ def check_recovery(case: Case) -> Checked:
 
 def _judged(case: Case, pod: PodHistory, spec: Container, fails_until_s: float) -> tuple[Finding | None, float | None]:
     instances = ran(pod, spec.name)
-    first_ns = _told_ns(instances[0]) if instances else None
+    first_ns = _begun_ns(instances[0]) if instances else None
     if first_ns is None:
         return inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'), None
     back_ns = first_ns + round(fails_until_s * 1e9)
-    recovered = next((each for each in instances if (_told_ns(each) or 0) >= back_ns), None)
+    recovered = next((each for each in instances if (_begun_ns(each) or 0) >= back_ns), None)
     took_s = ((case.recording.end_ns if recovered is None else (recovered.begun_ns or 0)) - back_ns) / 1e9
     failed_s = max((life.run_s for life in spec.program.lives), default=0.0)
     kubelet = case.in_force_at(back_ns)
@@ -51,7 +51,7 @@ def _judged(case: Case, pod: PodHistory, spec: Container, fails_until_s: float) 
     return (None, took_s) if recovered else (inconclusive(f"{seen[:-1]}: {why_it_ended(case)}.", *lines), None)
 
 
-def _told_ns(instance: Instance) -> int | None:
+def _begun_ns(instance: Instance) -> int | None:
     """When a life began by the clock that its program reads."""
     fact = instance.journal_started or instance.start
     return None if fact is None else fact.utc_ns

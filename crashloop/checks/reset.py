@@ -37,16 +37,16 @@ def _turning_points(case: Case, pod: PodHistory, container: Container) -> Iterat
         yield longest + 1
     if pod is not case.pods[0]:
         yield 1
-    told = observed(case, pod, container.name)
-    finished_s = [each.finished_s for each in told if isinstance(each, Lived) and each.finished_s is not None]
-    for mark in told:
+    events = observed(case, pod, container.name)
+    finished_s = [each.finished_s for each in events if isinstance(each, Lived) and each.finished_s is not None]
+    for mark in events:
         if isinstance(mark, CounterLost | KeyChanged):
             waiting = sum(1 for at_s in finished_s if at_s < mark.at_s)
             running = any(
                 isinstance(each, Lived)
                 and each.started_attempt_s < mark.at_s
                 and each.finished_s not in finished_s[:waiting]
-                for each in told
+                for each in events
             )
             yield waiting + 1 if running else max(waiting, 1)
 

@@ -64,8 +64,8 @@ def check_restart_all_goes_on(case: Case) -> Checked:
     for pod in case.pods:
         resets = resets_of(case, pod)
         carried_out = [each for each in resets if started_after(pod, each, case.recording.end_ns) is not None]
-        told_ns = max((each.t_ns for each in pod.statuses), default=0)
-        seen += sum(each.soonest_ns < told_ns for each in carried_out)
+        last_ns = max((each.t_ns for each in pod.statuses), default=0)
+        seen += sum(each.soonest_ns < last_ns for each in carried_out)
         if carried_out and ended_by_node(pod) is None:
             findings += _ended(case, pod, carried_out[-1])
     if not findings:

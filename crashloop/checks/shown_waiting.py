@@ -64,14 +64,14 @@ def check_shown_waiting(case: Case) -> Checked:
 def check_back_off_message(case: Case) -> Checked:
     """The message of a waiting container MUST name the delay that is due. Needs min_delays (3) delays with a message."""
     findings: list[Finding] = []
-    told: dict[str, str] = {}
+    messages: dict[str, str] = {}
     seen = 0
     for delay in _over(case):
         shown = next(_shown(delay), None)
         if shown is None:
             continue
         seen += 1
-        told[delay.name] = shown.state.message
+        messages[delay.name] = shown.state.message
         named_s = _named_s(shown.state.message)
         if named_s != delay.due.delay_s:
             said = "no delay" if named_s is None else seconds(named_s)
@@ -82,7 +82,7 @@ def check_back_off_message(case: Case) -> Checked:
                     shown.status.line,
                 )
             )
-    return Checked(findings=(*findings, *_too_few(case, seen, findings)), facts={"messages": told})
+    return Checked(findings=(*findings, *_too_few(case, seen, findings)), facts={"messages": messages})
 
 
 def check_status_sequence(case: Case) -> Checked:

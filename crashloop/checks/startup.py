@@ -87,11 +87,11 @@ def _uncontrolled(case: StartupCase, exited: ProcessEvent) -> Finding | None:
             f"{seen}no control start with profile {control} became healthy in the same node.", exited.line
         )
     ended = recording.control_exited[0]
-    told = ended.data.stderr.strip().rpartition("\n")[2] or "nothing"
+    message = ended.data.stderr.strip().rpartition("\n")[2] or "nothing"
     lines = (exited.line, ended.line)
     return inconclusive(
         f"{seen}the control start with profile {control} exited with {ended.data.exit_code} as well "
-        f"{at_lines([ended.line])}. It said: {told}",
+        f"{at_lines([ended.line])}. It said: {message}",
         *lines,
     )
 
@@ -104,11 +104,11 @@ def _accepted(
         if exited is None:
             return _neither(case, due)
         crash = _CRASH.search(exited.data.stderr)
-        told = crash[0].strip() if crash else exited.data.stderr.strip().rpartition("\n")[2]
+        message = crash[0].strip() if crash else exited.data.stderr.strip().rpartition("\n")[2]
         sentence = f"the kubelet exited with {exited.data.exit_code} {at_lines([exited.line])}; {due}."
         if exited.data.exit_code is None or exited.data.exit_code < 0:
             return inconclusive(sentence, exited.line)
-        return fail(f"{sentence} It said: {told}" if told else sentence, exited.line)
+        return fail(f"{sentence} It said: {message}" if message else sentence, exited.line)
     if healthy.data.configz is None:
         return inconclusive(
             f"the kubelet's effective configuration is unknown {at_lines([healthy.line])}.", healthy.line

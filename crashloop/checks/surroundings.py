@@ -52,18 +52,18 @@ def check_environment(case: Case) -> Checked:
 
 def _checked(case: Case, due_notes: Callable[[Container, Instance], Due]) -> Checked:
     findings: list[Finding] = []
-    told: dict[str, int] = {}
+    restarts: dict[str, int] = {}
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
             instances = ran(pod, spec.name)
             if not any(due_notes(spec, each) for each in instances):
                 continue
             findings += [finding for each in instances for finding in _judged(case, spec, each, due_notes(spec, each))]
-            told[spec.name] = told.get(spec.name, 0) + max(0, len(instances) - 1)
-    needed, seen = int(case.number("min_restarts", MIN_RESTARTS)), sum(told.values())
-    if not findings and (not told or seen < needed):
+            restarts[spec.name] = restarts.get(spec.name, 0) + max(0, len(instances) - 1)
+    needed, seen = int(case.number("min_restarts", MIN_RESTARTS)), sum(restarts.values())
+    if not findings and (not restarts or seen < needed):
         findings.append(inconclusive(f"{count(seen, 'restart')} seen, {needed} needed: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"restarts": told})
+    return Checked(findings=tuple(findings), facts={"restarts": restarts})
 
 
 def _judged(case: Case, spec: Container, instance: Instance, due_notes: Due) -> Iterator[Finding]:

@@ -142,14 +142,14 @@ def assembled(
     """The comparison of all verdicts of two runs, with its counts and its exit code."""
     every = tuple(verdicts)
     changes = [each.change for each in every]
-    told = (each for each in every if each.change is not Change.SAME or each.value is not None)
+    shown = (each for each in every if each.change is not Change.SAME or each.value is not None)
     comparison = Comparison(
         before=before,
         after=after,
         exit_code=0,
         counts={each: changes.count(each) for each in Change},
         circumstances=circumstances,
-        verdicts=tuple(sorted(told, key=lambda each: (each.change.rank, not each.gates))),
+        verdicts=tuple(sorted(shown, key=lambda each: (each.change.rank, not each.gates))),
         lateness=lateness,
         stages=stages,
         values_count=values_count,

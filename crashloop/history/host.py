@@ -114,17 +114,17 @@ class HostRecord:
         """The same in one figure."""
         return self.held(from_ns, to_ns).total_s
 
-    def untold_s(self, from_ns: int, to_ns: int) -> float:
+    def unknown_s(self, from_ns: int, to_ns: int) -> float:
         """Seconds at the end of that time after the last report: the host may have been stalled in them."""
         last_ns = self._pressed.last_ns
         return 0.0 if last_ns is None else max(0, to_ns - max(last_ns, from_ns)) / 1e9
 
     def covers(self, from_ns: int, to_ns: int) -> bool:
         """Whether the heartbeat was alive all the time from `from_ns` to `to_ns`."""
-        told_ns = self._pressed.t_ns
-        first = bisect_right(told_ns, from_ns) - 1
-        last = bisect_left(told_ns, to_ns)
-        inside = list(told_ns[max(first, 0) : last + 1])
+        pressed_ns = self._pressed.t_ns
+        first = bisect_right(pressed_ns, from_ns) - 1
+        last = bisect_left(pressed_ns, to_ns)
+        inside = list(pressed_ns[max(first, 0) : last + 1])
         if not inside:
             return False
         beats = [min(inside[0], from_ns + BEAT_NS)] if first < 0 and inside[0] <= from_ns + MAX_SILENCE_NS else []

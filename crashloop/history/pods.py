@@ -67,9 +67,9 @@ class PodReducer:
         containers: dict[str, tuple[Instance, ...]] = {}
         contradictions: list[Contradiction] = []
         for name in dict.fromkeys((*self._runtime, *self._journal)):
-            lives, told_twice = self._lives(name, clocks)
+            lives, repeated = self._lives(name, clocks)
             containers[name], contradicting = merge(name, self._runtime.get(name, {}).values(), lives)
-            contradictions += (*told_twice, *contradicting, *self._other_boots(name, boots), *_backwards(name, lives))
+            contradictions += (*repeated, *contradicting, *self._other_boots(name, boots), *_backwards(name, lives))
         history = PodHistory(
             uid=self._uid,
             created=self._created,

@@ -69,7 +69,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """At the most likely step."""
     objection: str
     """early, late, or empty."""
-    told: bool
+    is_judged: bool
     """Whether it is evidence: it was not disturbed, and the counter cannot have been lost."""
 
 
@@ -135,7 +135,7 @@ class Fitter:
     def _step(self, steps: Numbers, wait: Wait) -> tuple[Numbers, Reading]:
         """Possible steps of the counter after a wait, from the possible steps before it."""
         if wait.may_forget:
-            return self._anywhere(free=wait.disturbed), self._reading(steps, wait, objection="", told=False)
+            return self._anywhere(free=wait.disturbed), self._reading(steps, wait, objection="", is_judged=False)
         self.used += wait.restart > 1
         chance = _SANE * self._chances[self._place, min(wait.seconds, LONGEST_S - 1)]
         # A wait that began before the observation may have been cut short by a restart of the kubelet.
@@ -148,7 +148,7 @@ class Fitter:
         self._object(early, stray & ~early, wait)
         self._log += np.log(np.where(stray, _STRAY, total))
         objection = ("early" if early[0] else "late") if stray[0] else ""
-        reading = self._reading(steps if stray[0] else weighed, wait, objection=objection, told=True)
+        reading = self._reading(steps if stray[0] else weighed, wait, objection=objection, is_judged=True)
         following = self._doubled(weighed / np.where(stray, 1.0, total)[:, None])
         if not wait.seen_whole:
             following[:, 1] += shortened.any(axis=1) * _STRAY
@@ -173,9 +173,9 @@ class Fitter:
         steps[:, 0] *= free
         return steps
 
-    def _reading(self, steps: Numbers, wait: Wait, *, objection: str, told: bool) -> Reading:
+    def _reading(self, steps: Numbers, wait: Wait, *, objection: str, is_judged: bool) -> Reading:
         due_s = float(self._due[0][int(np.argmax(steps[0]))])
-        return Reading(wait=wait, due_s=due_s, objection=objection, told=told)
+        return Reading(wait=wait, due_s=due_s, objection=objection, is_judged=is_judged)
 
 
 def _doublings(curve: Curve) -> list[float]:

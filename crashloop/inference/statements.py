@@ -107,17 +107,17 @@ _spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(_Status)
 
 def statement(namespace: str, name: str, uid: str, spec: bytes, status: bytes) -> PodStatement:
     """Read `spec` and `status` of a pod as the API server sent them. Raises msgspec.MsgspecError if they are none."""
-    asked, told = _spec.decode(spec), _status.decode(status)
-    restarts_all = any(each.restarts_all for each in (*asked.containers, *(asked.init_containers or ())))
-    probed = {each.name for each in asked.containers if each.liveness_probe or each.startup_probe}
-    keys = {each.name: f"{each.image} {each.resources}" for each in asked.containers}
-    statuses = told.container_statuses or ()
+    declared, reported = _spec.decode(spec), _status.decode(status)
+    restarts_all = any(each.restarts_all for each in (*declared.containers, *(declared.init_containers or ())))
+    probed = {each.name for each in declared.containers if each.liveness_probe or each.startup_probe}
+    keys = {each.name: f"{each.image} {each.resources}" for each in declared.containers}
+    statuses = reported.container_statuses or ()
     usable = [each for each in statuses if not restarts_all and each.name not in probed]
     return PodStatement(
         namespace=namespace,
         name=name,
         uid=uid,
-        node=asked.node_name,
+        node=declared.node_name,
         containers=tuple(_container(each, keys.get(each.name, "")) for each in usable),
         left_out=sum(each.restart_count > 0 for each in statuses) - sum(each.restart_count > 0 for each in usable),
     )

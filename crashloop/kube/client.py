@@ -93,10 +93,10 @@ class KubeApi:
         """The time by the API server's clock, in whole seconds of UTC."""
         answer = self._open("read the time", "GET", "/version")
         answer.drain_conn()
-        told = answer.headers.get("Date")
-        if told is None:
+        date = answer.headers.get("Date")
+        if date is None:
             raise ApiUnreachable("read the time: the API server's answer has no header Date.")
-        return parsedate_to_datetime(told)
+        return parsedate_to_datetime(date)
 
     def create_namespace(self, *, prefix: str, labels: dict[str, str]) -> str:
         """Create a namespace with a name of the API server's choice, and return that name."""

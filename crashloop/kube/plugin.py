@@ -108,10 +108,10 @@ class _Plugin:
     def _info(self, spec: Entry) -> str:
         """The ExecCredential that the plug-in reads from its environment."""
         interactive = sys.stdin is not None and sys.stdin.isatty()
-        told: Entry = {"interactive": interactive and spec.get("interactiveMode") != "Never"}
+        info: Entry = {"interactive": interactive and spec.get("interactiveMode") != "Never"}
         if spec.get("provideClusterInfo"):
             cluster = self._named.cluster
-            told["cluster"] = {
+            info["cluster"] = {
                 name: cluster[field]
                 for name, field in (
                     ("server", "server"),
@@ -122,7 +122,7 @@ class _Plugin:
                 )
                 if cluster.get(field)
             }
-        return json.dumps({"apiVersion": spec["apiVersion"], "kind": "ExecCredential", "spec": told})
+        return json.dumps({"apiVersion": spec["apiVersion"], "kind": "ExecCredential", "spec": info})
 
 
 def _is_over(status: _Status) -> bool:

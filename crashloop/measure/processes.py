@@ -80,10 +80,10 @@ class ProcessAccount:
             cpu_s = self._ended.get(key, 0.0) + sum(each.cpu_s for each in there)
             self._highest[key] = max(cpu_s, self._highest.get(key, 0.0))
             labels = {"component": key[0], "node": key[1]}
-            yield _told("component_cpu_seconds_total", labels, self._highest[key])
-            yield _told("component_resident_memory_bytes", labels, sum(each.rss for each in there))
-            yield _told("component_processes", labels, len(there))
-            yield _told("component_restarts_total", labels, self._restarts.get(key, 0))
+            yield _sample("component_cpu_seconds_total", labels, self._highest[key])
+            yield _sample("component_resident_memory_bytes", labels, sum(each.rss for each in there))
+            yield _sample("component_processes", labels, len(there))
+            yield _sample("component_restarts_total", labels, self._restarts.get(key, 0))
         yield from _host()
 
     def _look(self) -> None:
@@ -149,13 +149,13 @@ def _host() -> Iterator[Sample]:
     idle = times.idle + getattr(times, "iowait", 0.0)
     # Guest time is part of user time already.
     total = sum(value for name, value in times._asdict().items() if not name.startswith("guest"))
-    yield _told("host_cpu_seconds_total", {"mode": "idle"}, idle)
-    yield _told("host_cpu_seconds_total", {"mode": "busy"}, total - idle)
+    yield _sample("host_cpu_seconds_total", {"mode": "idle"}, idle)
+    yield _sample("host_cpu_seconds_total", {"mode": "busy"}, total - idle)
     with contextlib.suppress(OSError):
         some = next(line for line in _PRESSURE.read_text().splitlines() if line.startswith("some"))
-        yield _told("host_cpu_pressure_seconds_total", {}, int(some.rpartition("total=")[2]) / 1e6)
+        yield _sample("host_cpu_pressure_seconds_total", {}, int(some.rpartition("total=")[2]) / 1e6)
 
 
-def _told(name: str, labels: dict[str, str], value: float) -> Sample:
+def _sample(name: str, labels: dict[str, str], value: float) -> Sample:
     key = f"{name}{sorted(labels.items())}".encode()
     return key, SeriesKey(name, labels), float(value)

@@ -1,7 +1,7 @@
 """The delay before each restart of a container, from the lives it has had.
 
 Theory of operation. A fold over what was observed of one container: at each exit the counter (counter.py) says what may
-follow; the next life shows which of it happened, and where that cannot be told all candidates are carried on. So a
+follow; the next life shows which of it happened, and where that stays open all candidates are carried on. So a
 delay is judged by the container's real history, not by an ideal one, and a delay that broke the rules does not
 falsify those after it. Marks between the lives are what else changes a counter. A restarted kubelet may have another
 configuration (in_force.py): from that mark on its curve counts.

@@ -2,7 +2,7 @@
 
 Theory of operation. The kubelet tries again after 10 to 15 s and a tick, or when the shortest backoff of the pod is over. A
 start that failed is no restart, so the delay stays as it was. In fact every attempt doubles it, also one that fails: how many
-there were can only be told within limits.
+there were is only known within limits.
 Source: documentation, Pod Lifecycle, "Container restarts"; pkg/kubelet/pod_workers.go@v1.37.1 completeWork,
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
 """

@@ -82,7 +82,7 @@ def knows_gate(gate: str, version: KubernetesVersion) -> bool:
 
 
 def enabled_by_default(gate: str, version: KubernetesVersion) -> bool:
-    """Whether a release has the gate on unless told otherwise; false for gates without a row."""
+    """Whether a release has the gate on unless it is set; false for gates without a row."""
     return gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
 
 

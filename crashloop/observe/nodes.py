@@ -66,7 +66,7 @@ def _sign(node: Json) -> NodeSign:
     return sign_of(node, kubelet_started_ns=None)
 
 
-def told_configuration(
+def stated_configuration(
     name: str, version: KubernetesVersion, expected: Mapping[str, KubeletProfile]
 ) -> Configured | None:
     """The user's expectation of a node, without a curve if its kubelet would not start with the profile; None without one."""

@@ -28,7 +28,7 @@ from crashloop.observe.nodes import (
     lost_counters,
     read_configuration,
     read_configurations,
-    told_configuration,
+    stated_configuration,
 )
 from crashloop.observe.watch import LoopWatch
 from crashloop.spec.profile import KubeletProfile
@@ -142,8 +142,8 @@ def _findings(
 def _configured(
     request: ObservationRequest, nodes: Mapping[str, Json], kubelets: ConfigzReader | None
 ) -> dict[str, Configured]:
-    told = {name: told_configuration(name, kubelet_version(node), request.expected) for name, node in nodes.items()}
-    known = {name: each for name, each in told.items() if each is not None}
+    stated = {name: stated_configuration(name, kubelet_version(node), request.expected) for name, node in nodes.items()}
+    known = {name: each for name, each in stated.items() if each is not None}
     if kubelets is None:
         return known
     return known | read_configurations(kubelets, (node for name, node in nodes.items() if name not in known))
@@ -176,7 +176,7 @@ def _require_sense(expected: Mapping[str, KubeletProfile], nodes: Mapping[str, J
             )
     for name, node in nodes.items():
         version = kubelet_version(node)
-        told = told_configuration(name, version, expected) if is_modelled(version) else None
-        if told is not None and told.curve is None:
+        stated = stated_configuration(name, version, expected) if is_modelled(version) else None
+        if stated is not None and stated.curve is None:
             profile = expected.get(name) or expected[EVERY_OTHER]
             raise UsageError(f"--expect {name}={profile.name}: kubelet v{version} does not start with that profile.")

@@ -28,10 +28,10 @@ EVIDENCE_DIR = "/evidence"
 
 
 def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR) -> list[str]:
-    """The command of a container: program.sh, its journal, its exit code on SIGTERM, what it tells, and its lives."""
+    """The command of a container: program.sh, its journal, its exit code on SIGTERM, its settings, and its lives."""
     program = container.program
     words = [
-        *_told(program),
+        *_settings(program),
         *_served(container),
         *(f"env={each.name}" for each in container.env),
         *(f"{_seconds(life.run_s)}:{_end(life)}:{life.times}" for life in program.lives),
@@ -39,7 +39,7 @@ def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR) -> list[s
     return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *words]
 
 
-def _told(program: Program) -> Iterator[str]:
+def _settings(program: Program) -> Iterator[str]:
     if program.marks_root:
         yield "root"
     if program.passes:

@@ -25,10 +25,10 @@ def missing(until: Until, counts: Counts, age_s: float) -> tuple[str, ...]:
     return tuple(filter(None, wanted))
 
 
-def is_told(until: Until, counts: Counts) -> bool:
+def is_reported(until: Until, counts: Counts) -> bool:
     """Whether the statuses tell of everything that completes the scenario."""
-    return all(counts.told_restarts(name) >= n for name, n in until.restarts.items()) and all(
-        counts.told_exits(name) >= n for name, n in until.exits.items()
+    return all(counts.reported_restarts(name) >= n for name, n in until.restarts.items()) and all(
+        counts.reported_exits(name) >= n for name, n in until.exits.items()
     )
 
 

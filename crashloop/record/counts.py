@@ -71,7 +71,7 @@ class Counts:
         self._runtime, self._api = _Tally(), _Tally()
         self._by = [self._runtime] if has_runtime_events else [self._api]
         self._starts: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._told_starts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._reported_starts: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.phases: set[str] = set()
 
     def take(self, event: Event) -> None:
@@ -95,7 +95,7 @@ class Counts:
             restarts[pod_uid] = max(restarts[pod_uid], each.restart_count)
             self._api.exit(each.name, pod_uid, each.exits, received_ns)
             starts = each.restart_count + each.has_started
-            self._told_starts[each.name, pod_uid] = max(self._told_starts[each.name, pod_uid], starts)
+            self._reported_starts[each.name, pod_uid] = max(self._reported_starts[each.name, pod_uid], starts)
 
     def restarts(self, container: str) -> int:
         return max(sum(tally.restarts[container].values()) for tally in self._by)
@@ -108,14 +108,14 @@ class Counts:
         known = max((tally.exits_ns[container] for tally in self._by), key=len)
         return known[index] if index < len(known) else None
 
-    def told_restarts(self, container: str) -> int:
+    def reported_restarts(self, container: str) -> int:
         """Restarts by the statuses."""
         return sum(self._api.restarts[container].values())
 
-    def told_exits(self, container: str) -> int:
+    def reported_exits(self, container: str) -> int:
         """Exits by the statuses."""
         return len(self._api.exits_ns[container])
 
     def starts(self, container: str, pod_uid: str) -> int:
         """Starts in one pod, by the channel that has seen most."""
-        return max(self._starts[container, pod_uid], self._told_starts[container, pod_uid])
+        return max(self._starts[container, pod_uid], self._reported_starts[container, pod_uid])

@@ -9,7 +9,7 @@ import msgspec
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Event
 from crashloop.record.channels.events import now_ns
-from crashloop.record.completion import SETTLE_S, is_told, missing
+from crashloop.record.completion import SETTLE_S, is_reported, missing
 from crashloop.record.counts import Counts, PodCounts
 from crashloop.record.history_file import HistoryFile
 from crashloop.record.signals import DueSignal, Signals
@@ -74,7 +74,7 @@ class PodRecording:
                 self._signals.take(event)
 
     def take_status(self, event: Event, pod_uid: str, status: msgspec.Raw, resource_version: str) -> None:
-        """Write a pod's status, unless this version of it was written before (a list repeats what the watch told)."""
+        """Write a pod's status, unless this version of it was written before (a list repeats what the watch sent)."""
         with self._lock:
             if self._statuses.get(pod_uid) == resource_version:
                 return
@@ -98,7 +98,7 @@ class PodRecording:
             return missing(self.scenario.until, self._counts, self.age_s())
 
     def is_complete(self) -> bool:
-        """Whether all evidence is in, and told by the statuses too if they come in time."""
+        """Whether all evidence is in, and reported by the statuses too if they come in time."""
         if self.missing():
             return False
         if self._complete_since_s is None:
@@ -107,8 +107,8 @@ class PodRecording:
         if watched_s < self.scenario.until.quiet_s:
             return False
         with self._lock:
-            told = is_told(self.scenario.until, self._counts)
-        return told or watched_s >= SETTLE_S
+            reported = is_reported(self.scenario.until, self._counts)
+        return reported or watched_s >= SETTLE_S
 
     def due_signals(self) -> list[DueSignal]:
         """Signals that containers want from the node by now, each once."""

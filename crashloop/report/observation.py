@@ -175,7 +175,7 @@ def _curve(loop: CrashLoop, reference: Curve, finding: NodeFinding, version: Kub
             reason=reading.objection,
         )
         for reading in readings(loop, reference, version)
-        if reading.told and (reading.wait.seen_whole or reading.wait.seconds >= reading.due_s)
+        if reading.is_judged and (reading.wait.seen_whole or reading.wait.seconds >= reading.due_s)
     ]
     return PlottedCurve(
         scenario=f"{loop.namespace}/{loop.pod}",

@@ -41,7 +41,7 @@ class Offer:
 
     def why_none(self, profile: KubeletProfile) -> str:
         """Why no node matches a profile, with the nodes' own profiles."""
-        have = ", ".join(f"{node.name} ({self._told(node)})" for node in self._nodes)
+        have = ", ".join(f"{node.name} ({self._in_words(node)})" for node in self._nodes)
         return f'no node of the cluster has the kubelet profile "{profile.name}"; its nodes: {have or "none"}'
 
     def _has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
@@ -49,7 +49,7 @@ class Offer:
             return agrees(node.configz, self._versioned(profile, node), self.version) is True
         return node.declared == profile.name
 
-    def _told(self, node: SurveyedNode) -> str:
+    def _in_words(self, node: SurveyedNode) -> str:
         if node.unusable is not None:
             return f"not used: {node.unusable}"
         if node.configz is None:
@@ -66,5 +66,5 @@ class Offer:
         if node.configz is not None and agrees(node.configz, self._versioned(profile, node), self.version) is False:
             raise UsageError(
                 f'node {node.name}: declared to have the kubelet profile "{profile.name}", but its configuration is '
-                f"another ({self._told(node)}).\nLeave --node-profile {node.name}={profile.name} out."
+                f"another ({self._in_words(node)}).\nLeave --node-profile {node.name}={profile.name} out."
             )

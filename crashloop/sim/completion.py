@@ -14,7 +14,7 @@ class Completion:
     def __init__(self, until: Until) -> None:
         self._until = until
         self._pods: list[SimPod] = []
-        self._told: dict[tuple[str, str], tuple[int, int]] = {}
+        self._reported: dict[tuple[str, str], tuple[int, int]] = {}
         self._phases: set[str] = set()
 
     def add(self, pod: SimPod) -> None:
@@ -27,8 +27,8 @@ class Completion:
         for each in (container for name in _LISTS for container in status.get(name, ())):
             count, state = each["restartCount"], each["state"]
             ended = "running" not in state and ("terminated" in state or "lastState" in each)
-            before = self._told.get((pod_uid, each["name"]), (0, 0))
-            self._told[pod_uid, each["name"]] = max(before[0], count), max(before[1], count + ended)
+            before = self._reported.get((pod_uid, each["name"]), (0, 0))
+            self._reported[pod_uid, each["name"]] = max(before[0], count), max(before[1], count + ended)
 
     def is_complete(self) -> bool:
         """Whether truth shows all that the scenario waits for, but for its least time."""
@@ -39,7 +39,7 @@ class Completion:
             and (until.phase is None or until.phase in self._phases)
         )
 
-    def is_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether the statuses tell as much."""
         until = self._until
         return all(self._sum(name, 0) >= n for name, n in until.restarts.items()) and all(
@@ -47,7 +47,7 @@ class Completion:
         )
 
     def _sum(self, name: str, index: int) -> int:
-        return sum(told[index] for (_, container), told in self._told.items() if container == name)
+        return sum(counts[index] for (_, container), counts in self._reported.items() if container == name)
 
 
 def _restarts(pod: SimPod, name: str) -> int:

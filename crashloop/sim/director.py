@@ -210,7 +210,7 @@ class ScenarioPlayer:
     def _settle(self, at_most_ns: int) -> None:
         if self.history is not None:
             return
-        if self._completion.is_told() or self.loop.now >= at_most_ns:
+        if self._completion.is_reported() or self.loop.now >= at_most_ns:
             self.end("complete")
         else:
             self.loop.after(LOOK_NS, lambda: self._settle(at_most_ns))

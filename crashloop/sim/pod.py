@@ -42,13 +42,13 @@ class SimulatedInstance:
         "pid",
         "previous_code",
         "removed_ns",
+        "reported",
         "resources",
         "root",
         "sandbox",
         "seen",
         "spoke_ns",
         "started_ns",
-        "told",
     )
 
     def __init__(self, name: str, ordinal: int, number: int, image: str, sandbox: int, created_ns: int) -> None:
@@ -82,7 +82,7 @@ class SimulatedInstance:
         self.killed = False
         self.seen = InstanceState.NOT_YET
         """What the kubelet's pod cache says."""
-        self.told = InstanceState.NOT_YET
+        self.reported = InstanceState.NOT_YET
         """What a pod lifecycle event was made of."""
 
     def state(self, at_ns: int) -> InstanceState:

@@ -78,7 +78,7 @@ class Prober:
         """An instance exited: its workers say so at their next ticks, and end if no other is to follow."""
         for probe in container.probes:
             worker = container.name, probe.kind
-            self._loop.at(self._tick(worker, probe, self._loop.now), partial(self._told, worker, for_good))
+            self._loop.at(self._tick(worker, probe, self._loop.now), partial(self._ended, worker, for_good))
 
     def is_ready(self, container: Container, instance: SimulatedInstance) -> bool:
         """What the status says of a running instance."""
@@ -94,7 +94,7 @@ class Prober:
         """What of it is asked by a worker."""
         return [kind for name, kind in self._workers if name == container.name]
 
-    def _told(self, worker: Worker, for_good: bool) -> None:
+    def _ended(self, worker: Worker, for_good: bool) -> None:
         if for_good and not any(each.name == worker[0] for each in self._pod.alive()):
             self._workers.discard(worker)
         self._wake()

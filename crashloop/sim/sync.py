@@ -167,8 +167,8 @@ class PodSync:
 
     def _log(self, container: Container) -> None:
         stated_ns = self.delays.stated_ns(container, self.loop.now)
-        told = spell(int(stated_ns * self.behaviour.message_factor))
-        text = f"back-off {told} restarting failed container={container.name} pod={self.pod.stem}"
+        delay = spell(int(stated_ns * self.behaviour.message_factor))
+        text = f"back-off {delay} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
         line = (
             f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"{container.name}\\" '

@@ -5,7 +5,7 @@ start after the first raises that container's restartCount by one. A difference 
 explanation is reported: a start within `EDGE_S` of a scrape at the window's end may count on either side of it; an instance
 that was created and never ran, as a killed kubelet leaves it, may count as well; and if the counter was reset in the
 window, its growth after the previous scrape is lost. restartCount is the last reported one: it must never exceed the
-observed starts, and may lag behind the starts of the last `TOLD_S`.
+observed starts, and may lag behind the starts of the last `REPORTED_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
 
@@ -22,7 +22,7 @@ from crashloop.slo.types import Interval, Lifecycle, Measured, Phase, SliResult
 COUNTER = Selection(metric="kubelet_started_containers_total", source="kubelet")
 EDGE_S = 2.0
 """The kubelet counts a start once the runtime has answered, which on a loaded node takes a second."""
-TOLD_S = 30.0
+REPORTED_S = 30.0
 """The most that a status lags, even if a kubelet's requests queue behind its client rate limit."""
 
 
@@ -97,7 +97,7 @@ def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
             if not starts:
                 continue
             said = pod.restart_counts.get(container)
-            last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(TOLD_S * 1e9)
+            last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(REPORTED_S * 1e9)
             least = bisect_right(starts, last_ns) - 1
             most = len(starts) - 1 + len(pod.unstarted_ns.get(container, ()))
             if said is not None and not least <= said <= most:

@@ -32,8 +32,10 @@ def judge(row: SloRow, measured: Measured) -> SloVerdict:
     except ObservationError as missing:
         return _verdict(row, Outcome.INCONCLUSIVE, str(missing))
     except Exception as crash:  # noqa: BLE001 - a crash of one judgement must not end the others
-        told = f"the judge crashed: {type(crash).__name__} {crash}. This is a fault of the suite; the samples are kept."
-        return _verdict(row, Outcome.ERROR, told)
+        crashed = (
+            f"the judge crashed: {type(crash).__name__} {crash}. This is a fault of the suite; the samples are kept."
+        )
+        return _verdict(row, Outcome.ERROR, crashed)
 
 
 class _Part(NamedTuple):
@@ -80,18 +82,18 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
         asked = f"phase {row.phase!r}" if row.phase else "phase"
         raise ObservationError(f"the run had no {asked}; it had {seen}.")
     each = [(part, result, _outcome_in(row, part, result)) for part in parts for result in part.results]
-    told = [outcome for _, _, outcome in each if outcome is not None]
+    outcomes = [outcome for _, _, outcome in each if outcome is not None]
     sure = [part for part in parts if any(one is part and found is not None for one, _, found in each)]
     hindered = [part for part in parts if part.obstacles]
     shown = min(each, key=lambda one: _rank(row, one[1], one[2]), default=None)
-    decided = worst([*told, *(Outcome.INCONCLUSIVE for _ in hindered)]) if told else Outcome.INCONCLUSIVE
+    decided = worst([*outcomes, *(Outcome.INCONCLUSIVE for _ in hindered)]) if outcomes else Outcome.INCONCLUSIVE
     story = text.Story(
         row=row,
         outcome=decided,
         shown=shown[1] if shown and shown[1].value is not None else None,
         facts=(shown[0] if shown else parts[0]).facts,
         obstacles=tuple(dict.fromkeys(obstacle for part in hindered for obstacle in part.obstacles)),
-        judged=len(told),
+        judged=len(outcomes),
         few=tuple(result for _, result, outcome in each if outcome is None),
         phase=shown[1].phase if shown else "",
         judged_in=tuple(part.results[0].phase for part in sure),

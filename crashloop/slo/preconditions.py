@@ -33,13 +33,13 @@ def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
     return {**{name: value for name, value in found.items() if value is not None}, **measured.facts}
 
 
-def told(name: str, value: float) -> str:
+def fact_in_words(name: str, value: float) -> str:
     """A fact in words: `9 pods/s churn`, `6 % of the host CPU taken by others`."""
-    fact, said = FACTS[name], told_value(name, value)
+    fact, said = FACTS[name], value_in_words(name, value)
     return (fact.one if said == "1" and fact.one else fact.words).format(said)
 
 
-def told_value(name: str, value: float) -> str:
+def value_in_words(name: str, value: float) -> str:
     """The number of a fact: a share as a percentage, everything else with three digits."""
     if not FACTS[name].share:
         return f"{value:.3g}"

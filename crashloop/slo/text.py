@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES
-from crashloop.slo.preconditions import told, told_value
+from crashloop.slo.preconditions import fact_in_words, value_in_words
 from crashloop.slo.rows import (
     ConservationSli,
     HistogramSli,
@@ -139,7 +139,7 @@ def _where(story: Story) -> str:
 
 
 def _load(row: SloRow, facts: Mapping[str, float]) -> str:
-    stated = [told(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
+    stated = [fact_in_words(each.fact, facts[each.fact]) for each in row.preconditions if each.fact in facts]
     return f" at {', '.join(stated)}" if stated else ""
 
 
@@ -159,9 +159,9 @@ def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
     if condition.depends_on_cores and "cores" not in facts:
         return f"{condition.fact} depends on cores, which is not known"
     if most is not None and value > most:
-        return f"{told(condition.fact, value)}, at most {told_value(condition.fact, most)} is promised"
+        return f"{fact_in_words(condition.fact, value)}, at most {value_in_words(condition.fact, most)} is promised"
     if least is not None and value < least:
-        return f"{told(condition.fact, value)}, at least {told_value(condition.fact, least)} is promised"
+        return f"{fact_in_words(condition.fact, value)}, at least {value_in_words(condition.fact, least)} is promised"
     return None
 
 

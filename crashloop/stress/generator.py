@@ -43,7 +43,7 @@ class Generator:
         self._web_port = web_port
         self._workers_within_s = workers_within_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -68,8 +68,8 @@ class Generator:
         """Processes that ended early, each reported once."""
         for name, process in self._processes.items():
             code = process.poll()
-            if code is not None and code not in _ASKED and name not in self._told:
-                self._told.add(name)
+            if code is not None and code not in _ASKED and name not in self._reported:
+                self._reported.add(name)
                 how = f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"exit code {code}"
                 number = name.removeprefix("worker ")
                 yield Death(

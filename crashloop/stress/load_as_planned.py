@@ -116,12 +116,12 @@ def _is_left_in(stage: Measurement, pod: Lifecycle) -> bool:
 
 def _refused(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator[str]:
     """Objects that were never made, and rollouts that were refused."""
-    told = {each.pod for each in recorded.operations if each.what == "not created"}
+    refused = {each.pod for each in recorded.operations if each.what == "not created"}
     there = {name for pod in recorded.lifecycles for name in _names(loads, pod)}
     there |= {each.pod for each in recorded.operations if _was_taken(each)}
     creates: dict[str, dict[str, Operation]] = defaultdict(dict)
     for each in recorded.operations:
-        if each.what == "create" and each.pod not in there | told:
+        if each.what == "create" and each.pod not in there | refused:
             creates[each.load].setdefault(each.pod, each)
     for load, failed in sorted(creates.items()):
         yield f"load {load}: {counted(len(failed), 'create')} failed for good, {_first(list(failed.values()))}."

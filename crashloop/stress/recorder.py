@@ -28,7 +28,7 @@ from crashloop.stress.profile import Disturbance
 from crashloop.stress.testbed import Site
 
 LOOK_S = 0.5
-TELL_EVERY_S = 10.0
+REPORT_EVERY_S = 10.0
 STOPS_WITHIN_S = 90.0
 """Longest time for an interrupted load to remove its objects."""
 CLEAR_WITHIN_S = 120.0
@@ -96,7 +96,7 @@ class StressRecorder:
             self._clean_up()
 
     def _follow(self, most_s: float) -> None:
-        began_s = told_s = time.monotonic()
+        began_s = reported_s = time.monotonic()
         starts = 0
         while not self._generator.has_ended():
             if self._lifeline.broken.wait(LOOK_S):
@@ -112,9 +112,9 @@ class StressRecorder:
                 return
             self._disturb(now_s - began_s)
             self._evidence.session.sweep()
-            if now_s - told_s >= TELL_EVERY_S:
-                rate = (self._evidence.session.starts - starts) / (now_s - told_s)
-                told_s, starts = now_s, self._evidence.session.starts
+            if now_s - reported_s >= REPORT_EVERY_S:
+                rate = (self._evidence.session.starts - starts) / (now_s - reported_s)
+                reported_s, starts = now_s, self._evidence.session.starts
                 self._situation.pods = self._evidence.session.present
                 self._say(self._situation.line(starts_per_s=rate, now_ns=time.time_ns()))
         self._is_whole()

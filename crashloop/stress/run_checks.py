@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from crashloop.slo.types import SloVerdict
 from crashloop.verdict import Outcome
 
-MAX_TOLD = 5
+MAX_SENTENCES = 5
 """Sentences per verdict; further ones are counted."""
 
 
-def gate(name: str, outcome: Outcome, told: Sequence[str], *, faults: int = 0, samples: int = 0) -> SloVerdict:
-    """The verdict of one check; `told` are its sentences."""
-    more = f" {len(told) - MAX_TOLD} more like it." if len(told) > MAX_TOLD else ""
+def gate(name: str, outcome: Outcome, sentences: Sequence[str], *, faults: int = 0, samples: int = 0) -> SloVerdict:
+    """The verdict of one check."""
+    more = f" {len(sentences) - MAX_SENTENCES} more like it." if len(sentences) > MAX_SENTENCES else ""
     return SloVerdict(
         slo=name,
         outcome=outcome,
         mode="gate",
-        sentence=f"{name}: {' '.join(told[:MAX_TOLD])}{more}",
+        sentence=f"{name}: {' '.join(sentences[:MAX_SENTENCES])}{more}",
         target=0.0,
         unit="faults",
         value=float(faults),

@@ -33,7 +33,7 @@ class Running:
         self.run = StressDir(root)
 
     def wait_for(self, description: str, holds: Callable[[], bool], *, within_s: float = 60.0) -> None:
-        """Wait until something holds; a run that has ended before is told with what it said."""
+        """Wait until something holds; a run that has ended before is reported with its output."""
 
         def probe() -> bool:
             if self.process.poll() is not None:

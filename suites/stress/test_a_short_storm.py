@@ -77,7 +77,7 @@ slos:
     phase: storm
     target: {at_most: 0, unit: requests/restart}
     mode: gate
-    definition: restarts that nobody is told of
+    definition: restarts that nothing reports
     source: this test
 """
 

@@ -17,7 +17,7 @@ from crashloop.waiting import wait_until
 from suites.stress.started import Running, left_on_host, started, verdict
 
 
-def test_a_killed_worker_of_the_load_is_told_and_its_pods_are_removed(tmp_path: Path) -> None:
+def test_a_killed_worker_of_the_load_is_reported_and_its_pods_are_removed(tmp_path: Path) -> None:
     """Also: every kind of load works, distributed over two workers."""
     with started("mixed", tmp_path) as running:
         running.wait_for(
@@ -53,7 +53,7 @@ def test_ctrl_c_ends_with_what_was_seen(tmp_path: Path) -> None:
     assert left_on_host(running) == []
 
 
-def test_a_killed_kubelet_is_told_and_counters_that_it_lost_prove_nothing(tmp_path: Path) -> None:
+def test_a_killed_kubelet_is_reported_and_counters_that_it_lost_prove_nothing(tmp_path: Path) -> None:
     with started("killed-kubelet", tmp_path) as running:
         results = running.ended()
     assert any("kill-kubelet of node storm" in each for each in results.incidents)

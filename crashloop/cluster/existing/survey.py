@@ -49,8 +49,8 @@ def survey(options: ExistingOptions) -> Survey:
     finally:
         api.close()
     if all(node.unusable is not None for node in nodes):
-        told = "\n".join(f"node {node.name}: {node.unusable}." for node in nodes)
-        raise PrerequisiteError(f"cluster at {api.server}: none of its nodes can be used.\n{told}".rstrip())
+        reasons = "\n".join(f"node {node.name}: {node.unusable}." for node in nodes)
+        raise PrerequisiteError(f"cluster at {api.server}: none of its nodes can be used.\n{reasons}".rstrip())
     return Survey(
         kubernetes_version=str(KubernetesVersion.parse(version)),
         nodes=nodes,
@@ -104,7 +104,7 @@ def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNod
         raise UsageError(f"--read-configz: {error}\n{PROXY_RISK}") from error
     for error in silent.values():
         log.warning("%s", error)
-    return tuple(_told(node, answers.get(node.name)) for node in nodes)
+    return tuple(_answered(node, answers.get(node.name)) for node in nodes)
 
 
 def _asked(kubelets: ConfigzReader, node: Json) -> Json | ConfigzRefused:
@@ -114,7 +114,7 @@ def _asked(kubelets: ConfigzReader, node: Json) -> Json | ConfigzRefused:
         return error
 
 
-def _told(node: SurveyedNode, answer: Json | ConfigzRefused | None) -> SurveyedNode:
+def _answered(node: SurveyedNode, answer: Json | ConfigzRefused | None) -> SurveyedNode:
     if isinstance(answer, ConfigzRefused):
         return msgspec.structs.replace(node, unusable="its kubelet's configuration cannot be read")
     return node if answer is None else msgspec.structs.replace(node, configz=answer)

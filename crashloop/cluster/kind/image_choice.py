@@ -92,9 +92,9 @@ class Choice:
         )
 
     def _version_in(self, name: str) -> str:
-        told = version_in_tag(name)
-        if told is not None and name.partition("@")[0] == official_image(told):
-            return told
+        version = version_in_tag(name)
+        if version is not None and name.partition("@")[0] == official_image(version):
+            return version
         look = ("run", "--rm", "--network=none", "--entrypoint=cat", name, "/kind/version")
         try:
             found = self._docker.run(*look, describe=f"node image {name}").strip()

@@ -56,8 +56,8 @@ def read_beat(line: bytes) -> Beat | None:
     )
 
 
-def _count(told: bytes | None) -> int | None:
-    return None if told is None or told == b"-" else int(told)
+def _count(text: bytes | None) -> int | None:
+    return None if text is None or text == b"-" else int(text)
 
 
 class NodeClock:
@@ -67,7 +67,7 @@ class NodeClock:
         self._node = node
         self._offsets_ns: deque[int] = deque(maxlen=_WINDOW)
         self._last: Beat | None = None
-        self._told_ns = 0
+        self._written_ns = 0
 
     @property
     def is_warm(self) -> bool:
@@ -88,8 +88,8 @@ class NodeClock:
             events.insert(
                 0, recorder_event(Kind.STALL, self._utc_ns(beat.boot_ns - beat.late_ns), stalled, node=self._node)
             )
-        if beat.boot_ns - self._told_ns >= _CLOCK_EVERY_NS:
-            self._told_ns = beat.boot_ns
+        if beat.boot_ns - self._written_ns >= _CLOCK_EVERY_NS:
+            self._written_ns = beat.boot_ns
             events += self.reading()
         return events
 

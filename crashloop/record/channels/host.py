@@ -95,7 +95,7 @@ class HostChannel:
 
     def _beat(self) -> None:
         heart = Heartbeat(time.monotonic_ns())
-        clocks = told = read_clocks()
+        clocks = written = read_clocks()
         stalled_us = _stalled_us()
         while not self._stopped.wait(max(heart.due_ns - time.monotonic_ns(), 0) / 1e9):
             due_ns = heart.due_ns
@@ -111,8 +111,8 @@ class HostChannel:
             data = {**grown_us, "interval_ns": clocks.monotonic_ns - before.monotonic_ns}
             self._sink.everyone(recorder_event(Kind.PRESSURE, clocks.utc_ns, data))
             step_ns = clocks.step_since(before)
-            if step_ns is not None or clocks.monotonic_ns - told.monotonic_ns >= CLOCKS_NS - BEAT_NS:
-                told = clocks
+            if step_ns is not None or clocks.monotonic_ns - written.monotonic_ns >= CLOCKS_NS - BEAT_NS:
+                written = clocks
                 self._sink.everyone(clock_event(clocks, step_ns))
 
 

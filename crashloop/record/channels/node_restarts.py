@@ -62,5 +62,5 @@ def news(before: dict[str, Any], sign: NodeSign | None) -> NodeSign | None:
         sign = msgspec.structs.replace(sign, boot_id=before.get("boot_id"), ready_since=before.get("ready_since"))
     if sign.kubelet_started_ns is None:
         sign = msgspec.structs.replace(sign, kubelet_started_ns=before["kubelet_started_ns"])
-    told = msgspec.to_builtins(sign)
-    return sign if any(before.get(name) != value for name, value in told.items()) else None
+    signs = msgspec.to_builtins(sign)
+    return sign if any(before.get(name) != value for name, value in signs.items()) else None

@@ -82,7 +82,7 @@ def _plot(figure: _Figure, storms: Sequence[StageResult]) -> Plot | None:
         target=None,
         x_ticks=tuple((_x(pods, across), f"{pods:g} pods" if pods else "0") for pods in across.ticks(7)),
         y_ticks=tuple((at_height(value, up), f"{value:g}") for value in up.ticks(5)),
-        told="; ".join(_told(label, _middles(found)) for label, found in values.items()),
+        alternative="; ".join(_in_words(label, _middles(found)) for label, found in values.items()),
     )
 
 
@@ -114,5 +114,5 @@ def _x(pods: float, across: Scale) -> float:
     return LEFT + across.at(pods) * (WIDTH - LEFT - RIGHT)
 
 
-def _told(label: str, middles: Sequence[tuple[int, float]]) -> str:
+def _in_words(label: str, middles: Sequence[tuple[int, float]]) -> str:
     return f"{label} {', '.join(f'{number(value)} at {pods}' for pods, value in middles)} pods"

@@ -157,7 +157,7 @@ def _timeline(results: StressResults) -> Iterator[Block]:
 
 def _figure(plot: Plot, name: str) -> Figure:
     legend = tuple((place % LINES, line.name) for place, line in enumerate(plot.lines))
-    return Figure(plot.node, plot_svg(plot, name=name), plot.told, emphasis="muted", legend=legend)
+    return Figure(plot.node, plot_svg(plot, name=name), plot.alternative, emphasis="muted", legend=legend)
 
 
 def _stages(results: StressResults) -> Iterator[Block]:
@@ -197,7 +197,9 @@ def _curves(results: StressResults) -> Iterator[Block]:
         )
         yield Figures(
             tuple(
-                Figure(curve_title(each.curve), curve_svg(each, name=f"delays-{index}"), each.told, emphasis="muted")
+                Figure(
+                    curve_title(each.curve), curve_svg(each, name=f"delays-{index}"), each.alternative, emphasis="muted"
+                )
                 for index, each in enumerate(plots)
             )
         )

@@ -56,8 +56,8 @@ class _Slos:
         )
         parts = [f"{_are(len(each), word)}: {_names(each)}" for word, each in named if each]
         undecided = self._with(Outcome.INCONCLUSIVE)
-        told = "; ".join([*parts, *([_are(len(undecided), "not judged")] if undecided else [])])
-        return f"of {counted(len(self._all), 'SLO')} {kept}, {told}"
+        details = "; ".join([*parts, *([_are(len(undecided), "not judged")] if undecided else [])])
+        return f"of {counted(len(self._all), 'SLO')} {kept}, {details}"
 
     @property
     def nothing_gates(self) -> str:

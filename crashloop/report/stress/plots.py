@@ -49,7 +49,7 @@ class Plot(NamedTuple):
     """y of the SLO's target, and its label."""
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    told: str
+    alternative: str
     """Its text alternative."""
 
 
@@ -127,23 +127,23 @@ class _Axes:
         line = Line(series.name, tuple((self._x(t), at_height(value, scale)) for t, value in series.points))
         highest = max(value for _, value in series.points)
         more = "more than " if series.at_most is not None and highest >= series.at_most else ""
-        told = f"from scrape to scrape, up to {more}{number(highest)} {series.unit}"
+        alternative = f"from scrape to scrape, up to {more}{number(highest)} {series.unit}"
         if series.target is not None:
             beyond = sum(1 for _, value in series.points if value > series.target)
-            told += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
+            alternative += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
         target = _target(series.target, series.unit, scale)
-        return self._plot(title, series.node, series.unit, scale, lines=(line,), target=target, told=told)
+        return self._plot(title, series.node, series.unit, scale, lines=(line,), target=target, alternative=alternative)
 
     def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
         own = [(name, each) for name, each in series if each.node == node]
         lines = tuple(
             Line(name, tuple((self._x(t), at_height(value, scale)) for t, value in each.points)) for name, each in own
         )
-        told = "; ".join(
+        alternative = "; ".join(
             f"{'' if len(own) == 1 else f'{name} '}up to {number(max(v for _, v in each.points))} {unit}"
             for name, each in own
         )
-        return self._plot(title, node, unit, scale, lines=lines, told=told)
+        return self._plot(title, node, unit, scale, lines=lines, alternative=alternative)
 
     def _dots(self, dots: Dots, scale: Scale) -> Plot:
         missed = [dots.target is not None and value > dots.target for _, value in dots.points]
@@ -151,11 +151,11 @@ class _Axes:
             (self._x(t), at_height(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True)
         )
         highest, every = max(value for _, value in dots.points), max(dots.samples, len(placed))
-        told = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
+        alternative = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
         if dots.target is not None:
-            told += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
+            alternative += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
         target = _target(dots.target, dots.unit, scale)
-        return self._plot(dots.name, dots.node, dots.unit, scale, dots=placed, target=target, told=told)
+        return self._plot(dots.name, dots.node, dots.unit, scale, dots=placed, target=target, alternative=alternative)
 
     def _plot(
         self,
@@ -164,7 +164,7 @@ class _Axes:
         unit: str,
         scale: Scale,
         *,
-        told: str,
+        alternative: str,
         lines: tuple[Line, ...] = (),
         dots: tuple[tuple[float, float, bool], ...] = (),
         target: tuple[float, str] | None = None,
@@ -180,7 +180,7 @@ class _Axes:
             target=target,
             x_ticks=tuple((self._x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
             y_ticks=tuple((at_height(value, scale), f"{value:,g}") for value in scale.ticks(5)),
-            told=told,
+            alternative=alternative,
         )
 
     def _x(self, t_s: float) -> float:
@@ -224,7 +224,7 @@ class CurvePlot(NamedTuple):
     columns: tuple[Column, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    told: str
+    alternative: str
 
 
 def curve_title(curve: LoadCurve) -> str:
@@ -257,11 +257,11 @@ def _curve_plot(curve: LoadCurve, scale: Scale) -> CurvePlot:
         (columns[index].x, str(each.restart)) for index, each in enumerate(curve.points) if index % every == 0
     )
     last = curve.points[-1]
-    told = (
+    alternative = (
         f"{sum(each.samples for each in curve.points):,} delays of restarts {curve.points[0].restart} to {last.restart}; at "
         f"restart {last.restart}: {last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s"
     )
-    return CurvePlot(curve, columns, ticks, tuple((at_height(v, scale), f"{v:g}") for v in scale.ticks(6)), told)
+    return CurvePlot(curve, columns, ticks, tuple((at_height(v, scale), f"{v:g}") for v in scale.ticks(6)), alternative)
 
 
 def _named(results: StressResults, prefix: str) -> list[Series]:

@@ -39,7 +39,7 @@ def plot_svg(plot: Plot, *, name: str) -> Markup:
         *_marks(plot.dots),
     ]
     title = f"{plot.title} on {plot.node}" if plot.node else plot.title
-    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.told, name=name)
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.alternative, name=name)
 
 
 def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
@@ -56,7 +56,7 @@ def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
         f'<text class="y" x="{LEFT - 5}" y="{HEIGHT - BOTTOM + 13}">restart</text>',
     ]
     title = f"delays on {curve_title(plot.curve)}, seconds"
-    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.told, name=name)
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.alternative, name=name)
 
 
 def standalone(svg: Markup, *, heading: str, legend: Iterable[str] = ()) -> str:

@@ -54,18 +54,18 @@ def environment_in_words(results: StressResults) -> str:
 def _host(host: Any) -> Iterator[str]:
     if not isinstance(host, Mapping):
         return
-    told = []
+    parts = []
     if "cpus" in host:
         model = f" ({host['cpu_model']})" if host.get("cpu_model") else ""
-        told.append(f"{host['cpus']} CPUs{model}")
+        parts.append(f"{host['cpus']} CPUs{model}")
     if "memory_bytes" in host:
-        told.append(f"{host['memory_bytes'] / 2**30:.1f} GiB of memory")
+        parts.append(f"{host['memory_bytes'] / 2**30:.1f} GiB of memory")
     if "kernel" in host:
-        told.append(f"kernel {host['kernel']}")
+        parts.append(f"kernel {host['kernel']}")
     if "cgroup_version" in host:
-        told.append(f"cgroup v{host['cgroup_version']}")
-    if told:
-        yield f"host with {', '.join(told)}"
+        parts.append(f"cgroup v{host['cgroup_version']}")
+    if parts:
+        yield f"host with {', '.join(parts)}"
 
 
 def _nodes(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:

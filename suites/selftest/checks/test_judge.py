@@ -85,7 +85,7 @@ def test_a_broken_should_is_shown_and_fails_no_run(level: Level, mode: VerdictMo
     assert (verdict.outcome, verdict.mode, verdict.fails_the_run) == (Outcome.FAIL, mode, fails)
 
 
-def test_the_same_finding_of_two_checkers_is_told_once() -> None:
+def test_the_same_finding_of_two_checkers_is_reported_once() -> None:
     verdict = judge(question(early(History(CRASHING)).ends(30), "delays", "never-early"))
     assert len(verdict.findings) == 1
 

@@ -138,7 +138,7 @@ def test_accepts_a_start_with_the_maximum_due() -> None:
         ),
     ],
 )
-def test_every_other_end_is_told(
+def test_every_other_end_is_reported(
     prediction: Curve | Refusal, kind: Kind | None, data: dict[str, Any], finding: str
 ) -> None:
     assert told(started(prediction, kind, **data)) == [finding]
@@ -182,7 +182,7 @@ def test_a_control_start_alone_says_nothing_about_the_candidate() -> None:
     ]
 
 
-def test_a_panic_where_a_start_is_due_is_told_with_its_text() -> None:
+def test_a_panic_where_a_start_is_due_is_reported_with_its_text() -> None:
     (finding,) = told(
         started(ACCEPTED, Kind.PROCESS_EXITED, exit_code=2, stderr=f"{NIL}\n\ngoroutine 1 [running]:\nmain.main()")
     )

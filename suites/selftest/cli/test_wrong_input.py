@@ -187,7 +187,7 @@ def test_a_value_that_makes_no_sense_is_refused_before_anything_is_written(
     ],
     ids=["empty", "list", "two documents"],
 )
-def test_a_file_that_is_no_profile_is_told_in_words(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_no_profile_is_reported_in_words(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as refused:
@@ -240,7 +240,7 @@ def test_a_read_only_run_is_judged_all_the_same(folder: Path) -> None:
     assert (folder / "run" / "results.json").read_bytes() == before
 
 
-def test_a_stress_run_that_ended_before_its_load_is_told_so(tmp_path: Path) -> None:
+def test_a_stress_run_that_ended_before_its_load_is_reported_as_such(tmp_path: Path) -> None:
     example_run(tmp_path / "run")
     run = StressDir.open(tmp_path / "run")
     run.order_json.unlink()

@@ -25,7 +25,7 @@ def test_the_message_of_a_panic_is_kept_however_long_its_trace(tmp_path: Path) -
     assert kept == [PANIC, "...", *TRACE[-LAST_LINES:]]
 
 
-def test_a_panic_among_the_last_lines_is_told_once(tmp_path: Path) -> None:
+def test_a_panic_among_the_last_lines_is_reported_once(tmp_path: Path) -> None:
     assert last_words(written(tmp_path, PANIC, "main.main()")).splitlines() == [PANIC, "main.main()"]
 
 

@@ -150,7 +150,7 @@ def readable_place() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_this_user_may_not_write_is_told_and_stays_written_down(
+def test_what_this_user_may_not_write_is_reported_and_stays_written_down(
     readable_place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     setting = readable_place / "sys" / "kernel" / "panic"

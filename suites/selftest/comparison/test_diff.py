@@ -116,7 +116,7 @@ def test_a_profile_of_another_content_or_of_one_run_only_is_stated() -> None:
     }
 
 
-def test_a_kubelet_of_ones_own_is_told_from_the_release() -> None:
+def test_a_kubelet_of_ones_own_is_distinct_from_the_release() -> None:
     """Nodes of a skewed profile do not make the run one of their release."""
     assert str(key_of(judged(NEWER))) == "local, Kubernetes 1.37.1"
     assert str(key_of(judged(NEWER, "/src/kubelet"))) == "local, Kubernetes 1.37.1, kubelet v1.37.1 from /src/kubelet"

@@ -40,7 +40,7 @@ def test_a_target_tells_which_of_two_values_is_the_better_one() -> None:
     assert Target(at_least=5, unit="restarts/s").better is Better.HIGHER
 
 
-def test_the_ratio_and_what_it_was_held_against_are_told() -> None:
+def test_the_ratio_and_what_it_was_held_against_are_reported() -> None:
     change = compared(value(2.0), value(3.5))
     assert (change.ratio, change.threshold, change.not_compared) == (1.75, 1.5, "")
 

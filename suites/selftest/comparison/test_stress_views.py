@@ -85,7 +85,7 @@ def test_a_comparison_without_differences_says_so() -> None:
     assert text.endswith("\nExit code: 0\n")
 
 
-def test_what_got_worse_and_does_not_count_is_told_in_the_headline() -> None:
+def test_what_got_worse_and_does_not_count_is_reported_in_the_headline() -> None:
     reported = stress_run(edited(LATENESS, outcome=Outcome.FAIL, value=4.0))
     text = on_console(compare_stress(stress_run(), reported), terminal=False)
     assert "\n= 1 difference: 1 verdict of 4 (1 worse).\n" in text

@@ -57,7 +57,7 @@ TWICE = "seq {0} where {1} was expected: repeated or out of order"
 
 
 @pytest.mark.parametrize(
-    ("damaged", "told"),
+    ("damaged", "problems"),
     [
         pytest.param(lambda _: [], [(0, "the history is empty")], id="empty"),
         pytest.param(
@@ -112,8 +112,10 @@ TWICE = "seq {0} where {1} was expected: repeated or out of order"
         ),
     ],
 )
-def test_each_fault_is_told_with_its_line(damaged: Callable[[Lines], Lines], told: list[tuple[int, str]]) -> None:
-    assert damage(damaged(good().lines())) == told
+def test_each_fault_is_reported_with_its_line(
+    damaged: Callable[[Lines], Lines], problems: list[tuple[int, str]]
+) -> None:
+    assert damage(damaged(good().lines())) == problems
 
 
 def test_a_recording_that_was_cut_off_is_whole_up_to_there() -> None:

@@ -172,5 +172,5 @@ def test_a_delay_in_the_kubelets_log_is_kept_to_be_shown() -> None:
     ],
 )
 def test_data_that_cannot_be_used_are_damage(history: History, problem: str) -> None:
-    told = [each.problem for each in damage(history.ends(9)) if not each.cut_off]
-    assert told == [problem]
+    problems = [each.problem for each in damage(history.ends(9)) if not each.cut_off]
+    assert problems == [problem]

@@ -1,4 +1,4 @@
-"""What the API server refuses is told with code, reason and fields, and without what may be secret."""
+"""What the API server refuses is shown with code, reason and fields, and without what may be secret."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -98,7 +98,7 @@ def test_credentials_that_are_not_accepted_are_the_user_s_business(tmp_path: Pat
     )
 
 
-def test_who_is_known_and_may_not_is_told_that(tmp_path: Path) -> None:
+def test_who_is_known_and_may_not_reads_that(tmp_path: Path) -> None:
     answer = status(403, "Forbidden", 'pods is forbidden: User "jane" cannot list resource "pods"')
     with (
         serving(Peer([answer], [[]]), tmp_path) as kubeconfig,

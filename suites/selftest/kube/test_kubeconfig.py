@@ -162,7 +162,7 @@ def test_a_plug_in_runs_again_once_its_token_is_over(tmp_path: Path) -> None:
     assert starts(tmp_path) == 2
 
 
-def test_a_plug_in_is_told_of_the_cluster_and_has_its_own_environment(tmp_path: Path) -> None:
+def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path) -> None:
     told = f"print(json.dumps({{'status': {{'token': os.environ[{EXEC_INFO!r}] + os.environ['ZONE']}}}}))"
     fields = {"provideClusterInfo": True, "env": [{"name": "ZONE", "value": "z"}]}
     token = read_access(plugin(tmp_path, told, **fields)).headers()["Authorization"].removeprefix("Bearer ")

@@ -29,7 +29,7 @@ def seen(peer: Peer, tmp_path: Path, count: int) -> list[Item]:
         return list(islice(items, count))
 
 
-def told(items: list[Item]) -> list[Any]:
+def flattened(items: list[Item]) -> list[Any]:
     """The items without their times."""
 
     def one(item: Item) -> Any:
@@ -51,7 +51,7 @@ def test_what_is_there_comes_first_then_every_change(tmp_path: Path) -> None:
         [[change("MODIFIED", A6), change("ADDED", pod("b", 7)), change("DELETED", pod("a", 8)), HANG]],
     )
     items = seen(peer, tmp_path, 4)
-    assert told(items) == [("listed", ["a"]), ("MODIFIED", "a", "6"), ("ADDED", "b", "7"), ("DELETED", "a", "8")]
+    assert flattened(items) == [("listed", ["a"]), ("MODIFIED", "a", "6"), ("ADDED", "b", "7"), ("DELETED", "a", "8")]
     assert peer.watched_from == ["5"]
 
 
@@ -64,20 +64,20 @@ def test_a_status_is_kept_as_it_was_sent(tmp_path: Path) -> None:
 
 def test_a_watch_that_ends_in_good_order_goes_on_where_it_was(tmp_path: Path) -> None:
     peer = Peer([pod_list(5)], [[change("ADDED", A6)], [], [change("MODIFIED", A7), HANG]])
-    assert told(seen(peer, tmp_path, 3)) == [("listed", []), ("ADDED", "a", "6"), ("MODIFIED", "a", "7")]
+    assert flattened(seen(peer, tmp_path, 3)) == [("listed", []), ("ADDED", "a", "6"), ("MODIFIED", "a", "7")]
     assert peer.watched_from == ["5", "6", "6"]
 
 
 def test_a_bookmark_moves_the_place_to_go_on_from(tmp_path: Path) -> None:
     peer = Peer([pod_list(5)], [[bookmark(90)], [change("ADDED", pod("a", 91)), HANG]])
-    assert told(seen(peer, tmp_path, 2)) == [("listed", []), ("ADDED", "a", "91")]
+    assert flattened(seen(peer, tmp_path, 2)) == [("listed", []), ("ADDED", "a", "91")]
     assert peer.watched_from == ["5", "90"]
 
 
 def test_a_connection_that_breaks_within_an_event_makes_what_follows_late_but_loses_nothing(tmp_path: Path) -> None:
     peer = Peer([pod_list(5)], [[change("ADDED", A6), TEAR], [change("MODIFIED", A7), HANG]])
     items = seen(peer, tmp_path, 4)
-    assert told(items) == [("listed", []), ("ADDED", "a", "6"), "late", ("MODIFIED", "a", "7")]
+    assert flattened(items) == [("listed", []), ("ADDED", "a", "6"), "late", ("MODIFIED", "a", "7")]
     before, gap, after = items[1:]
     assert isinstance(before, Changed)
     assert isinstance(gap, WatchGap)
@@ -89,7 +89,7 @@ def test_a_resource_version_that_is_gone_means_loss_and_a_new_list(tmp_path: Pat
     gone = change("ERROR", status(410, "Expired", "too old resource version: 6 (9)"))
     peer = Peer([pod_list(5), pod_list(9, pod("b", 9))], [[change("ADDED", A6)], [gone], [HANG]])
     items = seen(peer, tmp_path, 4)
-    assert told(items) == [("listed", []), ("ADDED", "a", "6"), "lost", ("listed", ["b"])]
+    assert flattened(items) == [("listed", []), ("ADDED", "a", "6"), "lost", ("listed", ["b"])]
     gap = items[2]
     assert isinstance(gap, WatchGap)
     assert gap.reason == "watch pods: the API server answered 410 Expired.\ntoo old resource version: 6 (9)"
@@ -97,19 +97,19 @@ def test_a_resource_version_that_is_gone_means_loss_and_a_new_list(tmp_path: Pat
 
 def test_gone_as_the_answer_itself_means_the_same(tmp_path: Path) -> None:
     peer = Peer([pod_list(5), pod_list(9)], [status(410, "Gone"), [HANG]])
-    assert told(seen(peer, tmp_path, 3)) == [("listed", []), "lost", ("listed", [])]
+    assert flattened(seen(peer, tmp_path, 3)) == [("listed", []), "lost", ("listed", [])]
 
 
 def test_gone_after_a_broken_connection_is_one_gap_and_a_loss(tmp_path: Path) -> None:
     gone = change("ERROR", status(410, "Expired"))
     peer = Peer([pod_list(5), pod_list(9)], [[change("ADDED", A6), TEAR], [gone], [change("MODIFIED", A7), HANG]])
-    items = told(seen(peer, tmp_path, 5))
+    items = flattened(seen(peer, tmp_path, 5))
     assert items == [("listed", []), ("ADDED", "a", "6"), "lost", ("listed", []), ("MODIFIED", "a", "7")]
 
 
 def test_a_server_that_cannot_answer_yet_is_asked_again(tmp_path: Path) -> None:
     peer = Peer([pod_list(5)], [status(503, "ServiceUnavailable"), [change("ADDED", A6), HANG]])
-    assert told(seen(peer, tmp_path, 3)) == [("listed", []), "late", ("ADDED", "a", "6")]
+    assert flattened(seen(peer, tmp_path, 3)) == [("listed", []), "late", ("ADDED", "a", "6")]
     assert peer.watched_from == ["5", "5"]
 
 
@@ -146,7 +146,7 @@ THRICE = Retry(first_s=0.01, longest_s=0.01, refusals=3)
 def test_an_api_server_that_goes_on_to_refuse_ends_the_watch(tmp_path: Path, code: int, reason: str) -> None:
     peer = Peer([pod_list(5)], [[change("ADDED", A6)], status(code, reason)])
     with watching(peer, tmp_path, THRICE) as (watch, items):
-        assert told(list(islice(items, 2))) == [("listed", []), ("ADDED", "a", "6")]
+        assert flattened(list(islice(items, 2))) == [("listed", []), ("ADDED", "a", "6")]
         with pytest.raises(ApiRefusal) as caught:
             next(items)
         since = watch.broken_since()
@@ -161,5 +161,5 @@ def test_a_few_refusals_and_any_number_of_failures_do_not_end_it(tmp_path: Path)
     script: list[Any] = [refused, refused, *[failed] * 5, refused, refused, [change("ADDED", A6)], refused, refused]
     peer = Peer([pod_list(5)], [*script, [change("MODIFIED", A7), HANG]])
     with watching(peer, tmp_path, THRICE) as (_, items):
-        seen = told(list(islice(items, 5)))
+        seen = flattened(list(islice(items, 5)))
     assert seen == [("listed", []), "late", ("ADDED", "a", "6"), "late", ("MODIFIED", "a", "7")]

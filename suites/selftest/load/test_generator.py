@@ -53,7 +53,7 @@ def test_a_stage_comes_is_measured_and_takes_away_what_it_has_made(peer: Accepti
     assert list(generator.deaths()) == []
 
 
-def test_a_load_that_is_told_to_end_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
+def test_a_load_that_is_asked_to_end_takes_away_what_it_has_made(peer: Accepting, tmp_path: Path) -> None:
     generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
     generator.start()
     created(peer)
@@ -72,7 +72,7 @@ def test_a_load_whose_runner_is_gone_takes_away_what_it_has_made(peer: Accepting
     assert sorted(peer.paths("DELETE")) == PODS
 
 
-def test_a_generator_that_was_killed_is_told_once(peer: Accepting, tmp_path: Path) -> None:
+def test_a_generator_that_was_killed_is_reported_once(peer: Accepting, tmp_path: Path) -> None:
     generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
     generator.start()
     created(peer)
@@ -100,7 +100,7 @@ def test_a_worker_that_is_killed_before_it_connects_keeps_nobody_waiting(peer: A
     assert peer.paths("POST") == []
 
 
-def test_a_generator_that_waits_for_its_workers_ends_with_all_of_them_when_told(
+def test_a_generator_that_waits_for_its_workers_ends_with_all_of_them_on_request(
     peer: Accepting, tmp_path: Path
 ) -> None:
     generator = Generator(write_order(tmp_path), workers=2, workers_within_s=600)
@@ -141,7 +141,7 @@ def test_with_a_web_port_locust_s_page_is_served_and_the_load_ends_by_itself(pee
     assert (tmp_path / "load/locust.html").exists()
 
 
-def test_with_a_web_port_too_a_load_that_is_told_to_end_takes_away_what_it_has_made(
+def test_with_a_web_port_too_a_load_that_is_asked_to_end_takes_away_what_it_has_made(
     peer: Accepting, tmp_path: Path
 ) -> None:
     generator = Generator(write_order(tmp_path, duration_s=600), workers=0, web_port=free_port())
@@ -152,7 +152,7 @@ def test_with_a_web_port_too_a_load_that_is_told_to_end_takes_away_what_it_has_m
     assert list(generator.deaths()) == []
 
 
-def test_pods_that_are_not_seen_to_go_are_counted_and_told(peer: Accepting, tmp_path: Path) -> None:
+def test_pods_that_are_not_seen_to_go_are_counted_and_reported(peer: Accepting, tmp_path: Path) -> None:
     peer.delete_code = 200
     carried_out(Generator(write_order(tmp_path, gone_within_s=2), workers=0))
     assert missed(operations(tmp_path), "not deleted") == [(pod, f"{pod} was not deleted within 2 s.") for pod in PODS]
@@ -164,7 +164,7 @@ def test_pods_that_are_not_seen_to_go_are_counted_and_told(peer: Accepting, tmp_
     [({}, PODS), ({"work": Rollout(node="storm")}, ["work-0-0", "work-0-1", "work-0-2"])],
     ids=["pods of a storm", "a Deployment"],
 )
-def test_what_the_api_server_does_not_take_is_counted_and_told(
+def test_what_the_api_server_does_not_take_is_counted_and_reported(
     peer: Accepting, tmp_path: Path, loads: dict[str, AnyLoad], names: list[str]
 ) -> None:
     peer.create_code = 500

@@ -1,4 +1,4 @@
-"""Which stage of a load is on: told the time and the number of users, the clock goes on as planned, or in spite of it all."""
+"""Which stage of a load is on: given the time and the number of users, the clock goes on as planned, or in spite of it all."""
 
 from collections.abc import Sequence
 

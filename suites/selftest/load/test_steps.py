@@ -26,7 +26,7 @@ RUNNING = {"restartCount": 0, "state": {"running": {"startedAt": "x"}}}
 WAITING = {"restartCount": 0, "state": {"waiting": {"reason": "ContainerCreating"}}}
 
 
-def test_each_step_is_told_once_with_the_time_since_the_pod_was_asked_for() -> None:
+def test_each_step_is_reported_once_with_the_time_since_the_pod_was_asked_for() -> None:
     steps = Steps(0)
     assert steps.take(pod(), 5 * MS) == ()
     assert steps.take(pod(node="n"), 10 * MS) == (Step("scheduled", 10),)

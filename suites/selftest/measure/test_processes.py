@@ -77,7 +77,7 @@ def account_of(state: Path) -> ProcessAccount:
     return ProcessAccount(info(state, Capability.NODES_ON_HOST))
 
 
-def test_components_are_told_by_program_and_mark(tmp_path: Path, program: Callable[[str], Path]) -> None:
+def test_components_are_reported_by_program_and_mark(tmp_path: Path, program: Callable[[str], Path]) -> None:
     account = account_of(tmp_path)
     with (
         burning(program("kubelet"), tmp_path, "node-1"),
@@ -167,7 +167,7 @@ def test_without_nodes_on_this_host_only_the_harness_is_looked_at(
         assert set(values(account, "component_processes")) == {("harness", "")}
 
 
-def test_the_host_is_told_by_mode(tmp_path: Path) -> None:
+def test_the_host_is_reported_by_mode(tmp_path: Path) -> None:
     told = {
         (series.name, series.labels.get("mode")): value
         for _, series, value in ProcessAccount(info(tmp_path)).read()

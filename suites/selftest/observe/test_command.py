@@ -76,7 +76,7 @@ def test_a_node_that_follows_its_curve_agrees(tmp_path: Path) -> None:
     assert [(loop.name, len(loop.waits)) for loop in seen.loops] == [("shop/cart app", 4), ("shop/old app", 1)]
 
 
-def test_a_node_that_does_not_is_told_with_the_waits_that_contradict(tmp_path: Path) -> None:
+def test_a_node_that_does_not_is_reported_with_the_waits_that_contradict(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
     looping(peer, *[2, 3] * 6)
     code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s")
@@ -108,7 +108,7 @@ def test_a_node_that_was_booted_meanwhile_is_not_judged(tmp_path: Path) -> None:
     assert "worker: the node was booted during the observation" in output
 
 
-def test_a_release_that_the_model_does_not_know_is_told(tmp_path: Path) -> None:
+def test_a_release_that_the_model_does_not_know_is_reported(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker", version="v1.31.4")]], [])
     looping(peer, 11, 12, 13)
     code, output, _ = observed(peer, tmp_path, "--expect", "worker=max-10s")
@@ -116,7 +116,7 @@ def test_a_release_that_the_model_does_not_know_is_told(tmp_path: Path) -> None:
     assert "worker: its release is older than the model covers." in output
 
 
-def test_an_expected_node_without_a_crash_loop_is_told(tmp_path: Path) -> None:
+def test_an_expected_node_without_a_crash_loop_is_reported(tmp_path: Path) -> None:
     code, _, seen = observed(ClusterPeer([[node("worker")]], []), tmp_path, "--expect", "worker=max-10s")
     assert code == ExitCode.INCONCLUSIVE
     assert [(each.node, each.agreement) for each in seen.nodes] == [("worker", Agreement.TOO_LITTLE)]
@@ -254,7 +254,7 @@ def test_nodes_that_cannot_be_read_at_the_end_are_judged_by_nothing_that_a_reboo
     assert f"worker: {NOT_ASKED}." in output
 
 
-def test_a_watch_that_is_broken_at_the_end_is_told(tmp_path: Path) -> None:
+def test_a_watch_that_is_broken_at_the_end_is_reported(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
     looping(peer, 11, 12, 13)
     failing(peer, 503, "ServiceUnavailable", WATCH)

@@ -128,14 +128,14 @@ def test_waits_within_the_windows_agree() -> None:
     assert (finding.loops, finding.waits, finding.used) == (1, 4, 4)
 
 
-def test_waits_that_are_too_short_contradict_and_are_told() -> None:
+def test_waits_that_are_too_short_contradict_and_are_reported() -> None:
     finding = judged(loop_of(2, 3, 2, 3, 2, 3, 2, 3), configured=TEN)
     assert finding.agreement is Agreement.CONTRADICTS
     assert finding.objections[0] == "ns/web app: restart 2 came 2 s after the exit; at least 10 s was due."
     assert len(finding.objections) == 5
 
 
-def test_waits_that_are_too_long_contradict_and_are_told() -> None:
+def test_waits_that_are_too_long_contradict_and_are_reported() -> None:
     finding = judged(loop_of(40, 45, 52), configured=TWO)
     assert finding.agreement is Agreement.CONTRADICTS
     assert finding.objections[0] == "ns/web app: restart 2 came 40 s after the exit; 2 s was due, at most 10 s."
@@ -201,7 +201,7 @@ def test_probabilities_of_the_curves_that_fit_add_up() -> None:
     assert fits[0].curve == STOCK
 
 
-def test_neighbouring_maxima_are_told_as_a_range() -> None:
+def test_neighbouring_maxima_are_reported_as_a_range() -> None:
     curves = [Curve(10.0, 11.0), Curve(10.0, 10.0), Curve(10.0, 20.0), Curve(1.0, 4.0)]
     assert [(each.initial_s, each.lowest_maximum_s, each.highest_maximum_s) for each in ranges(curves)] == [
         (1.0, 4.0, 4.0),

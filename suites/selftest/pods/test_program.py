@@ -90,7 +90,7 @@ def test_a_life_runs_at_least_as_long_as_planned(shell: list[str], tmp_path: Pat
     assert end.boot_ns - start.boot_ns >= 240_000_000, "two stamps, each rounded down by up to 10 ms"
 
 
-def test_after_its_last_life_it_holds_until_it_is_told_to_end(shell: list[str], tmp_path: Path) -> None:
+def test_after_its_last_life_it_holds_until_it_is_asked_to_end(shell: list[str], tmp_path: Path) -> None:
     container = Container(program=runs((0, 3)), exit_code_on_term=9)
     assert live_once(shell, container, tmp_path)[0] == 3
     with holding(shell, container, tmp_path) as process:

@@ -45,7 +45,7 @@ def test_the_keps_numbers_stand_beside_what_they_come_to() -> None:
     assert MEASURED.source in text
 
 
-def test_beyond_the_knee_numbers_are_told_as_bounds() -> None:
+def test_beyond_the_knee_numbers_are_reported_as_bounds() -> None:
     below, beyond = said("--pods", "5"), said("--pods", "110")
     assert "≤" not in below
     assert "~" not in below
@@ -84,7 +84,7 @@ def test_costs_of_a_stress_run_are_used(tmp_path: Path) -> None:
         (["--costs", "/nowhere/costs.json"], "costs /nowhere/costs.json: cannot be read (No such file or directory)."),
     ],
 )
-def test_wrong_usage_is_told(arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_reported(arguments: list[str], message: str) -> None:
     result = RUNNER.invoke(app, ["predict", *arguments])
     assert isinstance(result.exception, UsageError)
     assert str(result.exception).startswith(message)

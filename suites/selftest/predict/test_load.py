@@ -78,7 +78,7 @@ def test_a_load_too_large_to_simulate_tells_how_far_it_was() -> None:
     assert of(40).notes[-1:] != found.notes[-1:]
 
 
-def test_beyond_official_thresholds_is_told() -> None:
+def test_beyond_official_thresholds_is_reported() -> None:
     assert of(20).notes == ()
     assert of(110, nodes=5000, cores=8).notes == (
         "110 pods per node are more than the 80 that official SLOs hold for (min(110, 10 x cores)).",

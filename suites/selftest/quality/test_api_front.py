@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quality.api_front import is_status_patch, told_status
+from quality.api_front import altered_status, is_status_patch
 
 WAITS: dict[str, Any] = {"name": "app", "state": {"waiting": {"reason": "CrashLoopBackOff"}, "terminated": None}}
 RUNS: dict[str, Any] = {"name": "side", "state": {"running": {"startedAt": "2026-11-22T10:00:00Z"}}}
@@ -16,9 +16,9 @@ def patch(*states: dict[str, Any], **more: Any) -> bytes:
 
 
 @pytest.mark.parametrize("stated", [{}, {"phase": "Running"}], ids=["no-phase", "another-phase"])
-def test_a_pod_whose_containers_all_wait_is_told_as_pending(stated: dict[str, Any]) -> None:
-    told = json.loads(told_status(patch(WAITS, **stated), "Pending"))
-    assert told == {"metadata": {"uid": "u"}, "status": {"containerStatuses": [WAITS], "phase": "Pending"}}
+def test_a_pod_whose_containers_all_wait_is_stated_as_pending(stated: dict[str, Any]) -> None:
+    altered = json.loads(altered_status(patch(WAITS, **stated), "Pending"))
+    assert altered == {"metadata": {"uid": "u"}, "status": {"containerStatuses": [WAITS], "phase": "Pending"}}
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_pod_whose_containers_all_wait_is_told_as_pending(stated: dict[str, An
     ids=["one-runs", "none", "phase", "empty"],
 )
 def test_every_other_status_travels_byte_for_byte(untouched: bytes) -> None:
-    assert told_status(untouched, "Pending") == untouched
+    assert altered_status(untouched, "Pending") == untouched
 
 
 @pytest.mark.parametrize(

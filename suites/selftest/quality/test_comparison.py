@@ -78,7 +78,7 @@ def test_a_fault_that_is_caught_is_as_expected() -> None:
         pytest.param((), ("no verdict at all; the node was not judged",), id="not-judged"),
     ],
 )
-def test_a_fault_that_is_not_caught_is_told(verdicts: tuple[Verdict, ...], objections: tuple[str, ...]) -> None:
+def test_a_fault_that_is_not_caught_is_reported(verdicts: tuple[Verdict, ...], objections: tuple[str, ...]) -> None:
     assert row(FAILS, *verdicts).objections == objections
 
 

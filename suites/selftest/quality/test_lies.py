@@ -17,10 +17,10 @@ from quality.lies import (
     TRUTH,
     Lie,
     NotThere,
+    altered,
     exited_in,
     is_restart,
     successor,
-    told,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -46,7 +46,7 @@ def status(*, state: api_pb2.ContainerState = EXITED, exit_code: int = 1, restar
 def heard(truth: api_pb2.ContainerStatus, lie: Lie) -> api_pb2.ContainerStatus:
     """A container's status as the kubelet hears it."""
     answer = api_pb2.ContainerStatusResponse(status=truth).SerializeToString()
-    return api_pb2.ContainerStatusResponse.FromString(told(CONTAINER_STATUS, answer, lie)).status
+    return api_pb2.ContainerStatusResponse.FromString(altered(CONTAINER_STATUS, answer, lie)).status
 
 
 def changed(truth: api_pb2.ContainerStatus, **fields: object) -> api_pb2.ContainerStatus:
@@ -68,31 +68,31 @@ def test_the_generated_messages_are_those_of_the_proto_file(suffix: str, tmp_pat
 
 @given(st.sampled_from([LIST_CONTAINERS, CONTAINER_STATUS, START_CONTAINER]), st.binary())
 def test_the_truth_passes_byte_for_byte(method: str, answer: bytes) -> None:
-    assert told(method, answer, TRUTH) == answer
+    assert altered(method, answer, TRUTH) == answer
 
 
 def test_what_a_lie_is_not_about_passes_byte_for_byte() -> None:
     lie = Lie(finished_by_ms=(-1_000,), hides_exited=True)
-    assert told("/runtime.v1.ImageService/ListImages", b"\xff not a message", lie) == b"\xff not a message"
+    assert altered("/runtime.v1.ImageService/ListImages", b"\xff not a message", lie) == b"\xff not a message"
 
 
 def test_fields_that_are_not_known_here_travel_on() -> None:
     raw = status().SerializeToString() + UNKNOWN
     answer = api_pb2.ContainerStatusResponse(status=api_pb2.ContainerStatus.FromString(raw)).SerializeToString()
-    told_status = api_pb2.ContainerStatusResponse.FromString(
-        told(CONTAINER_STATUS, answer, Lie(finished_by_ms=(1_000,)))
+    altered_status = api_pb2.ContainerStatusResponse.FromString(
+        altered(CONTAINER_STATUS, answer, Lie(finished_by_ms=(1_000,)))
     ).status
-    assert told_status.SerializeToString(deterministic=True).endswith(UNKNOWN)
-    assert told_status.finished_at == 12 * 10**9
+    assert altered_status.SerializeToString(deterministic=True).endswith(UNKNOWN)
+    assert altered_status.finished_at == 12 * 10**9
 
 
 @pytest.mark.parametrize("by_s", [pytest.param(-1, id="older"), pytest.param(30, id="younger")])
-def test_an_exit_is_told_at_another_time(by_s: int) -> None:
+def test_an_exit_is_stated_at_another_time(by_s: int) -> None:
     assert heard(status(), Lie(finished_by_ms=(by_s * 1_000,))) == changed(status(), finished_at=(11 + by_s) * 10**9)
 
 
 @pytest.mark.parametrize(("number", "by_s"), [(0, 0), (1, 5), (2, 7), (3, 7)])
-def test_an_exit_is_told_by_the_number_of_its_instance(number: int, by_s: int) -> None:
+def test_an_exit_is_stated_by_the_number_of_its_instance(number: int, by_s: int) -> None:
     assert heard(status(restarts=number), Lie(finished_by_ms=(0, 5_000, 7_000))).finished_at == (11 + by_s) * 10**9
 
 
@@ -110,16 +110,16 @@ def test_a_running_container_has_no_exit_to_lie_about() -> None:
         pytest.param(7, 7, "Error", id="not-lied-about"),
     ],
 )
-def test_an_exit_code_is_told_as_another_with_the_runtimes_word_for_it(code: int, as_code: int, reason: str) -> None:
+def test_an_exit_code_is_stated_as_another_with_the_runtimes_word_for_it(code: int, as_code: int, reason: str) -> None:
     lie = Lie(exit_codes={1: 0, 42: 43, 43: 42})
     assert heard(status(exit_code=code), lie) == changed(status(), exit_code=as_code, reason=reason)
 
 
-def test_restarts_are_told_one_too_high_in_statuses_and_lists() -> None:
+def test_restarts_are_stated_one_too_high_in_statuses_and_lists() -> None:
     lie = Lie(restart_count_by=1)
     assert dict(heard(status(restarts=1), lie).annotations) == {RESTART_COUNT: "2", "other": "kept"}
     listed = api_pb2.ListContainersResponse(containers=[api_pb2.Container(id="c0"), listed_container("c1", RUNNING)])
-    answer = told(LIST_CONTAINERS, listed.SerializeToString(), lie)
+    answer = altered(LIST_CONTAINERS, listed.SerializeToString(), lie)
     annotations = [dict(each.annotations) for each in api_pb2.ListContainersResponse.FromString(answer).containers]
     assert annotations == [{}, {RESTART_COUNT: "1"}]
 
@@ -129,13 +129,13 @@ def test_exited_containers_are_hidden_wherever_they_are_listed() -> None:
     listed = api_pb2.ListContainersResponse(
         containers=[listed_container("c1", EXITED), listed_container("c2", RUNNING), listed_container("c3", EXITED)]
     )
-    answer = api_pb2.ListContainersResponse.FromString(told(LIST_CONTAINERS, listed.SerializeToString(), lie))
+    answer = api_pb2.ListContainersResponse.FromString(altered(LIST_CONTAINERS, listed.SerializeToString(), lie))
     assert list(answer.containers) == [listed_container("c2", RUNNING)]
     sandbox = api_pb2.PodSandboxStatusResponse(containers_statuses=[status(), status(state=RUNNING)])
-    told_sandbox = api_pb2.PodSandboxStatusResponse.FromString(
-        told(POD_SANDBOX_STATUS, sandbox.SerializeToString(), lie)
+    altered_sandbox = api_pb2.PodSandboxStatusResponse.FromString(
+        altered(POD_SANDBOX_STATUS, sandbox.SerializeToString(), lie)
     )
-    assert list(told_sandbox.containers_statuses) == [status(state=RUNNING)]
+    assert list(altered_sandbox.containers_statuses) == [status(state=RUNNING)]
 
 
 def test_the_status_of_a_hidden_container_is_not_there() -> None:

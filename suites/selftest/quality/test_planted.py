@@ -1,4 +1,4 @@
-"""The table of planted faults makes sense: it can be run, judged and told."""
+"""The table of planted faults makes sense: it can be run, judged and reported."""
 
 from pathlib import Path
 

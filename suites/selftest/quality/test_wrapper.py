@@ -10,7 +10,7 @@ import yaml
 
 from crashloop.waiting import wait_until
 from quality.arguments import value_of, with_value
-from quality.configuration import Config, delays_s, real_config, told_configz
+from quality.configuration import Config, declared_configz, delays_s, real_config
 from quality.executable import write_executable
 from quality.fault import PASSES_ON, Fault
 from quality.faults import (
@@ -57,7 +57,7 @@ def test_only_the_front_reaches_a_kubelet_behind_it() -> None:
     }
 
 
-def test_configz_is_told_as_declared() -> None:
+def test_configz_is_stated_as_declared() -> None:
     really = real_config(
         DECLARED,
         really={"crashLoopBackOff": {"maxContainerRestartPeriod": "4s"}},
@@ -65,12 +65,14 @@ def test_configz_is_told_as_declared() -> None:
         fronted=True,
     )
     effective = {"kubeletconfig": really | {"syncFrequency": "1m0s"}}
-    assert told_configz(effective, DECLARED) == {"kubeletconfig": DECLARED | {"syncFrequency": "1m0s"}}
+    assert declared_configz(effective, DECLARED) == {"kubeletconfig": DECLARED | {"syncFrequency": "1m0s"}}
 
 
-def test_configz_is_told_with_upstreams_maximum_where_none_is_declared() -> None:
+def test_configz_is_stated_with_upstreams_maximum_where_none_is_declared() -> None:
     effective = {"kubeletconfig": {"crashLoopBackOff": {"maxContainerRestartPeriod": "4s"}}}
-    assert told_configz(effective, {}) == {"kubeletconfig": {"crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"}}}
+    assert declared_configz(effective, {}) == {
+        "kubeletconfig": {"crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"}}
+    }
 
 
 @pytest.mark.parametrize(
@@ -162,9 +164,9 @@ def kubelet(tmp_path: Path) -> Path:
 
 def started(folder: Path) -> tuple[int, str]:
     """Process id and last argument of the stand-in, once it has started."""
-    told = folder / "started"
-    wait_until("the kubelet to start", lambda: told.exists() and told.stat().st_size > 0, timeout_s=30.0)
-    pid, last = told.read_text().split()
+    started = folder / "started"
+    wait_until("the kubelet to start", lambda: started.exists() and started.stat().st_size > 0, timeout_s=30.0)
+    pid, last = started.read_text().split()
     return int(pid), last
 
 

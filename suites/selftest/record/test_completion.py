@@ -7,7 +7,7 @@ import pytest
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import gap
-from crashloop.record.completion import is_told, missing
+from crashloop.record.completion import is_reported, missing
 from crashloop.record.counts import Counts, PodCounts
 from crashloop.record.triggers import due_ns
 from crashloop.spec.intervention import Trigger
@@ -88,7 +88,7 @@ def test_a_status_tells_restarts_exits_and_starts(reported: PodCounts, restarts:
 def test_statuses_do_not_count_while_the_runtime_is_heard() -> None:
     counts = with_runtime()
     counts.take_status("uid", status(5, RUNNING), 5)
-    assert (counts.restarts("app"), counts.told_restarts("app")) == (0, 5)
+    assert (counts.restarts("app"), counts.reported_restarts("app")) == (0, 5)
 
 
 def test_statuses_count_as_well_once_events_of_the_runtime_were_lost() -> None:
@@ -130,13 +130,13 @@ def test_nothing_is_missing_once_all_was_seen() -> None:
     assert missing(Until(), with_runtime(), age_s=0) == ()
 
 
-def test_a_scenario_is_told_once_the_statuses_have_caught_up() -> None:
+def test_a_scenario_is_reported_once_the_statuses_have_caught_up() -> None:
     counts = with_runtime()
     lived(counts, 10, 20, 30)
     counts.take_status("uid", status(1, RUNNING, EXITED), 25)
-    assert not is_told(UNTIL, counts)
+    assert not is_reported(UNTIL, counts)
     counts.take_status("uid", status(2, EXITED, EXITED), 31)
-    assert is_told(UNTIL, counts)
+    assert is_reported(UNTIL, counts)
 
 
 S = 1_000_000_000

@@ -74,7 +74,7 @@ def test_what_cannot_be_removed_is_named(
     assert [each for each in caplog.messages if "s: ConfigMap settings is left behind: " in each]
 
 
-def test_a_refusal_is_told_to_the_caller(objects: ConfigObjects, peer: ObjectPeer) -> None:
+def test_a_refusal_is_reported_to_the_caller(objects: ConfigObjects, peer: ObjectPeer) -> None:
     peer.refusals["POST configmaps/s-later"] = status(403, "Forbidden", "you may not")
     with pytest.raises(ApiRefusal, match="create ConfigMap later of s: "):
         objects.create(SCENARIO, "later")

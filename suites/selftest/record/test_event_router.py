@@ -344,7 +344,7 @@ def test_the_newest_sandbox_of_the_pod_is_killed(begin: Begin, router: EventRout
     assert written(acting)[0].data["outcome"] == "ok"
 
 
-def test_a_sandbox_out_of_reach_is_told(begin: Begin, router: EventRouter) -> None:
+def test_a_sandbox_out_of_reach_is_reported(begin: Begin, router: EventRouter) -> None:
     kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_SANDBOX)
     acting = begin("s", interventions=(kill,))
     acting_on(Acts(), router).carry_out(acting, 0)

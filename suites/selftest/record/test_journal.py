@@ -37,7 +37,7 @@ def test_an_empty_log_is_an_empty_journal() -> None:
     assert read_journal("") == Journal()
 
 
-def test_a_line_that_is_cut_off_is_told_and_not_counted() -> None:
+def test_a_line_that_is_cut_off_is_reported_and_not_counted() -> None:
     journal = read_journal(LOG[:-4])
     assert lives(journal) == WHOLE[:-1]
     assert journal.damage == ("cut off: 'crashloop/1 start 2 112'",)
@@ -61,7 +61,7 @@ def test_of_two_stamps_that_contradict_each_other_the_first_counts() -> None:
     assert journal.damage == ("contradicts 'crashloop/1 exit 1 102.00 143': 'crashloop/1 exit 1 102.00 0'",)
 
 
-def test_the_start_of_a_life_that_is_missing_is_told() -> None:
+def test_the_start_of_a_life_that_is_missing_is_reported() -> None:
     assert read_journal("".join(LINES[:2] + LINES[3:])).damage == ("the start of life 1 is missing",)
 
 
@@ -70,14 +70,14 @@ def test_a_missing_exit_is_no_damage() -> None:
     assert journal.damage == ()
 
 
-def test_boot_time_that_runs_backwards_is_told() -> None:
+def test_boot_time_that_runs_backwards_is_reported() -> None:
     (problem,) = read_journal(LOG.replace("112.50", "99.00")).damage
     assert problem == (
         "boot time runs backwards: 'crashloop/1 start 2 99.00' stands behind 'crashloop/1 exit 1 102.00 143'"
     )
 
 
-def test_a_foreign_line_is_told() -> None:
+def test_a_foreign_line_is_reported() -> None:
     assert read_journal("sh: out of memory\n" + LOG).damage == ("not a stamp: 'sh: out of memory'",)
 
 
@@ -146,6 +146,6 @@ def test_a_note_says_what_a_life_has_found() -> None:
     journal = read_journal(f"{LINES[0]}{note}\n{LINES[1]}{damaged}\n")
     assert lives(journal) == [("start", 0), ("note", 0), ("exit", 0)]
     assert journal.damage == (f"not a stamp: {damaged!r}",)
-    told = journal_events(journal, pod_uid="uid", container="app", node="node", received_ns=9)[1]
-    assert (told.kind, told.instance) == (Kind.NOTED, 0)
-    assert told.data == {"line": note, "name": "root", "value": "fresh"}
+    event = journal_events(journal, pod_uid="uid", container="app", node="node", received_ns=9)[1]
+    assert (event.kind, event.instance) == (Kind.NOTED, 0)
+    assert event.data == {"line": note, "name": "root", "value": "fresh"}

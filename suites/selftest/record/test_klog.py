@@ -38,7 +38,7 @@ def test_a_leap_day_is_of_a_leap_year() -> None:
 
 
 @pytest.mark.parametrize("zone_h", [0, 9, -5.5], ids=["utc", "east", "west"])
-def test_a_log_in_the_host_s_zone_or_in_utc_is_told_apart_by_its_last_line(zone_h: float) -> None:
+def test_a_log_in_the_host_s_zone_or_in_utc_is_reported_apart_by_its_last_line(zone_h: float) -> None:
     local = timedelta(hours=zone_h)
     written = (NOW + local).strftime("I%m%d %H:%M:%S.%f   1 x.go:1] y")
     assert zone_of([written, "a line without header"], NOW, local) == local

@@ -89,7 +89,7 @@ def test_of_a_long_log_only_the_end_is_read(tmp_path: Path) -> None:
     assert not tail.from_start
 
 
-def test_a_backoff_of_one_of_our_pods_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_backoff_of_one_of_our_pods_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.log"
     path.write_text(line("Started kubelet"))
     with following(path) as (_, heard):

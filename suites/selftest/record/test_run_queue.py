@@ -90,16 +90,16 @@ def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
         assert processes.look() == {}
 
 
-def test_each_node_is_told_of_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo) -> None:
-    told, kubelet = NodeSink(), started(tmp_path, "kubelet", "node-1")
-    channel = RunQueueChannel(told)
+def test_each_node_has_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo) -> None:
+    sink, kubelet = NodeSink(), started(tmp_path, "kubelet", "node-1")
+    channel = RunQueueChannel(sink)
     channel.set_cluster(cluster)
     channel.start()
     with kubelet:
-        wait_until("waits", lambda: bool(told.events), timeout_s=20, every_s=0.05)
+        wait_until("waits", lambda: bool(sink.events), timeout_s=20, every_s=0.05)
         channel.stop()
         kubelet.kill()
-    node, event = told.events[0]
+    node, event = sink.events[0]
     assert (node, event.node, event.kind) == ("node-1", "node-1", Kind.CPU_WAIT)
     assert event.data["interval_ns"] > 0
     assert event.data["waited_us"] >= 0

@@ -69,7 +69,7 @@ def in_short(events: list[tuple[str, Event]]) -> list[tuple[str, Kind, str | Non
     return [(pod, event.kind, event.container, event.instance, event.t_ns) for pod, event in events]
 
 
-def test_a_life_of_a_container_is_told_with_the_runtime_s_own_stamps(peer: Peer) -> None:
+def test_a_life_of_a_container_is_reported_with_the_runtime_s_own_stamps(peer: Peer) -> None:
     with following(peer) as (_, heard):
         peer.created("c0", 100, labels("pod", "app"))
         peer.started("c0", 200)
@@ -134,7 +134,7 @@ def test_an_exit_that_is_stamped_before_its_start_is_kept_as_it_is(peer: Peer) -
     assert in_short(events)[1:] == [("pod", Kind.EXITED, "app", 0, 20), ("pod", Kind.STARTED, "app", 0, 30)]
 
 
-def test_a_sandbox_is_told_by_its_phases(peer: Peer) -> None:
+def test_a_sandbox_is_reported_by_its_phases(peer: Peer) -> None:
     with following(peer) as (_, heard):
         peer.created("s", 1, labels("pod", None))
         peer.started("s", 2)

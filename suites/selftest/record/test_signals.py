@@ -77,6 +77,6 @@ def test_the_runtime_is_asked_in_the_namespace_of_cri(peer: Peer) -> None:
     assert peer.calls == ["k8s.io Kill some-id 9"]
 
 
-def test_a_runtime_that_does_not_answer_is_told(tmp_path: Path) -> None:
+def test_a_runtime_that_does_not_answer_is_reported(tmp_path: Path) -> None:
     with closing(Containerd(str(tmp_path / "none"))) as runtime, pytest.raises(StreamLost, match="none"):
         runtime.kill("some-id", 9)

@@ -4,7 +4,7 @@ import pytest
 
 from crashloop.errors import ObservationError
 from crashloop.slo.costs import costs_of
-from crashloop.slo.preconditions import FACTS, facts_of, told
+from crashloop.slo.preconditions import FACTS, fact_in_words, facts_of
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Measured
 from suites.selftest.kit.slo_kit import Labels, Values, crasher, measured, phase, restart, scrapes, started
@@ -99,7 +99,7 @@ def test_the_smallest_node_counts() -> None:
 
 
 def test_a_fact_in_words() -> None:
-    assert told("churn_per_s", 9.04) == "9.04 pods/s churn"
+    assert fact_in_words("churn_per_s", 9.04) == "9.04 pods/s churn"
     assert all("{}" in fact.words for fact in FACTS.values())
 
 

@@ -1,4 +1,4 @@
-"""At a bucket's edge a histogram is exact; elsewhere both edges are told."""
+"""At a bucket's edge a histogram is exact; elsewhere both edges are given."""
 
 import math
 
@@ -65,14 +65,16 @@ SAMPLES = st.lists(st.floats(min_value=0.001, max_value=50), min_size=1, max_siz
 
 
 @given(SAMPLES, st.sampled_from([50, 90, 99]))
-def test_the_percentile_of_the_samples_lies_in_the_bucket_that_is_told(samples: list[float], percentile: float) -> None:
+def test_the_percentile_of_the_samples_lies_in_the_bucket_that_is_reported(
+    samples: list[float], percentile: float
+) -> None:
     quantile, exact = _histogram(samples).quantile(percentile), percentile_of(samples, percentile)
     assert quantile.lower < exact <= quantile.upper
     assert quantile.lower <= quantile.value <= quantile.upper
 
 
 @given(SAMPLES, st.floats(min_value=0.01, max_value=60))
-def test_the_true_count_lies_between_what_is_told(samples: list[float], bound: float) -> None:
+def test_the_true_count_lies_between_what_is_reported(samples: list[float], bound: float) -> None:
     least, most = _histogram(samples).at_most(bound)
     assert least <= sum(1 for sample in samples if sample <= bound) <= most
     assert least == most or bound not in EDGES

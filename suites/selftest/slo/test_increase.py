@@ -1,4 +1,4 @@
-"""Counters grow by differences of scrapes; resets, missing scrapes and late series are told, not guessed away."""
+"""Counters grow by differences of scrapes; resets, missing scrapes and late series are reported, not guessed away."""
 
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.scrapes import Scrapes
@@ -52,7 +52,7 @@ def test_a_start_time_that_is_read_differently_is_no_new_start() -> None:
     assert grown(scrapes((0, 5), values), 0, 5) == (1, ())
 
 
-def test_missed_scrapes_lose_nothing_and_are_told() -> None:
+def test_missed_scrapes_lose_nothing_and_are_reported() -> None:
     source = scrapes((0, 20), counter(1, 9), gaps=((5, 6, "timed out"), (10, 12.5, "timed out")))
     assert grown(source, 0, 20) == (8, ("kubelet of node-1: scrapes missed: 2, the longest for 2.5 s (timed out).",))
 

@@ -97,7 +97,7 @@ def test_a_pod_that_never_started_is_as_slow_as_it_was_watched() -> None:
     assert verdict.notes == ("Still open, counted with their duration so far: 2 of the pods.",)
 
 
-def test_a_pod_that_still_had_time_is_left_out_and_told() -> None:
+def test_a_pod_that_still_had_time_is_left_out_and_reported() -> None:
     verdict = startups(1, 2, None, seen_until_s=3)
     assert (verdict.outcome, verdict.samples) == (Outcome.PASS, 2)
     assert verdict.notes == ("Left out, since still open within the target: 1 of the pods.",)
@@ -182,13 +182,13 @@ def test_where_every_phase_was_judged_the_worst_is_named() -> None:
     assert ", target at most 5 s, every phase, the worst is storm. " in phases_of(3, 3, 3).sentence
 
 
-def test_one_is_told_in_the_singular() -> None:
+def test_one_is_reported_in_the_singular() -> None:
     sentence = phases_of(0, 1, 0).sentence
     assert "p50 2 s of 1 pod, target" in sentence
     assert "1 pod is fewer than the 2 pods needed." in sentence
 
 
-def test_shares_are_told_as_percentages() -> None:
+def test_shares_are_reported_as_percentages() -> None:
     shares = {"foreign_cpu_share": 0.0631, "harness_cpu_share": 0.004, "cpu_busy_share": 0.98}
     rule = row(
         STARTUP,
@@ -259,7 +259,7 @@ def test_without_scrapes_nothing_is_known() -> None:
     assert verdict.sentence.endswith("fewer than two scrapes of kubelet in the window, so the growth is unknown.")
 
 
-def test_a_phase_that_the_run_did_not_have_is_told_with_those_it_had() -> None:
+def test_a_phase_that_the_run_did_not_have_is_reported_with_those_it_had() -> None:
     verdict = startups(1, 2, phase="recovery")
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.sentence == "made-up: the run had no phase 'recovery'; it had storm."

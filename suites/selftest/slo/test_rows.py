@@ -168,7 +168,7 @@ def test_an_id_is_given_once() -> None:
     assert refusal(GOOD + row) == "own.yaml: relist is defined more than once; an id must be unique."
 
 
-def test_a_file_that_is_missing_is_told_with_what_there_is() -> None:
+def test_a_file_that_is_missing_is_reported_with_what_there_is() -> None:
     with pytest.raises(UsageError) as raised:
         load_rows("offical")
     assert str(raised.value) == (

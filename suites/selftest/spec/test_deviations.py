@@ -50,7 +50,7 @@ def test_an_entry_holds_in_its_releases(tmp_path: Path, until: str, release: str
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         pytest.param(
             "deviations:" + entry("made-up"),
@@ -70,7 +70,7 @@ def test_an_entry_holds_in_its_releases(tmp_path: Path, until: str, release: str
         pytest.param("deviations: [", "deviations.yaml: while parsing", id="not-yaml"),
     ],
 )
-def test_a_wrong_entry_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_a_wrong_entry_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CatalogueError) as caught:
         load_deviations(written(tmp_path, text))
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)

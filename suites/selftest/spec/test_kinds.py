@@ -45,8 +45,8 @@ def test_no_code_tells_kinds_apart_but_by_these_tables() -> None:
                         pass
                     case _:
                         continue
-                told_apart = names & {each.id for each in ast.walk(asked) if isinstance(each, ast.Name)}
-                found += [f"{path.relative_to(ROOT)}:{node.lineno}" for _ in told_apart]
+                distinguished = names & {each.id for each in ast.walk(asked) if isinstance(each, ast.Name)}
+                found += [f"{path.relative_to(ROOT)}:{node.lineno}" for _ in distinguished]
     assert found == []
 
 

@@ -40,7 +40,7 @@ def test_arrivals_that_were_never_tried_are_intended_all_the_same() -> None:
     assert (found.intended, found.made, found.dropped, found.failed) == (60, 20, 0, 0)
 
 
-def test_a_load_of_which_nothing_came_is_told() -> None:
+def test_a_load_of_which_nothing_came_is_reported() -> None:
     (found,) = open_models({"healthy": CHURN}, [], [stage(5, 65, users=2)])
     assert (found.load, found.intended, found.made, found.late_p99_s) == ("healthy", 120, 0, None)
 

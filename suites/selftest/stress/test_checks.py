@@ -38,7 +38,7 @@ def test_nothing_is_proved_without_a_restart_of_which_the_delay_is_known() -> No
     assert no_early_restart([crasher(restart(1, 1.2, due_s=None))]).outcome is Outcome.INCONCLUSIVE
 
 
-def test_many_faults_are_told_as_a_few_and_a_number() -> None:
+def test_many_faults_are_reported_as_a_few_and_a_number() -> None:
     verdict = no_early_restart([crasher(*(restart(at, 0.1) for at in range(9)))])
     assert verdict.value == 9
     assert verdict.sentence.count("was due") == 5

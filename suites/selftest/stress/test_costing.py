@@ -103,7 +103,7 @@ def test_a_stage_that_was_cut_short_tells_nothing() -> None:
     assert run_costs(plan(), stages(REST, EASY, whole=False), run(easy=120, full=0)) is None
 
 
-def test_without_scrapes_nothing_is_told() -> None:
+def test_without_scrapes_nothing_is_reported() -> None:
     assert run_costs(plan(), ALL, run(easy=120, full=900, sources=())) is None
 
 

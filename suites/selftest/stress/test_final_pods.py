@@ -23,7 +23,7 @@ def quick(version: str) -> StressPlan:
 @pytest.mark.parametrize(
     ("lives", "expected"), [(DOWN, []), (UP_AGAIN, [False, False])], ids=["stays down", "comes up again"]
 )
-def test_only_a_restart_that_came_is_told_and_as_unexpected(
+def test_only_a_restart_that_came_is_reported_and_as_unexpected(
     tmp_path: Path, version: str, lives: tuple[tuple[float, float | None, int], ...], expected: list[bool]
 ) -> None:
     plan = quick(version)

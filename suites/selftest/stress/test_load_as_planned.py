@@ -59,11 +59,11 @@ def test_users_pods_and_arrivals_that_were_all_there_are_the_load_as_planned() -
     )
 
 
-def test_a_stage_that_was_cut_off_is_told_with_how_far_it_came() -> None:
+def test_a_stage_that_was_cut_off_is_reported_with_how_far_it_came() -> None:
     assert missing(judged(*MARKS[:6], until_s=46)) == "stage 2 (storm) was measured for 20 of 60 s."
 
 
-def test_a_stage_that_never_came_and_users_that_were_missing_are_told() -> None:
+def test_a_stage_that_never_came_and_users_that_were_missing_are_reported() -> None:
     few = ((0, "begin", 0, 0), (0, "measure", 2, 0), (0, "drain", 22, 0), (0, "end", 23, 0))
     assert missing(judged(*few, pods=())) == ("stage 1 (baseline) had 0 of 1 users. stage 2 (storm) was not measured.")
 
@@ -88,7 +88,7 @@ FEWER = "stage 2 (storm) began to be measured with {} of 2 planned pods of load 
     ],
     ids=["one-missing", "all-missing", "too-late", "gone-before"],
 )
-def test_pods_that_were_not_there_when_a_stage_began_are_told(pods: Sequence[Lifecycle], there: int) -> None:
+def test_pods_that_were_not_there_when_a_stage_began_are_reported(pods: Sequence[Lifecycle], there: int) -> None:
     assert missing(judged(pods=pods)) == FEWER.format(there)
 
 
@@ -130,7 +130,7 @@ def create(name: str, *, code: int = 0, error: str = "no", load: str = "crashers
     return Operation(load=load, what="create", pod=name, sent_ns=ns(24.6), code=code, error=error)
 
 
-def test_a_create_that_failed_for_good_is_told() -> None:
+def test_a_create_that_failed_for_good_is_reported() -> None:
     refused = [create("crashers-0-2", code=403), create("crashers-0-2", code=403), create("crashers-0-3")]
     assert missing(judged(operations=(*ARRIVALS, *refused))) == (
         "load crashers: 2 creates failed for good, the first of them of crashers-0-2 (answer 403)."
@@ -161,14 +161,14 @@ def test_an_object_whose_pods_were_seen_was_made() -> None:
     assert "1 create failed for good" in missing(one_load(jobs, operations=[unanswered]))
 
 
-def test_a_create_that_its_load_gave_up_is_told_by_its_incident_alone() -> None:
+def test_a_create_that_its_load_gave_up_is_reported_by_its_incident_alone() -> None:
     gave_up = Operation(load="crashers", what="not created", pod="crashers-0-2", sent_ns=ns(80), error="not created")
     incident = Incident(t_ns=ns(90), cause=Cause.LOAD, sentence="load crashers: objects not created in time: 1.")
     verdict = judged(operations=(*ARRIVALS, create("crashers-0-2"), gave_up), incidents=[incident])
     assert missing(verdict) == "load crashers: objects not created in time: 1."
 
 
-def test_rollouts_that_were_not_taken_are_told() -> None:
+def test_rollouts_that_were_not_taken_are_reported() -> None:
     refused = Operation(load="load", what="patch", pod="load-0-0", sent_ns=ns(20), code=403, error="no")
     pods = [pod(f"load-0-0-abc-{letter}", 1) for letter in "xy"]
     assert missing(one_load(Rollout(node="storm"), *pods, operations=[refused])) == (
@@ -176,7 +176,7 @@ def test_rollouts_that_were_not_taken_are_told() -> None:
     )
 
 
-def test_arrivals_that_found_no_place_are_part_of_the_load_and_told() -> None:
+def test_arrivals_that_found_no_place_are_part_of_the_load_and_reported() -> None:
     verdict = judged(operations=(*ARRIVALS, DROPPED))
     assert verdict.outcome is Outcome.PASS
     assert verdict.sentence.endswith("1 of 84 arrivals of healthy were dropped (in_flight 4).")
@@ -187,12 +187,12 @@ def test_arrivals_that_were_never_tried_are_a_load_that_was_not_put_on() -> None
     assert missing(verdict) == "stage 2 (storm): of 60 arrivals of load healthy by its rate, 18 were tried."
 
 
-def test_a_stage_that_began_before_users_of_the_last_had_gone_is_told_with_both() -> None:
+def test_a_stage_that_began_before_users_of_the_last_had_gone_is_reported_with_both() -> None:
     rows = (*MARKS[:3], (0, "end", 24, 2), *MARKS[4:])
     assert missing(judged(*rows)) == "stage 2 (storm) began with 2 users that stage 1 (baseline) had left."
 
 
-def test_a_stage_that_was_measured_with_pods_of_the_last_is_told_with_both() -> None:
+def test_a_stage_that_was_measured_with_pods_of_the_last_is_reported_with_both() -> None:
     left = pod("healthy-0-3", 10, until_s=12, gone_s=26.5)
     assert missing(judged(pods=(*PODS, left))) == (
         "stage 2 (storm) began to be measured with 1 pod left over from stage 1 (baseline), such as healthy-0-3."

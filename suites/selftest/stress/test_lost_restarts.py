@@ -55,7 +55,7 @@ def test_each_exit_was_followed_by_a_restart() -> None:
     )
 
 
-def test_a_restart_that_never_came_is_told() -> None:
+def test_a_restart_that_never_came_is_reported() -> None:
     verdict = judged(lost())
     assert (verdict.outcome, verdict.samples, verdict.value, verdict.mode) == (Outcome.FAIL, 2, 1, "gate")
     assert verdict.sentence == (

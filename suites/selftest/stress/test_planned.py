@@ -44,7 +44,7 @@ def test_every_field_of_a_load_is_in_its_words(load: AnyLoad) -> None:
         assert user_in_words(other) != user_in_words(load), field
 
 
-def test_a_rule_and_the_share_that_succeeds_are_told() -> None:
+def test_a_rule_and_the_share_that_succeeds_are_reported() -> None:
     load = Crash(
         node="a", containers=1, companions=2, run_s=2, exit_code=88, restart_policy=RestartPolicy.NEVER, succeeding=0.25,
         rule=restart_in(88, action=Action.RESTART_ALL_CONTAINERS),

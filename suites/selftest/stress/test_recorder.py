@@ -133,7 +133,7 @@ def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_p
     assert peer.left == {}
 
 
-def test_what_is_not_gone_in_time_is_told(peer: Accepting, tmp_path: Path) -> None:
+def test_what_is_not_gone_in_time_is_reported(peer: Accepting, tmp_path: Path) -> None:
     peer.left, peer.removals = {"jobs": 1}, 10**6
     folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
     assert incidents(folder) == [
@@ -142,7 +142,7 @@ def test_what_is_not_gone_in_time_is_told(peer: Accepting, tmp_path: Path) -> No
     ]
 
 
-def test_what_could_not_be_asked_about_is_told(peer: Accepting, tmp_path: Path) -> None:
+def test_what_could_not_be_asked_about_is_reported(peer: Accepting, tmp_path: Path) -> None:
     peer.list_code = 500
     folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
     ((cause, sentence),) = incidents(folder)
@@ -150,7 +150,7 @@ def test_what_could_not_be_asked_about_is_told(peer: Accepting, tmp_path: Path) 
     assert sentence.startswith("The remains of the load could not be removed: list Deployments (crashloop.dev/run=r): ")
 
 
-def test_pods_that_linger_at_the_end_of_a_stage_are_told(peer: Accepting, tmp_path: Path) -> None:
+def test_pods_that_linger_at_the_end_of_a_stage_are_reported(peer: Accepting, tmp_path: Path) -> None:
     pod = "crashers-9-0"
     missed = Operation(load="crashers", what="not deleted", pod=pod, sent_ns=1, error=f"{pod} was not deleted in time.")
     ended = StageMark(index=0, stage="storm", what="end", t_ns=1, users=4)
@@ -181,7 +181,7 @@ def test_a_worker_that_dies_before_the_load_has_begun_ends_the_run(peer: Accepti
     assert peer.paths("POST") == []
 
 
-def test_what_a_load_missed_is_told_by_load_and_step() -> None:
+def test_what_a_load_missed_is_reported_by_load_and_step() -> None:
     def missed(load: str, what: str, pod: str) -> Operation:
         return Operation(load=load, what=what, pod=pod, sent_ns=1, error=f"{pod}.")
 

@@ -114,10 +114,10 @@ def judged(results: StressResults, *slos: tuple[str, Outcome, str], official: bo
     """A run with two checks that hold and these SLOs: id, outcome and mode."""
     source = "kubernetes/community sig-scalability/slos" if official else "this suite"
     rows = tuple(RowText(id=name, definition="d", source=source, promise="p99 at most 5 s") for name, _, _ in slos)
-    told = [*((name, Outcome.PASS, "gate") for name in CHECKS), *slos]
+    expected = [*((name, Outcome.PASS, "gate") for name in CHECKS), *slos]
     verdicts = tuple(
         SloVerdict(slo=name, outcome=outcome, mode=mode, sentence=f"{name}: said.", target=5, unit="s")
-        for name, outcome, mode in told
+        for name, outcome, mode in expected
     )
     return msgspec.structs.replace(results, rows=rows, verdicts=verdicts, outcome=outcome_of(verdicts))
 
@@ -220,8 +220,11 @@ HOST = {
 
 
 def test_a_report_can_be_read_without_the_run(results: StressResults) -> None:
-    told = msgspec.structs.replace(results, environment=HOST)
-    page, summary = html.unescape(to_html(stress_document(told))), to_markdown(stress_document(told)).replace("\\", "")
+    with_host = msgspec.structs.replace(results, environment=HOST)
+    page, summary = (
+        html.unescape(to_html(stress_document(with_host))),
+        to_markdown(stress_document(with_host)).replace("\\", ""),
+    )
     environment = (
         "host with 2 CPUs (Xeon <E5>), 24.0 GiB of memory, kernel 6.18.44, cgroup v1; 1 node (kubelet v1.37.1, "
         "containerd://2.3.7); metrics scraped every 5 s"
@@ -285,9 +288,12 @@ def test_targets_are_drawn_and_named_after_their_row(results: StressResults) -> 
         points=((1, 2), (2, 4)),
     )
     (lateness, calls) = rows(msgspec.structs.replace(results, series=(line,), dots=(late,)))
-    assert lateness.plots[0].told == "2 of 2,647 shown, up to 4 s; 1,200 of 2,647 beyond the target of restart-lateness"
+    assert (
+        lateness.plots[0].alternative
+        == "2 of 2,647 shown, up to 4 s; 1,200 of 2,647 beyond the target of restart-lateness"
+    )
     assert calls.title == "p99 of mutating API calls (s)"
-    assert calls.plots[0].told == (
+    assert calls.plots[0].alternative == (
         "from scrape to scrape, up to more than 10 s; 1 of 2 beyond the target of api-call-latency-mutating"
     )
     assert calls.plots[0].target is not None
@@ -319,11 +325,11 @@ def test_restarts_are_drawn_against_crashing_pods_where_there_are_three_numbers_
 
     steps = (storm(5, 2.0), storm(10, 4.0), storm(110, 9.0), storm(10, 5.0))
     restarts, lateness, busy = against_pods(run(*steps)).plots
-    assert restarts.told == "restarts/s 2 at 5, 4.5 at 10, 9 at 110 pods"
+    assert restarts.alternative == "restarts/s 2 at 5, 4.5 at 10, 9 at 110 pods"
     assert [line.name for line in restarts.lines] == ["restarts/s", PROPORTIONAL]
     assert (len(restarts.dots), len(restarts.ranges)) == (4, 4)
     assert [line.name for line in lateness.lines] == ["p50", "p99"]
-    assert busy.told == "host CPU busy 50 at 5, 50 at 10, 50 at 110 pods"
+    assert busy.alternative == "host CPU busy 50 at 5, 50 at 10, 50 at 110 pods"
     assert against_pods(run(*steps[:2], storm(10, 4.1))).plots == ()
     page = to_html(stress_document(run(*steps)))
     assert "Against the number of crashing pods" in page

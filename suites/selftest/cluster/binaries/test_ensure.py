@@ -107,7 +107,7 @@ def test_the_hosts_runc_is_used_and_its_dynamic_busybox_is_not(
     assert (binaries.runc, binaries.source["runc"]) == (bare_host / "runc", BinarySource.HOST)
 
 
-def test_a_host_that_has_no_way_is_told_all_ways(bare_host: Path, settings: Settings) -> None:
+def test_a_host_that_has_no_way_shows_all_ways(bare_host: Path, settings: Settings) -> None:
     with pytest.raises(PrerequisiteError) as caught:
         ensure_binaries(settings, kubernetes_version="1.37.1", progress=SILENT)
     names = ", ".join(KUBERNETES_PROGRAMS)

@@ -65,7 +65,7 @@ def test_a_single_line_replacement_counts_as_staging_too() -> None:
     assert staging_modules("replace k8s.io/cri-api => ./staging/src/k8s.io/cri-api\n") == ("k8s.io/cri-api",)
 
 
-def test_the_programs_are_told_their_version() -> None:
+def test_the_programs_know_their_version() -> None:
     flags = version_flags(KubernetesVersion(1, 35, 4)).split()
     for value in ("gitVersion=v1.35.4", "gitMajor=1", "gitMinor=35"):
         assert f"k8s.io/component-base/version.{value}" in flags

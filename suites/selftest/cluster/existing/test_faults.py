@@ -121,7 +121,7 @@ def test_a_run_that_may_not_see_kubelets_restart_does_not_begin(tmp_path: Path) 
     assert peer.names(LEASES) == []
 
 
-def test_who_may_not_work_in_every_namespace_is_told_of_the_way_that_asks_for_less(tmp_path: Path) -> None:
+def test_who_may_not_work_in_every_namespace_reads_of_the_way_that_needs_less(tmp_path: Path) -> None:
     peer = ExistingPeer(node("worker"))
     peer.forbidden = frozenset({"create namespaces", "create pods"})
     code, output = run(peer, tmp_path)

@@ -52,7 +52,7 @@ def beats(clock: NodeClock, *, count: int, latency_s: float = 0.1, from_s: float
     return found
 
 
-def test_nothing_is_told_before_the_clock_is_known() -> None:
+def test_nothing_is_reported_before_the_clock_is_known() -> None:
     clock = NodeClock("node")
     assert beats(clock, count=WARM - 1) == []
     assert clock.reading() == []
@@ -92,7 +92,7 @@ def test_a_beat_that_was_told_before_is_not_told_again() -> None:
     assert beats(clock, count=WARM + 2) == []
 
 
-def test_the_clock_is_told_again_every_ten_seconds() -> None:
+def test_the_clock_is_reported_again_every_ten_seconds() -> None:
     told = [event for event in beats(NodeClock("node"), count=WARM + 25) if event.kind is Kind.CLOCK]
     assert len(told) == 3
 
@@ -118,7 +118,7 @@ def recorder_line(kind: Kind, t_ns: int, node: str | None = None, **data: int) -
     return Event(seq=0, t_ns=t_ns, received_ns=t_ns, channel=Channel.RECORDER, kind=kind, node=node, data=data)
 
 
-def test_clock_and_stalls_of_the_node_count_where_they_are_told_and_those_of_our_host_do_not() -> None:
+def test_clock_and_stalls_of_the_node_count_where_they_are_reported_and_those_of_our_host_do_not() -> None:
     ours = (
         recorder_line(Kind.CLOCK, BOOTED_NS + 50 * S, boot_ns=9_000 * S),
         recorder_line(Kind.PRESSURE, BOOTED_NS + 100 * S, some_us=900_000, interval_ns=S),

@@ -25,7 +25,7 @@ def waited(peer: ExistingPeer, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
-def test_a_node_that_cannot_have_the_image_is_told_with_the_option_that_names_another(
+def test_a_node_that_cannot_have_the_image_is_reported_with_the_option_that_names_another(
     tmp_path: Path, reason: str
 ) -> None:
     peer = ExistingPeer(node("worker"))

@@ -107,7 +107,7 @@ def test_a_declaration_that_the_configuration_contradicts_is_refused() -> None:
     )
 
 
-def test_a_node_that_cannot_be_used_stands_for_nothing_and_the_reason_is_told() -> None:
+def test_a_node_that_cannot_be_used_stands_for_nothing_and_the_reason_is_reported() -> None:
     nodes = (node("a", declared="max-2s", unusable="cordoned"), node("b", configz=configz("30s")), node("c"))
     offer = Offer(survey(*nodes))
     assert offer.node_for(load_profile("max-2s")) is None

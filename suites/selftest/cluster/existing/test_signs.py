@@ -40,7 +40,7 @@ def data(sign: NodeSign) -> dict[str, Any]:
     return found
 
 
-def test_a_start_is_told_by_its_kubernetes_event(peer: ExistingPeer, api: KubeApi) -> None:
+def test_a_start_is_reported_by_its_kubernetes_event(peer: ExistingPeer, api: KubeApi) -> None:
     before = read_sign(api, "worker")
     assert news(data(before), read_sign(api, "worker")) is None
     peer.objects[f"{EVENTS}/start"] = {"metadata": {"name": "start"}, "lastTimestamp": "2027-01-15T08:00:00Z"}
@@ -50,7 +50,7 @@ def test_a_start_is_told_by_its_kubernetes_event(peer: ExistingPeer, api: KubeAp
 
 
 @pytest.mark.parametrize("path", [EVENTS, "/api/v1/nodes/worker"], ids=["events", "node"])
-def test_signs_that_cannot_be_read_are_told_as_such_and_not_as_a_restart(
+def test_signs_that_cannot_be_read_are_reported_as_such_and_not_as_a_restart(
     peer: ExistingPeer, api: KubeApi, path: str
 ) -> None:
     before = read_sign(api, "worker")

@@ -34,7 +34,7 @@ def test_a_program_that_is_no_kind_is_refused(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"--kind-binary {own}: to `version` it answered 'minikube version: v1.34.0'")
 
 
-def test_a_host_with_no_way_to_get_it_is_told_all_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_with_no_way_to_get_it_shows_all_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PrerequisiteError) as caught:
         ensure_kind(settings_for(tmp_path / "cache"), kind_binary=None, progress=SilentProgress())

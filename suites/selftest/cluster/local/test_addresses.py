@@ -30,7 +30,7 @@ def test_a_network_that_a_route_or_an_address_overlaps_is_left_out() -> None:
     assert free_network(in_use).prefix == "10.104"
 
 
-def test_a_host_without_a_free_network_is_told_what_to_do() -> None:
+def test_a_host_without_a_free_network_reads_what_to_do() -> None:
     with pytest.raises(PrerequisiteError, match=r"crashloop down --all"):
         free_network([IPv4Network("0.0.0.0/1"), IPv4Network("128.0.0.0/1")])
 

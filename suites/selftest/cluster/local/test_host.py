@@ -116,7 +116,7 @@ def test_usual_requests_are_accepted() -> None:
     check_request(asked, state_folder=Path("/var/lib/crashloop/clusters") / asked.name)
 
 
-def test_a_host_with_v2_alone_is_told_from_a_hybrid_one() -> None:
+def test_a_host_with_v2_alone_is_distinct_from_a_hybrid_one() -> None:
     v2 = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n"
     hybrid = (
         "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n"
