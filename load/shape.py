@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from locust import LoadTestShape, User
 
-from crashloop.stress.assignment import MARKS, Order
+from crashloop.stress.assignment import MARKS, Order, prepared_stage
 from load.stages import StageClock
 
 
@@ -20,11 +20,14 @@ class Stages(LoadTestShape):
     def __init__(self, order: Order, classes: dict[str, type[User]]) -> None:
         super().__init__()
         self._clock = StageClock(order.stages, drain_within_s=order.drain_within_s)
-        self._marks = Path(order.folder, MARKS)
+        self._folder = Path(order.folder)
+        self._marks = self._folder / MARKS
         self._classes = classes
 
     def tick(self) -> Any:
-        wanted = self._clock.tick(now_ns=time.time_ns(), users=self.get_current_user_count())
+        wanted = self._clock.tick(
+            now_ns=time.time_ns(), users=self.get_current_user_count(), prepared=prepared_stage(self._folder)
+        )
         with self._marks.open("ab") as file:
             while self._clock.marks:
                 file.write(msgspec.json.encode(self._clock.marks.pop(0)) + b"\n")

@@ -2,7 +2,8 @@
 
 Theory of operation. A stage starts its users, settles, measures for its duration, and drains; the next one begins when no
 user is left. Every part has a time limit, so that a run always ends: a stage short of users measures with those it has; if
-its users do not leave in time, the next stage starts anyway.
+its users do not leave in time, the next stage starts anyway. Before a stage in which arms change places the clock waits until
+the runner has prepared it; then the wash-out of the stage passes without load.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from crashloop.stress.assignment import StageMark
+from crashloop.stress.places import changes_places
 from crashloop.stress.profile import Stage
 
 COMES_WITHIN_S = 30.0
@@ -34,6 +36,7 @@ class WantedUsers(msgspec.Struct, frozen=True):
 
 class _Part(Enum):
     BEFORE = auto()
+    RESTING = auto()
     COMING = auto()
     SETTLING = auto()
     MEASURING = auto()
@@ -57,24 +60,27 @@ class StageClock:
         """The current stage; None after the last."""
         return self._stages[self._index] if self._index < len(self._stages) else None
 
-    def tick(self, *, now_ns: int, users: int) -> WantedUsers | None:
-        """The users to have now; None after the last stage."""
+    def tick(self, *, now_ns: int, users: int, prepared: int = 0) -> WantedUsers | None:
+        """The users to have now; None after the last stage. `prepared`: index of the last stage that the runner has prepared."""
         moved = True
         while moved and self.stage is not None:
-            moved = self._move(now_ns, users)
+            moved = self._move(now_ns, users, prepared)
         stage = self.stage
         if stage is None:
             return None
-        if self._part is _Part.DRAINING:
+        if self._part in (_Part.BEFORE, _Part.RESTING, _Part.DRAINING):
             return WantedUsers({}, DRAIN_PER_S)
         return WantedUsers(self._users(stage), stage.spawn_per_s)
 
-    def _move(self, now_ns: int, users: int) -> bool:
+    def _move(self, now_ns: int, users: int, prepared: int) -> bool:
         """Go on to the next part if it is time."""
         stage = self._stages[self._index]
         part_s = now_ns / 1e9 - self._since_s
         if self._part is _Part.BEFORE:
-            return self._enter(_Part.COMING, "begin", now_ns, users)
+            waits = changes_places(self._stages, self._index) and prepared < self._index
+            return not waits and self._enter(_Part.RESTING, None, now_ns, users)
+        if self._part is _Part.RESTING:
+            return part_s >= stage.washout_s and self._enter(_Part.COMING, "begin", now_ns, users)
         if self._part is _Part.COMING:
             total = sum(self._users(stage).values())
             late = part_s > total / stage.spawn_per_s + COMES_WITHIN_S

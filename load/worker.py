@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 from locust.env import Environment
 
-from crashloop.stress.assignment import ORDER_VARIABLE, WORKER_VARIABLE, Operation, Order
+from crashloop.stress.assignment import MARKS, ORDER_VARIABLE, WORKER_VARIABLE, Operation, Order, StageMark
+from crashloop.stress.places import hosts_in
 from load.api import Api
 from load.credentials import read_credentials
 from load.manifests import Maker
@@ -24,6 +25,12 @@ def read_order() -> Order:
 def worker_number() -> int:
     """Number of this worker."""
     return int(os.environ.get(WORKER_VARIABLE, "0"))
+
+
+def begun_stage(marks: Path) -> int:
+    """Index of the stage that began last: users belong to it. It is written before they start."""
+    whole = marks.read_bytes().rpartition(b"\n")[0] if marks.exists() else b""
+    return msgspec.json.decode(whole.rpartition(b"\n")[2], type=StageMark).index if whole else 0
 
 
 class Worker:
@@ -41,7 +48,9 @@ class Worker:
         self.watch.start()
 
     def maker(self, load: str) -> Maker:
-        return Maker(order=self.order, load=load, worker=self.number)
+        stage = self.order.stages[begun_stage(Path(self.order.folder, MARKS))]
+        hosts = hosts_in(stage, self.order.hosts)
+        return Maker(order=msgspec.structs.replace(self.order, hosts=hosts), load=load, worker=self.number)
 
     def serial(self, load: str) -> int:
         """A number that no other object of the load has on this worker."""

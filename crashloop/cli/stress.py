@@ -15,6 +15,9 @@ def stress(
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
     run_dir: Annotated[Path | None, typer.Option(help="Where to write (default: runs/<UTC time>-stress).")] = None,
+    kubelet_binary: Annotated[
+        Path | None, typer.Option(help="Your own kubelet: of the treatment in a comparison, otherwise of all nodes.")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="Run on this cluster (`crashloop up`).")] = None,
     keep: Annotated[bool, typer.Option(help="Leave the cluster up; `crashloop down` removes it.")] = False,
     workers: Annotated[
@@ -35,6 +38,7 @@ def stress(
         provider=provider,
         kubernetes_version=kubernetes_version,
         run_dir=None if run_dir is None else str(run_dir),
+        kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         cluster=cluster,
         keep=keep,
         workers=workers,

@@ -1,28 +1,34 @@
-"""The effect of a treatment against a baseline, from interleaved blocks (A/B/A/B).
+"""The effect of a treatment against a baseline, from blocks of both arms that are next to each other in time.
 
 Theory of operation. A host drifts: caches warm, disks fill, neighbours come and go. So every block of the treatment is
-paired with the adjacent block of the baseline, and both arms are spread evenly over time. One pair gives one ratio; the
-interval is Student's, of the mean of the ratios' logarithms. Samples within a block share the block's conditions, so only
-more pairs narrow the interval, not more samples. The effect is also compared with noise: the differences between blocks
-of the unchanged baseline. It counts if the interval excludes "no difference" and the effect is larger than that noise.
+paired with the adjacent block of the baseline, or with one at the same time. One pair gives one log ratio; the interval is
+Student's, of their mean. Samples within a block share the block's conditions, so only more pairs narrow the interval, not
+more samples. Which arm came first, which place it had, and how busy the host was before, are disturbances
+(crashloop.slo.paired): with alternating orders and places they cancel out.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
-from itertools import combinations
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.estimates import least_samples, percentile_of, ratio_of_pairs
-from crashloop.slo.text import number
+from crashloop.slo.effect import LEVEL, Effect, EffectReading, decided, too_little
+from crashloop.slo.estimates import CONFIDENCE, least_samples, percentile_of
+from crashloop.slo.paired import (
+    MIN_PAIRS,
+    interval,
+    p_of_difference,
+    p_of_inequivalence,
+    paired_mean,
+    smallest_visible,
+)
 from crashloop.slo.types import Interval
 
 BASELINE, TREATMENT = "baseline", "treatment"
-MIN_PAIRS = 2
+MARGIN = 0.05
 
 Values = NDArray[np.float64]
 
@@ -32,74 +38,84 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     arm: str
     samples: tuple[float, ...]
-
-
-class EffectReading(StrEnum):
-    """The reading of an effect."""
-
-    HIGHER = "higher"
-    LOWER = "lower"
-    NO_DIFFERENCE = "no difference seen"
-    TOO_LITTLE = "too little to say"
-
-
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """Treatment against baseline."""
-
-    what: str
-    statistic: str
-    unit: str
-    reading: EffectReading
-    sentence: str
-    pairs: int
-    samples: tuple[int, int]
-    """Of baseline and treatment."""
-    baseline: float | None = None
-    treatment: float | None = None
-    ratio: float | None = None
-    """Treatment divided by baseline: the geometric mean over the pairs."""
-    ratio_interval: Interval | None = None
-    noise: float | None = None
-    """The largest ratio between two blocks of the baseline, 1 or more; None with fewer than two."""
+    turn: int | None = None
+    """Its place in time; two blocks of one turn were measured together. None: its place in the sequence."""
+    place: str = ""
+    """Where it was measured, such as a node."""
+    before: float | None = None
+    """A covariate from before the block, which the treatment cannot have changed."""
 
 
 class _Pair(NamedTuple):
-    baseline: Values
-    treatment: Values
+    baseline: Block
+    treatment: Block
+
+    def order(self, turns: dict[int, int]) -> float:
+        """1 if the treatment came second, -1 if first, 0 if both came at once."""
+        return float(np.sign(turns[id(self.treatment)] - turns[id(self.baseline)]))
+
+    def place(self, first: str) -> float:
+        """1 if the treatment had the first place, -1 if the baseline had it, 0 if both had the same."""
+        return float(self.treatment.place == first) - float(self.baseline.place == first)
+
+    @property
+    def before(self) -> float:
+        if self.baseline.before is None or self.treatment.before is None:
+            return 0.0
+        return self.treatment.before - self.baseline.before
 
 
-def compare(what: str, blocks: Sequence[Block], *, percentile: float | None = 50, unit: str = "s") -> Effect:
-    """The effect on a percentile of the samples, or with None on their mean.
+def compare(
+    what: str,
+    blocks: Sequence[Block],
+    *,
+    percentile: float | None = 50,
+    unit: str = "s",
+    margin: float = MARGIN,
+    primary: bool = False,
+    among: int = 1,
+) -> Effect:
+    """The effect on a percentile of the samples, or with None on their mean, read as the only one (`decided` reads several).
 
-    Raises ValueError for an unknown arm, or a sample that is not above zero.
+    `among`: number of primary effects that share the probability of a false alarm. Raises ValueError for an unknown arm, or
+    a sample that is not above zero.
     """
     _check(blocks)
     pairs = list(_pairs(blocks))
     statistic, of = ("mean", _mean) if percentile is None else (f"p{percentile:g}", _percentile(percentile))
-    counts = (sum(len(pair.baseline) for pair in pairs), sum(len(pair.treatment) for pair in pairs))
+    counts = (sum(len(pair.baseline.samples) for pair in pairs), sum(len(pair.treatment.samples) for pair in pairs))
+    needed = 1 if percentile is None else least_samples(percentile)
     effect = Effect(
         what=what,
         statistic=statistic,
         unit=unit,
         reading=EffectReading.TOO_LITTLE,
-        sentence="",
+        sentence=too_little(what, len(pairs), counts, needed),
         pairs=len(pairs),
         samples=counts,
+        primary=primary,
+        margin=margin,
     )
-    needed = 1 if percentile is None else least_samples(percentile)
     if len(pairs) < MIN_PAIRS or min(counts) < needed:
-        return msgspec.structs.replace(effect, sentence=_too_little(effect, needed))
-    ratio, interval = ratio_of_pairs([of(pair.treatment) / of(pair.baseline) for pair in pairs])
+        return effect
+    logs = [math.log(of(pair.treatment.samples) / of(pair.baseline.samples)) for pair in pairs]
+    disturbances = _disturbances(blocks, pairs)
+    found = paired_mean(logs, tuple(disturbances.values()))
+    lower, upper = interval(found, CONFIDENCE)
     effect = msgspec.structs.replace(
         effect,
-        baseline=of(np.concatenate([pair.baseline for pair in pairs])),
-        treatment=of(np.concatenate([pair.treatment for pair in pairs])),
-        ratio=ratio,
-        ratio_interval=interval,
-        noise=_noise([of(pair.baseline) for pair in pairs]),
+        baseline=of([sample for pair in pairs for sample in pair.baseline.samples]),
+        treatment=of([sample for pair in pairs for sample in pair.treatment.samples]),
+        ratio=_exp(found.effect),
+        ratio_interval=Interval(_exp(lower), _exp(upper), CONFIDENCE),
+        scatter=found.scatter,
+        p_value=p_of_difference(found),
+        p_equivalence=p_of_inequivalence(found, math.log1p(margin)),
+        smallest_visible=_exp(smallest_visible(found, level=LEVEL / (among if primary else 1))),
+        log_ratios=tuple(logs),
+        notes=tuple(_confounded(disturbances)),
     )
-    effect = msgspec.structs.replace(effect, reading=_reading(effect))
-    return msgspec.structs.replace(effect, sentence=_sentence(effect))
+    return decided([effect])[0]
 
 
 def _check(blocks: Iterable[Block]) -> None:
@@ -119,54 +135,41 @@ def _pairs(blocks: Iterable[Block]) -> Iterator[_Pair]:
         if waiting is None or waiting.arm == block.arm:
             waiting = block
             continue
-        first, second = (waiting, block) if waiting.arm == BASELINE else (block, waiting)
-        yield _Pair(np.asarray(first.samples), np.asarray(second.samples))
+        yield _Pair(waiting, block) if waiting.arm == BASELINE else _Pair(block, waiting)
         waiting = None
 
 
-def _mean(samples: Values) -> float:
-    return float(samples.mean())
+def _disturbances(blocks: Sequence[Block], pairs: Sequence[_Pair]) -> dict[str, list[float]]:
+    """One number per pair, 0 where it is neutral."""
+    turns = {id(block): index if block.turn is None else block.turn for index, block in enumerate(blocks)}
+    places = sorted({block.place for pair in pairs for block in pair})
+    return {
+        "place": [pair.place(places[0]) for pair in pairs],
+        "order": [pair.order(turns) for pair in pairs],
+        "before": [pair.before for pair in pairs],
+    }
 
 
-def _percentile(percentile: float) -> Callable[[Values], float]:
+_CONFOUNDED = {
+    "place": "The arms never changed places, so the effect includes any difference between the two.",
+    "order": "The arms always had the same order, so the effect includes any drift from block to block.",
+}
+
+
+def _confounded(disturbances: dict[str, list[float]]) -> Iterator[str]:
+    for name, sentence in _CONFOUNDED.items():
+        if len(set(disturbances[name])) == 1 and disturbances[name][0]:
+            yield sentence
+
+
+def _mean(samples: Sequence[float]) -> float:
+    return float(np.mean(samples))
+
+
+def _percentile(percentile: float) -> Callable[[Sequence[float]], float]:
     return lambda samples: percentile_of(samples, percentile)
 
 
-def _noise(baselines: Sequence[float]) -> float | None:
-    return max((max(one, other) / min(one, other) for one, other in combinations(baselines, 2)), default=None)
-
-
-def _reading(effect: Effect) -> EffectReading:
-    assert effect.ratio is not None
-    assert effect.ratio_interval is not None
-    lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
-    beyond_noise = max(effect.ratio, 1 / effect.ratio) > (effect.noise or 1.0)
-    if lower <= 1 <= upper or not beyond_noise:
-        return EffectReading.NO_DIFFERENCE
-    return EffectReading.HIGHER if effect.ratio > 1 else EffectReading.LOWER
-
-
-def _too_little(effect: Effect, needed: int) -> str:
-    return (
-        f"{effect.what}: {effect.reading}. {effect.pairs} pairs of blocks with {effect.samples[0]} and {effect.samples[1]} "
-        f"samples; {MIN_PAIRS} pairs and {needed} samples in each arm are needed."
-    )
-
-
-def _sentence(effect: Effect) -> str:
-    assert effect.ratio is not None
-    assert effect.ratio_interval is not None
-    assert effect.baseline is not None
-    assert effect.treatment is not None
-    lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
-    noise = (
-        ""
-        if effect.noise is None
-        else f" Blocks of the baseline differ among themselves by up to {number(effect.noise)}."
-    )
-    return (
-        f"{effect.what}: {effect.reading}. {effect.statistic} {number(effect.treatment)} {effect.unit} against "
-        f"{number(effect.baseline)} {effect.unit}, ratio {number(effect.ratio)} "
-        f"({100 * effect.ratio_interval.confidence:g} % interval {number(lower)} to {number(upper)}), "
-        f"{effect.pairs} pairs of blocks, {effect.samples[0]:,} and {effect.samples[1]:,} samples.{noise}"
-    )
+def _exp(log: float) -> float:
+    """exp, bounded: two pairs may leave an effect open over many powers of ten."""
+    return math.exp(min(log, 700.0))

@@ -7,7 +7,6 @@ All draws come from a generator with a stated seed: the same samples give the sa
 
 import math
 from fractions import Fraction
-from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -17,8 +16,6 @@ from crashloop.slo.types import Interval
 
 SEED = 20_240_603
 RESAMPLES = 4000
-T_DRAWS = 400_000
-"""Enough draws for a quantile of Student's t to be right to a percent, down to one degree of freedom."""
 CONFIDENCE = 0.95
 BLOCKS = 20
 """Blocks per window for the variation of a rate."""
@@ -82,28 +79,6 @@ def ratio_interval(above: ArrayLike, below: ArrayLike, *, confidence: float = CO
     if not usable.any():
         return Interval(None, None, confidence)
     return middle(tops[usable] / bottoms[usable], confidence)
-
-
-def ratio_of_pairs(ratios: ArrayLike, *, confidence: float = CONFIDENCE) -> tuple[float, Interval]:
-    """Geometric mean of the ratios of independent pairs, and its interval by Student's t on their logarithms.
-
-    Raises ValueError for fewer than two, or one that is not above zero.
-    """
-    found = np.asarray(ratios, dtype=np.float64)
-    if len(found) < 2 or not (found > 0).all():
-        raise ValueError(f"ratios {found.tolist()}: expected two or more numbers above zero")
-    logs = np.log(found)
-    error = logs.std(ddof=1) / math.sqrt(len(logs))
-    reach = student_t(len(logs) - 1, confidence) * float(error)
-    centre = float(logs.mean())
-    return math.exp(centre), Interval(math.exp(centre - reach), math.exp(centre + reach), confidence)
-
-
-@cache
-def student_t(freedom: int, confidence: float) -> float:
-    """Standard errors to either side that hold that share of Student's t; drawn, so right to about a percent."""
-    drawn = np.random.default_rng(SEED).standard_t(freedom, T_DRAWS)
-    return float(np.percentile(np.abs(drawn), 100 * confidence))
 
 
 def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int, *, confidence: float = CONFIDENCE) -> Interval:

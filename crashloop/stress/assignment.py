@@ -3,6 +3,7 @@
 The load generator is a process of its own and shares nothing else with the runner: it reads one file and writes lines.
 """
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -14,6 +15,8 @@ ORDER_FORMAT = "crashloop.load/1"
 
 MARKS = "stages.jsonl"
 """Name of the file with the load generator's progress through the stages."""
+PREPARED = "prepared"
+"""Name of the file with the index of the last stage for which the runner has prepared the nodes."""
 ORDER_VARIABLE = "CRASHLOOP_LOAD"
 """Environment variable with the path of load.json."""
 WORKER_VARIABLE = "CRASHLOOP_LOAD_WORKER"
@@ -78,3 +81,16 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: int = 0
     """HTTP status; 0 if there was no answer."""
     error: str = ""
+
+
+def prepared_stage(folder: Path) -> int:
+    """Index of the last stage that was prepared; 0 if none needed it."""
+    path = folder / PREPARED
+    return int(path.read_text(encoding="ascii")) if path.exists() else 0
+
+
+def prepare_stage(folder: Path, index: int) -> None:
+    """Let the load generator begin a stage that waits for its nodes."""
+    written = folder / f"{PREPARED}.new"
+    written.write_text(str(index), encoding="ascii")
+    written.replace(folder / PREPARED)

@@ -1,36 +1,23 @@
-"""Treatment against baseline: the effect on every figure, from interleaved blocks of a run. Pure."""
+"""Treatment against baseline: the effect on every figure, from the blocks of a run. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crashloop.report.stress.results import Comparison
-from crashloop.slo.compare import BASELINE, TREATMENT, Block, Effect, compare
+from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
+from crashloop.slo.effect import Effect, decided
 from crashloop.slo.events import in_groups
+from crashloop.slo.preconditions import FACTS
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.types import Lifecycle, Measured, Phase
+from crashloop.stress.compared import COMPARED
 from crashloop.stress.figures import HEALTHY, figures, samples_of
 from crashloop.stress.phases import Measurement
+from crashloop.stress.places import host_of
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.profile import StressNode
+from crashloop.stress.profile import BOTH, ComparisonDesign, StressNode
 
-
-class ComparedFigure(NamedTuple):
-    """A figure of a block that is compared."""
-
-    figure: str
-    words: str
-    unit: str
-
-
-COMPARED = (
-    ComparedFigure("restarts_per_s", "restarts", "restarts/s"),
-    ComparedFigure("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
-    ComparedFigure("apiserver_requests_per_s", "requests to the API server", "requests/s"),
-    ComparedFigure("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
-    ComparedFigure("runtime_cpu_cores", "CPU of the runtime", "cores"),
-    ComparedFigure("apiserver_cpu_cores", "CPU of the API server", "cores"),
-    ComparedFigure("kubelet_memory_mib", "memory of the kubelet", "MiB"),
-)
+PERCENTILES = (50, 90)
 
 
 class Seen(NamedTuple):
@@ -45,52 +32,104 @@ class Seen(NamedTuple):
     """Of the rows on single events, in seconds (crashloop.stress.rows.sample_targets)."""
 
 
+class _Block(NamedTuple):
+    """One arm in one measurement."""
+
+    arm: str
+    measured: Measurement
+    place: str
+    """Name of the Node object that it loaded."""
+    before: float | None
+    """Share of the host's CPU that others used in the wash-out before it."""
+
+    def of(self, samples: tuple[float, ...]) -> Block:
+        return Block(arm=self.arm, samples=samples, turn=self.measured.index, place=self.place, before=self.before)
+
+
 def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison, ...]:
-    """One comparison per mix with measurements of both arms."""
-    plan = seen.plan
+    """One comparison per mix with measurements of both arms; the primary effects of all of them are read together."""
+    plan, design = seen.plan, seen.plan.load.comparison
     node_of: dict[str, StressNode] = {node.arm: node for node in plan.load.nodes if node.arm}
     if set(node_of) != {BASELINE, TREATMENT}:
         return ()
     mixes = dict.fromkeys(each.stage.mix for each in measured if each.phase.arm)
+    among = max(1, len(mixes) * len(design.primary))
+    found = {
+        mix: tuple(_effects([each for each in measured if each.phase.arm and each.stage.mix == mix], seen, among))
+        for mix in mixes
+    }
+    read = iter(decided(effect for effects in found.values() for effect in effects))
     return tuple(
         Comparison(
             mix=mix,
             baseline=plan.kubelet(node_of[BASELINE].name).name,
             treatment=plan.kubelet(node_of[TREATMENT].name).name,
-            effects=_effects([each for each in measured if each.phase.arm and each.stage.mix == mix], seen),
+            effects=tuple(next(read) for _ in effects),
         )
-        for mix in mixes
+        for mix, effects in found.items()
     )
 
 
-def _effects(blocks: Sequence[Measurement], seen: Seen) -> tuple[Effect, ...]:
-    found = [(each, _figures_of(each, seen)) for each in blocks]
-    effects = [
-        compare(
-            compared.words,
-            [Block(arm=each.phase.arm, samples=_sample(values[compared.figure])) for each, values in found],
-            percentile=None,
-            unit=compared.unit,
-        )
-        for compared in COMPARED
-    ]
-    for percentile in (50, 90):
-        starts = [Block(arm=each.phase.arm, samples=_startups(each, seen)) for each in blocks]
-        effects.append(compare("start-up of healthy pods", starts, percentile=percentile))
-    return tuple(effects)
+def _effects(measured: Sequence[Measurement], seen: Seen, among: int) -> Iterator[Effect]:
+    design = seen.plan.load.comparison
+    blocks = [block for each in measured for block in _blocks(each, seen)]
+    values = [figures(each.measured.phase, *_evidence(seen), node=each.place) for each in blocks]
+    at_once = any(each.phase.arm == BOTH for each in measured)
+    for compared in COMPARED:
+        if compared.of_node or not at_once:
+            yield _effect(
+                compared.words,
+                [each.of(_sample(found[compared.figure])) for each, found in zip(blocks, values, strict=True)],
+                design,
+                unit=compared.unit,
+                primary=compared.figure in design.primary,
+                among=among,
+            )
+    starts = [each.of(_startups(each, seen)) for each in blocks]
+    for percentile in PERCENTILES if any(each.samples for each in starts) else ():
+        yield _effect("start-up of healthy pods", starts, design, percentile=percentile)
 
 
-def _figures_of(block: Measurement, seen: Seen) -> dict[str, float | None]:
-    """Of the block's loaded node."""
-    profile = seen.plan.load
-    loaded = {profile.loads[name].node for name in block.stage.users}
-    node = next(each.name for each in profile.nodes if each.arm == block.phase.arm and each.name in loaded)
-    return figures(block.phase, seen.scrapes, seen.lifecycles, seen.targets, node=seen.hosts[node])
+def _effect(
+    what: str,
+    blocks: Sequence[Block],
+    design: ComparisonDesign,
+    *,
+    percentile: float | None = None,
+    unit: str = "s",
+    primary: bool = False,
+    among: int = 1,
+) -> Effect:
+    return compare(what, blocks, percentile=percentile, unit=unit, margin=design.margin, primary=primary, among=among)
+
+
+def _blocks(measured: Measurement, seen: Seen) -> Iterator[_Block]:
+    """The arms that a measurement loaded, each on its own node."""
+    profile, stage = seen.plan.load, measured.stage
+    loaded = {profile.loads[name].node for name in stage.users}
+    for node in profile.nodes:
+        if node.arm and node.name in loaded and stage.arm in (node.arm, BOTH):
+            yield _Block(node.arm, measured, host_of(node.name, stage, seen.hosts), _before(measured, seen))
+
+
+def _before(measured: Measurement, seen: Seen) -> float | None:
+    """None without a wash-out."""
+    if measured.came_ns is None or not measured.stage.washout_s:
+        return None
+    from_ns = measured.came_ns - round(measured.stage.washout_s * 1e9)
+    washout = Phase(name="wash-out", from_ns=from_ns, to_ns=measured.came_ns)
+    return FACTS["foreign_cpu_share"].find(Measured(phases=(washout,), scrapes=tuple(seen.scrapes)), washout)
+
+
+def _evidence(seen: Seen) -> tuple[Sequence[Scrapes], Sequence[Lifecycle], Mapping[str, float]]:
+    return seen.scrapes, seen.lifecycles, seen.targets
 
 
 def _sample(value: float | None) -> tuple[float, ...]:
     return (value,) if value is not None and value > 0 else ()
 
 
-def _startups(block: Measurement, seen: Seen) -> tuple[float, ...]:
-    return samples_of("pod-startup", in_groups(seen.lifecycles, HEALTHY), block.phase, seen.targets)
+def _startups(block: _Block, seen: Seen) -> tuple[float, ...]:
+    pods = [each for each in seen.lifecycles if each.node == block.place or not each.node]
+    found = samples_of("pod-startup", in_groups(pods, HEALTHY), block.measured.phase, seen.targets)
+    return tuple(each for each in found if each > 0)

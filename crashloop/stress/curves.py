@@ -8,6 +8,7 @@ from crashloop.slo.estimates import percentile_of
 from crashloop.slo.types import Lifecycle, Restart
 from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.phases import Measurement
+from crashloop.stress.profile import Stage
 
 MAX_RESTARTS = 30
 """Number of separate restarts; on a curve with a low maximum the later ones are alike."""
@@ -15,32 +16,33 @@ MIN_SAMPLES = 2
 
 
 def load_curves(
-    lifecycles: Iterable[Lifecycle], stages: Sequence[Measurement], profile_of: Callable[[str], str]
+    lifecycles: Iterable[Lifecycle], stages: Sequence[Measurement], profile_of: Callable[[str, Stage], str]
 ) -> tuple[LoadCurve, ...]:
-    """One curve per node and mix of the storm stages; `profile_of` names a node's kubelet profile.
+    """One curve per node, profile and mix of the storm stages; `profile_of` names a node's kubelet profile in a stage.
 
     A pod belongs to the first stage whose end is after its first exit, since a stage removes its pods. So restarts before the
     measurement, while users start, are part of the stage's curve.
     """
-    found: defaultdict[tuple[str, str], defaultdict[int, list[Restart]]] = defaultdict(lambda: defaultdict(list))
+    found: defaultdict[tuple[str, str, str], defaultdict[int, list[Restart]]] = defaultdict(lambda: defaultdict(list))
     for pod in lifecycles:
         stage = _stage_of(pod, stages)
         if stage is None or stage.phase.name != UNDER_LOAD:
             continue
+        key = (pod.node, profile_of(pod.node, stage.stage), stage.stage.label)
         for each in pod.restarts:
             if each.due_s is not None and each.created_ns is not None and each.number <= MAX_RESTARTS:
-                found[pod.node, stage.stage.label][each.number].append(each)
+                found[key][each.number].append(each)
     order = {each.stage.label: index for index, each in reversed(list(enumerate(stages)))}
     curves = (
         LoadCurve(
             node=node,
-            profile=profile_of(node),
+            profile=profile,
             stage=label,
             points=tuple(
                 _point(number, restarts) for number, restarts in sorted(numbers.items()) if len(restarts) >= MIN_SAMPLES
             ),
         )
-        for (node, label), numbers in sorted(found.items(), key=lambda one: (order[one[0][1]], one[0][0]))
+        for (node, profile, label), numbers in sorted(found.items(), key=lambda one: (order[one[0][2]], *one[0]))
     )
     return tuple(each for each in curves if each.points)
 

@@ -1,6 +1,6 @@
 """Records a stress run: histories of the pods by every channel, and metrics of every component."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -29,6 +29,7 @@ class StressEvidence:
     def __init__(self, run: StressDir, plan: StressPlan, rows: tuple[SloRow, ...], site: Site) -> None:
         """`rows` add metrics to those that are always kept."""
         self._site = site
+        self._plan = plan
         nodes = {name: (node, plan.kubelet(name)) for name, node in site.nodes.items()}
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
         self._about: dict[str, Event] = {}
@@ -62,6 +63,13 @@ class StressEvidence:
     def add_harness(self, pid: int) -> None:
         """Count a process as part of the harness."""
         self._measuring.add_harness(pid)
+
+    def place(self, hosts: Mapping[str, str]) -> None:
+        """From now on the nodes of the profile are these Node objects."""
+        on_host = {node.name: node for node in self._site.nodes.values()}
+        nodes = {name: (on_host[host], self._plan.kubelet(name)) for name, host in hosts.items()}
+        self._kubelets = {node.name: kubelet for node, kubelet in nodes.values()}
+        self.session.place(nodes)
 
     def scrape(self) -> None:
         """Scrape all sources now, for the edge of a measurement."""

@@ -14,6 +14,10 @@ from crashloop.slo.types import Lifecycle, Measured, Phase, SliResult
 from crashloop.stress.metric_series import highest, labelled, per_second, restart_times_ns, rounded, within
 
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
+COSTED = ("kubelet", "runtime", "apiserver")
+"""Components whose CPU is also counted per restart."""
+MIN_RESTARTS = 20
+"""Fewer restarts share the cost of an idle component among too few."""
 HEALTHY = ("healthy",)
 CRASHING = ("crasher",)
 REQUESTS_PER_RESTART = RatioSli(metric="rest_client_requests_total", per="restarts")
@@ -47,6 +51,8 @@ def figures(
         selects = labelled(**wanted)
         cores = per_second(scrapes, "processes", "component_cpu_seconds_total", from_ns, to_ns, selects)
         found[f"{component}_cpu_cores"] = cores
+        if component in COSTED:
+            found[f"{component}_cpu_s_per_restart"] = _per_restart(cores, restarts, phase)
         memory = highest(scrapes, "processes", "component_resident_memory_bytes", from_ns, to_ns, selects)
         found[f"{component}_memory_mib"] = None if memory is None else memory / 2**20
     found["requests_per_restart"] = per_restart(phase, of_node, pods).value
@@ -69,6 +75,11 @@ def per_restart(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[L
 
 def _measured(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle] = ()) -> Measured:
     return Measured(phases=(phase,), scrapes=tuple(scrapes), lifecycles=tuple(lifecycles))
+
+
+def _per_restart(cores: float | None, restarts: int, phase: Phase) -> float | None:
+    """CPU seconds per restart, those of the idle component included."""
+    return None if cores is None or restarts < MIN_RESTARTS else cores * phase.seconds / restarts
 
 
 def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]) -> tuple[float, ...]:

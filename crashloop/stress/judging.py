@@ -39,8 +39,10 @@ from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
+from crashloop.stress.places import hosts_in
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
+from crashloop.stress.profile import Stage
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of, sample_targets
 from crashloop.stress.timeline import dots, timeline
@@ -98,7 +100,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
             *latencies(rows, scrapes, began_ns=began),
         ),
         dots=dots(recorded.lifecycles, rows, began_ns=began),
-        curves=load_curves(recorded.lifecycles, measured, _profiles(plan, hosts).__getitem__),
+        curves=load_curves(recorded.lifecycles, measured, partial(_profile_on, plan, hosts)),
         comparisons=comparisons(seen, measured),
         arrivals=open_models(plan.load.loads, recorded.operations, measured),
         incidents=tuple(
@@ -164,9 +166,9 @@ def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
         )
 
 
-def _profiles(plan: StressPlan, hosts: dict[str, str]) -> dict[str, str]:
-    """Kubelet profile by the name of the Node object."""
-    return {host: plan.kubelet(node).name for node, host in hosts.items()}
+def _profile_on(plan: StressPlan, hosts: dict[str, str], host: str, stage: Stage) -> str:
+    """The kubelet profile of a Node object in a stage. Raises KeyError."""
+    return plan.kubelet({name: node for node, name in hosts_in(stage, hosts).items()}[host]).name
 
 
 def _hosts(run: StressDir) -> dict[str, str]:

@@ -91,6 +91,6 @@ def within(times: NDArray[np.int64], from_ns: int, to_ns: int) -> int:
     return int(np.searchsorted(times, to_ns) - np.searchsorted(times, from_ns))
 
 
-def rounded(values: Mapping[str, float | None], digits: int = 4) -> dict[str, float | None]:
+def rounded(values: Mapping[str, float | None], digits: int = 6) -> dict[str, float | None]:
     """Numbers without superfluous digits."""
     return {name: None if value is None else round(value, digits) for name, value in values.items()}

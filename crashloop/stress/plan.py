@@ -56,18 +56,30 @@ def plan_of(
     kubernetes_version: str,
     cores: int,
     kubelet: Callable[[str], KubeletProfile],
+    kubelet_binary: str | None = None,
 ) -> StressPlan:
     """The plan for a host with so many CPUs; `kubelet` finds the kubelet profile of a node.
 
+    `kubelet_binary` is the user's own kubelet: of the node of the treatment, or without arms of all nodes.
+
     Raises UsageError for a load with a restart rule that its node ignores.
     """
+    has_arms = any(node.arm for node in profile.nodes)
     kubelets = {node.name: kubelet(node.profile) for node in profile.nodes}
+    for node in profile.nodes:
+        if kubelet_binary is not None and (node.arm == "treatment" or not has_arms):
+            kubelets[node.name] = with_own_kubelet(kubelets[node.name], kubelet_binary)
     version = KubernetesVersion.parse(kubernetes_version)
     loads = {name: heeded(name, load, kubelets[load.node], version) for name, load in profile.loads.items()}
     load = resolved(msgspec.structs.replace(profile, loads=loads), cores=cores)
     return plan_with(
         load, tuple(kubelets.values()), provider=provider, kubernetes_version=kubernetes_version, cores=cores
     )
+
+
+def with_own_kubelet(profile: KubeletProfile, binary: str) -> KubeletProfile:
+    """The same configuration for another kubelet, under a name of its own."""
+    return msgspec.structs.replace(profile, name=f"{profile.name}-own-kubelet", kubelet_binary=binary)
 
 
 def plan_with(

@@ -5,6 +5,7 @@ settled, and stops them again. So no stage begins with the remains of another.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -18,6 +19,8 @@ PODS_PER_CORE = 10
 """Official precondition of the scalability SLOs: min(110, 10 x cores) pods a node (kubernetes/community,
 sig-scalability/configs-and-limits/thresholds.md)."""
 
+BOTH = "both"
+"""Arm of a stage that loads the nodes of both arms at once."""
 FULL = "full"
 Count = int | Literal["full"]
 """Users of a load; `full` fills the load's node up to the official number of pods."""
@@ -44,9 +47,13 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Users that start per second."""
     settle_s: float = 5.0
     """Time from the last user's start to the begin of the measurement."""
-    arm: Literal["", "baseline", "treatment"] = ""
+    arm: Literal["", "baseline", "treatment", "both"] = ""
     mix: str = ""
     """Distinguishes stages of one name, such as `25 % succeeding`; arms are compared within it."""
+    washout_s: float = 0.0
+    """Time without load before its users start."""
+    exchanged: tuple[str, str] | None = None
+    """Two nodes of the profile that have each other's host in this stage; a design that alternates sets it."""
 
     @property
     def label(self) -> str:
@@ -58,8 +65,25 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise ValueError(f"duration_s is {self.duration_s:g}; expected more than 0 and at most 7200")
         if not 0.1 <= self.spawn_per_s <= 100:
             raise ValueError(f"spawn_per_s is {self.spawn_per_s:g}; expected 0.1 to 100")
-        if not 0 <= self.settle_s <= 600:
-            raise ValueError(f"settle_s is {self.settle_s:g}; expected 0 to 600")
+        for name, value in (("settle_s", self.settle_s), ("washout_s", self.washout_s)):
+            if not 0 <= value <= 600:
+                raise ValueError(f"{name} is {value:g}; expected 0 to 600")
+
+
+class ComparisonDesign(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How two arms are compared."""
+
+    primary: tuple[str, ...] = ()
+    """The questions of the run: figures (crashloop.stress.compared) that share one probability of a false alarm."""
+    margin: float = 0.05
+    """Differences below this share of the baseline are as good as none."""
+    alternates: bool = False
+    """Rounds alternate the order of the arms (A/B/B/A), and every other two rounds the arms change places: each of the two
+    kubelets is restarted with the profile of the other's node."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.margin < 1:
+            raise ValueError(f"margin is {self.margin:g}; expected more than 0 and less than 1")
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,7 +120,8 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     loads: dict[str, AnyLoad]
     stages: tuple[Stage, ...]
     rounds: int = 1
-    """Repetitions of all stages: with stages of both arms, the blocks of a comparison interleave."""
+    """Repetitions of all stages, and so of the pairs of a comparison."""
+    comparison: ComparisonDesign = ComparisonDesign()
     slos: Slos = Slos()
     scrape_every_s: float = 5.0
     workers: int = 0
@@ -107,12 +132,27 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def each_stage(self) -> Iterator[Stage]:
         """The stages of all rounds, in order."""
-        for _ in range(self.rounds):
-            yield from self.stages
+        for number in range(self.rounds):
+            yield from alternated(self, number) if self.comparison.alternates else self.stages
 
     def node(self, name: str) -> StressNode:
         """The node of that name. Raises KeyError."""
         return {each.name: each for each in self.nodes}[name]
+
+
+def alternated(profile: StressProfile, number: int) -> Iterator[Stage]:
+    """The stages of a round: its pairs of arms in the order A/B or B/A, on their own or on each other's hosts.
+
+    Orders follow 0 1 0 1, places 0 1 1 0: over four rounds each order meets each place once.
+    """
+    arms = {node.arm: node.name for node in profile.nodes}
+    exchanged = (arms["baseline"], arms["treatment"]) if number % 4 in (1, 2) else None
+    stages = list(profile.stages)
+    for at, (one, other) in enumerate(pairwise(profile.stages)):
+        if number % 2 and one.mix == other.mix and (one.arm, other.arm) == ("baseline", "treatment"):
+            stages[at : at + 2] = other, one
+    for each in stages:
+        yield msgspec.structs.replace(each, exchanged=exchanged)
 
 
 def official_pods(cores: int) -> int:

@@ -11,6 +11,7 @@ import yaml
 from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.compared import COMPARABLE
 from crashloop.stress.profile import FULL, STRESS_FORMAT, StressProfile, pods_on
 
 STRESS_MANIFESTS = MANIFESTS / "stress"
@@ -80,6 +81,20 @@ def _faults(profile: StressProfile) -> Iterator[str]:
     if not 1 <= profile.scrape_every_s <= 60:
         yield f"scrape_every_s is {profile.scrape_every_s:g}; expected 1 to 60."
     yield from _faults_of_stages(profile, nodes)
+    yield from _faults_of_comparison(profile)
+
+
+def _faults_of_comparison(profile: StressProfile) -> Iterator[str]:
+    arms = sorted(node.arm for node in profile.nodes if node.arm)
+    design = profile.comparison
+    for name in design.primary:
+        if name not in COMPARABLE:
+            yield f"comparison: primary effect {name!r} is not known; expected some of {', '.join(sorted(COMPARABLE))}."
+    if arms != ["baseline", "treatment"] and (design.primary or design.alternates):
+        yield f"comparison: the nodes have the arms {', '.join(arms) or 'none'}; expected one baseline and one treatment."
+    for stage in profile.stages:
+        if stage.exchanged:
+            yield f"stage {stage.name!r}: exchanged is set; it is an outcome of comparison: {{alternates: true}}."
 
 
 def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from functools import partial
 from crashloop.errors import CrashloopError
 from crashloop.kube.errors import KubeError
 from crashloop.record.lifeline import Lifeline
-from crashloop.stress.assignment import Order
+from crashloop.stress.assignment import Order, prepare_stage
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir
 from crashloop.stress.following import Marks, Situation
@@ -23,6 +23,7 @@ from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.loads import WORKER_LABEL
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.objects import clear, remove_objects
+from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import AFTER_S, StressPlan
 from crashloop.stress.profile import Disturbance
 from crashloop.stress.testbed import Site
@@ -129,6 +130,20 @@ class StressRecorder:
                 self._say(self._situation.introduction(mark))
             if mark.what == "end" and mark.users:
                 self._note(Cause.LINGERED, self._situation.lingering(mark))
+            if mark.what == "end" and changes_places(self._plan.stages, mark.index + 1):
+                self._exchange(mark.index + 1)
+
+    def _exchange(self, index: int) -> None:
+        """The arms change places: both kubelets are restarted with the profile of their node in that stage."""
+        hosts = hosts_in(self._plan.stages[index], {name: node.name for name, node in self._site.nodes.items()})
+        self._say("the arms change places")
+        # The nodes are empty: counts of their kubelets are complete.
+        self._evidence.scrape()
+        self._evidence.place(hosts)
+        for node in self._plan.load.nodes:
+            if node.arm:
+                self._site.cluster.restart_kubelet(hosts[node.name], profile=self._plan.kubelet(node.name))
+        prepare_stage(self._run.load_dir, index)
 
     def _is_whole(self) -> bool:
         """Whether every part of the generator is alive, or done. Removes the remains of a dead worker."""

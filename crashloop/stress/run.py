@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.binaries.own_binaries import own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import ClusterRequest, Progress
@@ -41,6 +42,8 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None = None
     """Name of a kept cluster. Default: a new one for the run."""
     keep: bool = False
+    kubelet_binary: str | None = None
+    """The user's own kubelet: of the treatment in a comparison, otherwise of all nodes. Default: that of the version."""
     workers: int | None = None
     """Workers of Locust. Default: the profile's."""
     web_port: int | None = None
@@ -60,6 +63,7 @@ def plan_stress(options: StressOptions) -> StressPlan:
         kubernetes_version=str(version),
         cores=len(os.sched_getaffinity(0)),
         kubelet=lambda name: _kubelet(name, profile, version),
+        kubelet_binary=options.kubelet_binary,
     )
 
 
@@ -86,6 +90,8 @@ def run_stress(
 def _check(plan: StressPlan, options: StressOptions) -> None:
     """Before anything is written. Raises UsageError and PrerequisiteError."""
     maker = owning_provider(options.provider)
+    if options.kubelet_binary is not None:
+        own_kubelet(Path(options.kubelet_binary))
     if options.cluster is not None:
         ClusterStore().find(options.cluster)
         return

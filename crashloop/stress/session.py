@@ -96,6 +96,10 @@ class LoadEventRouter(EventRouter):
         elif event.kind is Kind.DELETED:
             self._gone_s[pod] = time.monotonic()
 
+    def place(self, nodes: Mapping[str, tuple[Node, KubeletProfile]]) -> None:
+        """Histories that begin from now on are those of pods on these nodes."""
+        self._nodes = nodes
+
     def sweep(self) -> None:
         """Seal the histories of pods that have been gone for a while."""
         now_s = time.monotonic()

@@ -212,22 +212,24 @@ def _comparison_title(comparison: Comparison) -> str:
 
 def _comparison(comparison: Comparison) -> Iterator[Block]:
     yield Paragraph(
-        "Blocks of both interleave (A/B/A/B), so that a drift of the host affects both. An effect counts if its interval "
-        "excludes 1 and it is larger than the differences between blocks of the baseline.",
+        "Adjacent blocks of both arms are pairs, so that a drift of the host affects both. Effects that were named before the "
+        "run are primary: together they raise a false alarm in at most 5 % of runs (Holm); each of the others, in 5 %. "
+        "Equivalent: a difference as large as the margin is excluded. Undecided: neither was shown.",
         "note",
         PAGE,
     )
     effects = [
         (
-            f"{each.what}, {each.statistic} ({each.unit})",
+            f"{'primary: ' if each.primary else ''}{each.what}, {each.statistic} ({each.unit})",
             *("–" if value is None else f"{value:.3g}" for value in (each.baseline, each.treatment)),
-            "–" if each.ratio is None else f"{each.ratio:.2f}",
+            "–" if each.ratio is None else f"{each.ratio:.3f}",
             ratios_in_words(each.ratio_interval),
             each.reading.value,
+            "–" if each.smallest_visible is None else f"{100 * (each.smallest_visible - 1):.2g} %",
         )
         for each in comparison.effects
     ]
-    header = ("", comparison.baseline, comparison.treatment, "ratio", "95 % interval", "reading")
+    header = ("", comparison.baseline, comparison.treatment, "ratio", "95 % interval", "reading", "visible from")
     yield table(header, *effects, look="stages", on=PAGE)
     yield Bullets(tuple(each.sentence for each in comparison.effects), Medium.TEXT)
 

@@ -5,6 +5,9 @@ from crashloop.slo.preconditions import percentage
 FIGURES = {
     "restarts_per_s": "restarts/s",
     "requests_per_restart": "API requests of the kubelets per restart",
+    "kubelet_cpu_s_per_restart": "CPU of the kubelets per restart (s)",
+    "runtime_cpu_s_per_restart": "CPU of the runtimes per restart (s)",
+    "apiserver_cpu_s_per_restart": "CPU of the API server per restart (s)",
     "lateness_p50_s": "restart lateness p50 (s)",
     "lateness_p99_s": "restart lateness p99 (s)",
     "lateness_samples": "restarts with a known delay, done or overdue",
@@ -37,4 +40,4 @@ def figure_text(name: str, value: float | None) -> str:
         return percentage(value)
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.4f}" if name.endswith("_per_restart") else f"{value:.3f}"

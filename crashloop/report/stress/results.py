@@ -8,7 +8,7 @@ import msgspec
 from crashloop.predict.costs import Costs
 from crashloop.report.results import RequirementText, RunResults
 from crashloop.report.stress.plan import PlannedRun
-from crashloop.slo.compare import Effect
+from crashloop.slo.effect import Effect
 from crashloop.slo.rows import Better
 from crashloop.slo.types import Interval, SloVerdict
 from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst

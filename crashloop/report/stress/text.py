@@ -35,12 +35,12 @@ FAR = 100.0
 
 
 def ratios_in_words(interval: Interval | None) -> str:
-    """`0.77 to 1.20`; extreme bounds are shown as such."""
+    """`0.774 to 1.201`; extreme bounds are shown as such."""
     if interval is None:
         return "–"
     lower, upper = interval.lower or 0.0, interval.upper
-    low = f"below {1 / FAR:g}" if lower < 1 / FAR else f"{lower:.2f}"
-    high = f"more than {FAR:g}" if upper is None or upper > FAR else f"{upper:.2f}"
+    low = f"below {1 / FAR:g}" if lower < 1 / FAR else f"{lower:.3f}"
+    high = f"more than {FAR:g}" if upper is None or upper > FAR else f"{upper:.3f}"
     return f"{low} to {high}"
 
 

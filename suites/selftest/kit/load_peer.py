@@ -26,6 +26,8 @@ class Accepting:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []
         """Method and path without the query, in order."""
+        self.created: list[Any] = []
+        """Objects whose creation was requested, in order."""
         self.create_code = 201
         """What a create is answered with."""
         self.list_code = 200
@@ -65,7 +67,9 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
             self._answer(200 if collection else peer.delete_code, {})
 
         def _answer(self, code: int, body: dict[str, Any]) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if self.command == "POST":
+                peer.created.append(json.loads(sent))
             peer.requests.append((self.command, urlsplit(self.path).path))
             raw = json.dumps(body).encode()
             self.send_response(code)

@@ -70,3 +70,29 @@ def test_after_the_last_stage_nothing_is_wanted() -> None:
     stages = clock(CALM)
     assert run(stages, [0, 1, 1, 1, 1, 0, 0])[-2:] == [None, None]
     assert stages.stage is None
+
+
+AS_PLACED = Stage(name="calm", duration_s=3, users={"healthy": 1}, settle_s=0, washout_s=2)
+EXCHANGED = Stage(name="calm", duration_s=3, users={"healthy": 1}, settle_s=0, exchanged=("a", "b"))
+
+
+def test_a_wash_out_passes_without_load_before_its_stage() -> None:
+    stages = clock(AS_PLACED)
+    wanted = run(stages, [0, 0, 0, 1])
+    assert wanted[:3] == [WantedUsers({}, 100), WantedUsers({}, 100), WantedUsers({"healthy": 1}, 5)]
+    assert marks(stages) == [(0, "begin", 2), (0, "measure", 3)]
+
+
+def test_a_stage_in_which_arms_change_places_waits_until_it_is_prepared() -> None:
+    stages = clock(CALM, EXCHANGED, EXCHANGED)
+    run(stages, [0, 1, 1, 1, 1, 0, 0, 0, 0])
+    assert marks(stages)[-1] == (0, "end", 5)
+    stages.tick(now_ns=9 * S, users=0, prepared=1)
+    assert marks(stages)[-1] == (1, "begin", 9)
+
+
+def test_a_stage_with_the_places_of_the_one_before_waits_for_nobody() -> None:
+    stages = clock(EXCHANGED, EXCHANGED)
+    stages.tick(now_ns=0, users=0, prepared=0)
+    run(stages, [0, 1, 1, 1, 1, 0, 0])
+    assert (1, "begin", 5) in marks(stages)

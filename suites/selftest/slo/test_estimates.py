@@ -11,8 +11,6 @@ from crashloop.slo.estimates import (
     percentile_of,
     rank,
     ratio_interval,
-    ratio_of_pairs,
-    student_t,
     wilson,
 )
 
@@ -113,15 +111,3 @@ def test_an_interval_of_a_share_holds_it(hits: int, samples: int) -> None:
     assert interval.lower is not None
     assert interval.upper is not None
     assert 0 <= interval.lower <= hits / samples <= interval.upper <= 1
-
-
-@pytest.mark.parametrize(("freedom", "wide"), [(1, 12.706), (2, 4.303), (5, 2.571), (30, 2.042)])
-def test_students_t_is_that_of_the_tables(freedom: int, wide: float) -> None:
-    assert student_t(freedom, 0.95) == pytest.approx(wide, rel=0.015)
-
-
-def test_a_ratio_of_pairs_needs_two_above_zero() -> None:
-    assert ratio_of_pairs([2.0, 8.0])[0] == pytest.approx(4.0)
-    for ratios in ([], [1.0], [1.0, 0.0]):
-        with pytest.raises(ValueError, match="expected two or more numbers above zero"):
-            ratio_of_pairs(ratios)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from crashloop.slo.compare import EffectReading
+from crashloop.slo.effect import EffectReading
 from crashloop.slo.types import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import Seen, comparisons
@@ -143,7 +143,7 @@ def stormed(*mixes: str, each_s: float = 10, node: str = "storm") -> tuple[Measu
 def test_a_curve_under_load_has_a_point_for_each_restart_that_came_often_enough() -> None:
     pods = [numbered(1, took, 0) for took in (0.1, 0.2, 0.9)] + [numbered(2, took, 1) for took in (1.1, 1.3)]
     (storm,) = stormed("", each_s=100)[1:]
-    (curve,) = load_curves([*pods, numbered(3, 1.5, 1)], [storm], lambda node: f"profile of {node}")
+    (curve,) = load_curves([*pods, numbered(3, 1.5, 1)], [storm], lambda node, _stage: f"profile of {node}")
     assert (curve.profile, curve.stage) == ("profile of node-1", "storm")
     assert [(each.restart, each.due_s, each.samples) for each in curve.points] == [(1, 0, 3), (2, 1, 2)]
     assert [curve.points[0].lowest_s, curve.points[0].p50_s, curve.points[0].highest_s] == [0.1, 0.2, 0.9]
@@ -155,7 +155,7 @@ def test_curves_of_different_loads_are_not_mixed_and_those_of_one_load_are_poole
         crasher(restart(at_s, took_s), restart(at_s, took_s), pod=f"p{at_s}")
         for at_s, took_s in ((5, 9.0), (15, 1.5), (25, 2.5), (35, 1.7))
     ]
-    found = load_curves([*pods, crasher(restart(99, 1), restart(99, 1))], stages, {"node-1": "max-1s"}.__getitem__)
+    found = load_curves([*pods, crasher(restart(99, 1), restart(99, 1))], stages, lambda _node, _stage: "max-1s")
     assert [(each.stage, each.points[0].samples, each.points[0].highest_s) for each in found] == [
         ("storm, 5 pods", 4, 1.7),
         ("storm, 10 pods", 2, 2.5),
@@ -194,7 +194,11 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
             node="",
         )
     ]
-    pods = [healthy(20 * index + at, 1.0 if index % 2 == 0 else 3.0) for index in range(4) for at in (1, 2, 3)]
+    pods = [
+        healthy(20 * index + at, (1.0, 3.0)[index % 2], node=("node-a", "node-b")[index % 2])
+        for index in range(4)
+        for at in (1, 2, 3)
+    ]
     hosts = {"node-a": "node-a", "node-b": "node-b"}
     (found,) = comparisons(
         Seen(the_plan, hosts, sources, pods, {"pod-startup": 5.0, "restart-lateness": 3.0}), measured

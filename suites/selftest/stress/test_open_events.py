@@ -69,7 +69,11 @@ def test_pods_that_never_start_are_an_effect() -> None:
     the_plan = plan(KubeletProfile(name="max-300s"), MAX_1S, nodes=NODES, loads=LOADS, stages=BLOCKS, rounds=2)
     rows = [(index, what, 20 * index + at, 1) for index in range(4) for what, at in (("measure", 0), ("drain", 10))]
     stages = measurements(the_plan.stages, marks(*rows, stages=the_plan.stages))
-    pods = [msgspec.structs.replace(pod, pod=f"h{index}") for index in range(4) for pod in block(index)]
+    pods = [
+        msgspec.structs.replace(pod, pod=f"h{index}", node="ab"[index % 2])
+        for index in range(4)
+        for pod in block(index)
+    ]
     (found,) = comparisons(Seen(the_plan, {"a": "a", "b": "b"}, [], pods, TARGETS), stages)
     effects = {(each.what, each.statistic): each for each in found.effects}
     startup = effects["start-up of healthy pods", "p50"]

@@ -1,5 +1,6 @@
 """Stress profiles: what a file may say, what contradicts itself, and what `full` means on a host."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from crashloop.profiles import load_profile
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Crash
+from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Slos, official_pods, pods_on, resolved
 from crashloop.stress.profiles import load_stress_profile, stress_profile_names, with_max_pods
@@ -231,3 +233,68 @@ def test_restart_all_containers_has_a_gate_of_its_own(tmp_path: Path) -> None:
     every = RULED.replace("{", "{action: RestartAllContainers, ")
     with pytest.raises(UsageError, match="needs the feature gate RestartAllContainersOnContainerExits"):
         planned(tmp_path, f"exit_code: 42, {every}", version="1.35.4")
+
+
+A_AND_B = "{name: a, profile: stock, arm: baseline}, {name: b, profile: stock, arm: treatment}"
+PAIR = (
+    GOOD.replace("{name: a, profile: stock}", A_AND_B)
+    .split("stages:")[0]
+    .replace("healthy:", "other: {kind: crash, node: b}\n  healthy:")
+    + """\
+stages:
+  - {name: storm, arm: baseline, duration_s: 10, users: {crashers: 3}}
+  - {name: storm, arm: treatment, duration_s: 10, users: {other: 3}}
+rounds: 4
+comparison: {alternates: true, primary: [kubelet_cpu_cores]}
+"""
+)
+
+
+def test_rounds_that_alternate_balance_the_order_and_the_places_of_the_arms(tmp_path: Path) -> None:
+    stages = tuple(load_stress_profile(written(tmp_path, PAIR)).each_stage())
+    assert "".join(each.arm[0] for each in stages) == "bttbbttb"
+    assert [each.exchanged for each in stages[::2]] == [None, ("a", "b"), ("a", "b"), None]
+    assert [index for index in range(8) if changes_places(stages, index)] == [2, 6]
+    assert hosts_in(stages[2], {"a": "one", "b": "two"}) == {"a": "two", "b": "one"}
+    assert hosts_in(stages[0], {"a": "one", "b": "two"}) == {"a": "one", "b": "two"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ("kubelet_cpu_cores", "kubelet_cpu", "comparison: primary effect 'kubelet_cpu' is not known; expected some of"),
+        (
+            ", arm: treatment}",
+            "}",
+            "comparison: the nodes have the arms baseline; expected one baseline and one treatment",
+        ),
+        ("primary: [", "margin: 1.5, primary: [", "margin is 1.5; expected more than 0 and less than 1"),
+        ("users: {other: 3}", "users: {other: 3}, exchanged: [a, b]", "exchanged is set; it is an outcome of"),
+    ],
+)
+def test_a_faulty_comparison_is_refused(tmp_path: Path, before: str, after: str, fault: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(fault)):
+        load_stress_profile(written(tmp_path, PAIR.replace(before, after, 1)))
+
+
+def test_the_user_s_own_kubelet_is_that_of_the_treatment(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, PAIR))
+    made = plan_of(
+        profile,
+        provider="local",
+        kubernetes_version="1.37.1",
+        cores=2,
+        kubelet=load_profile,
+        kubelet_binary="/mine/kubelet",
+    )
+    assert [(each.name, each.kubelet_binary) for each in made.kubelets] == [
+        ("stock", None),
+        ("stock-own-kubelet", "/mine/kubelet"),
+    ]
+
+
+def test_without_arms_the_user_s_own_kubelet_is_that_of_all_nodes(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, GOOD))
+    of = {"provider": "local", "kubernetes_version": "1.37.1"}
+    made = plan_of(profile, cores=2, kubelet=load_profile, kubelet_binary="/mine/kubelet", **of)
+    assert [each.kubelet_binary for each in made.kubelets] == ["/mine/kubelet"]

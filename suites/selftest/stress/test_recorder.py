@@ -16,16 +16,18 @@ import pytest
 from crashloop.cluster.provider import Cluster, ClusterInfo, Node
 from crashloop.kube.client import KubeApi
 from crashloop.record.lifeline import Lifeline
+from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.incidents import Cause
+from crashloop.stress.loads import Crash
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.profile import Stage
+from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
-from suites.selftest.kit.stress_kit import Folder, plan
+from suites.selftest.kit.stress_kit import MAX_1S, Folder, plan
 
 SHORT = Stage(name="storm", duration_s=1, users={"crashers": 3}, spawn_per_s=10, settle_s=0)
 NODE = Node(name="node-1", profile="max-1s")
@@ -56,6 +58,9 @@ class _Unrecorded:
     def scrape(self) -> None:
         """Nothing."""
 
+    def place(self, hosts: dict[str, str]) -> None:
+        self.places = hosts
+
     def sweep(self) -> None:
         """Called again and again while the load is on."""
         self._meanwhile(self._pids)
@@ -68,12 +73,24 @@ class _Broken:
 
 
 class _OnPaper(msgspec.Struct):
-    """A cluster of which only the description is looked at."""
+    """A cluster of which only the description is looked at, and the restarts of kubelets."""
 
     info: ClusterInfo
+    restarted: list[tuple[str, str]] = []
+
+    def restart_kubelet(self, node: str, *, profile: KubeletProfile) -> None:
+        self.restarted.append((node, profile.name))
 
 
-def recorded(folder: Path, plan: StressPlan, evidence: _Unrecorded, *, clear_within_s: float = 5.0) -> Folder:
+def recorded(
+    folder: Path,
+    plan: StressPlan,
+    evidence: _Unrecorded,
+    *,
+    clear_within_s: float = 5.0,
+    nodes: dict[str, Node] | None = None,
+    restarted: list[tuple[str, str]] | None = None,
+) -> Folder:
     """The directory of a run that has ended."""
     made = Folder(folder / "run", plan)
     made.run.order_json.unlink()
@@ -89,9 +106,9 @@ def recorded(folder: Path, plan: StressPlan, evidence: _Unrecorded, *, clear_wit
         image="image",
     )
     site = Site(
-        cluster=cast(Cluster, _OnPaper(info)),
+        cluster=cast(Cluster, _OnPaper(info, [] if restarted is None else restarted)),
         api=KubeApi(kubeconfig),
-        nodes={"storm": NODE},
+        nodes=nodes or {"storm": NODE},
         namespace="ns",
         run="r",
     )
@@ -106,6 +123,30 @@ def recorded(folder: Path, plan: StressPlan, evidence: _Unrecorded, *, clear_wit
         clear_within_s=clear_within_s,
     ).record()
     return made
+
+
+def test_arms_change_places_between_their_stages(peer: Accepting, tmp_path: Path) -> None:
+    stage = Stage(name="storm", arm="both", duration_s=1, users={"a": 1, "b": 1}, spawn_per_s=10, settle_s=0)
+    the_plan = plan(
+        MAX_1S,
+        msgspec.structs.replace(MAX_1S, name="mine"),
+        nodes=(
+            StressNode(name="base", profile="max-1s", arm="baseline"),
+            StressNode(name="treat", profile="max-1s", arm="treatment"),
+        ),
+        loads={"a": Crash(node="base"), "b": Crash(node="treat")},
+        stages=(stage,),
+        rounds=2,
+        comparison=ComparisonDesign(alternates=True),
+    )
+    nodes = {"base": Node(name="one", profile="max-1s"), "treat": Node(name="two", profile="mine")}
+    evidence, restarted = _Unrecorded(), list[tuple[str, str]]()
+    folder = recorded(tmp_path, the_plan, evidence, nodes=nodes, restarted=restarted)
+    assert evidence.places == {"base": "two", "treat": "one"}
+    assert restarted == [("two", "max-1s"), ("one", "mine")]
+    placed = [(pod["metadata"]["name"], pod["spec"]["nodeName"]) for pod in peer.created]
+    assert sorted(placed) == [("a-0-0", "one"), ("a-0-1", "two"), ("b-0-0", "two"), ("b-0-1", "one")]
+    assert [each.what for each in folder.run.marks()].count("end") == 2
 
 
 def incidents(folder: Folder) -> list[tuple[Cause, str]]:

@@ -264,8 +264,8 @@ def test_shares_are_percentages() -> None:
 
 def test_a_ratio_of_which_nothing_is_known_is_not_told_to_the_last_digit() -> None:
     assert ratios_in_words(Interval(1.2e-06, 25_413_566.0)) == "below 0.01 to more than 100"
-    assert ratios_in_words(Interval(0.768, 1.196)) == "0.77 to 1.20"
-    assert ratios_in_words(Interval(0.5, None)) == "0.50 to more than 100"
+    assert ratios_in_words(Interval(0.768, 1.196)) == "0.768 to 1.196"
+    assert ratios_in_words(Interval(0.5, None)) == "0.500 to more than 100"
 
 
 def test_targets_are_drawn_and_named_after_their_row(results: StressResults) -> None:
