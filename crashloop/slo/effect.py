@@ -64,12 +64,16 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decided(effects: Iterable[Effect]) -> tuple[Effect, ...]:
-    """The effects with their readings. Probabilities of the primary ones are adjusted by Holm, those of others are not."""
+    """The effects with their readings. Probabilities of the primary ones are adjusted by Holm, those of others are not.
+
+    A primary effect without numbers still counts as one of them: their number is that of the questions before the run.
+    """
     found = list(effects)
-    primary = [index for index, each in enumerate(found) if each.primary and each.p_value is not None]
-    adjusted = holm([found[index].p_value or 0.0 for index in primary])
+    primary = [index for index, each in enumerate(found) if each.primary]
+    adjusted = holm([1.0 if (p_value := found[index].p_value) is None else p_value for index in primary])
     for index, p_value in zip(primary, adjusted, strict=True):
-        found[index] = msgspec.structs.replace(found[index], p_value=p_value)
+        if found[index].p_value is not None:
+            found[index] = msgspec.structs.replace(found[index], p_value=p_value)
     return tuple(_read(each, among=len(primary)) for each in found)
 
 
@@ -112,7 +116,7 @@ def _sentence(effect: Effect, among: int) -> str:
         f"{effect.what}: {effect.reading}. {effect.statistic} {number(effect.treatment)} {effect.unit} against "
         f"{number(effect.baseline)} {effect.unit}, ratio {ratio_in_words(effect.ratio)} "
         f"({100 * effect.ratio_interval.confidence:g} % interval {ratio_in_words(lower)} to {ratio_in_words(upper)}), "
-        f"p {number(effect.p_value)}{by_holm}, {effect.pairs} pairs of blocks, "
+        f"p {_probability(effect.p_value)}{by_holm}, {effect.pairs} pairs of blocks, "
         f"{effect.samples[0]:,} and {effect.samples[1]:,} samples."
     )
     return " ".join((told, *_about_size(effect), *effect.notes))
@@ -120,10 +124,15 @@ def _sentence(effect: Effect, among: int) -> str:
 
 def _about_size(effect: Effect) -> Iterable[str]:
     if _is_equivalent(effect) and effect.margin is not None:
-        yield f"It is smaller than {number(100 * effect.margin)} % (p {number(effect.p_equivalence or 0.0)})."
+        yield f"It is smaller than {number(100 * effect.margin)} % (p {_probability(effect.p_equivalence or 0.0)})."
     elif effect.reading is EffectReading.UNDECIDED and effect.smallest_visible is not None:
         size = number(100 * (effect.smallest_visible - 1))
         yield f"A difference of {size} % would have been found with a power of {100 * POWER:g} %."
+
+
+def _probability(value: float) -> str:
+    """A probability; below a thousandth its digits depend on the model of the scatter more than on the data."""
+    return "below 0.001" if value < 0.001 else number(value)
 
 
 def ratio_in_words(ratio: float) -> str:

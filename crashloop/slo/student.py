@@ -1,4 +1,7 @@
-"""Student's t for whole degrees of freedom, exactly: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+"""Student's t for whole degrees of freedom, exactly: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+
+scipy has it too, but is larger than numpy, for two functions.
+"""
 
 import math
 from functools import cache

@@ -57,10 +57,12 @@ def plan_of(
     cores: int,
     kubelet: Callable[[str], KubeletProfile],
     kubelet_binary: str | None = None,
+    reconfigures: bool = True,
 ) -> StressPlan:
     """The plan for a host with so many CPUs; `kubelet` finds the kubelet profile of a node.
 
-    `kubelet_binary` is the user's own kubelet: of the node of the treatment, or without arms of all nodes.
+    `kubelet_binary` is the user's own kubelet: of the node of the treatment, or without arms of all nodes. `reconfigures`:
+    whether the provider can restart a kubelet with another configuration; if not, arms keep their places.
 
     Raises UsageError for a load with a restart rule that its node ignores.
     """
@@ -72,6 +74,9 @@ def plan_of(
     version = KubernetesVersion.parse(kubernetes_version)
     loads = {name: heeded(name, load, kubelets[load.node], version) for name, load in profile.loads.items()}
     load = resolved(msgspec.structs.replace(profile, loads=loads), cores=cores)
+    if not reconfigures:
+        design = msgspec.structs.replace(load.comparison, changes_places=False)
+        load = msgspec.structs.replace(load, comparison=design)
     return plan_with(
         load, tuple(kubelets.values()), provider=provider, kubernetes_version=kubernetes_version, cores=cores
     )
@@ -118,4 +123,4 @@ class StressJson(msgspec.Struct, frozen=True, kw_only=True):
 
 def _longest_s(stage: Stage) -> float:
     users = sum(int(count) for count in stage.users.values())
-    return users / stage.spawn_per_s + stage.settle_s + stage.duration_s
+    return stage.washout_s + users / stage.spawn_per_s + stage.settle_s + stage.duration_s

@@ -78,8 +78,10 @@ class ComparisonDesign(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     margin: float = 0.05
     """Differences below this share of the baseline are as good as none."""
     alternates: bool = False
-    """Rounds alternate the order of the arms (A/B/B/A), and every other two rounds the arms change places: each of the two
-    kubelets is restarted with the profile of the other's node."""
+    """Rounds alternate the order of the arms: A/B/B/A."""
+    changes_places: bool = True
+    """With `alternates`: every other two rounds the arms change places too. Each of the two kubelets is restarted with the
+    profile of the other's node. A provider that cannot do that keeps the places."""
 
     def __post_init__(self) -> None:
         if not 0 < self.margin < 1:
@@ -146,7 +148,8 @@ def alternated(profile: StressProfile, number: int) -> Iterator[Stage]:
     Orders follow 0 1 0 1, places 0 1 1 0: over four rounds each order meets each place once.
     """
     arms = {node.arm: node.name for node in profile.nodes}
-    exchanged = (arms["baseline"], arms["treatment"]) if number % 4 in (1, 2) else None
+    exchanges = profile.comparison.changes_places and number % 4 in (1, 2)
+    exchanged = (arms["baseline"], arms["treatment"]) if exchanges else None
     stages = list(profile.stages)
     for at, (one, other) in enumerate(pairwise(profile.stages)):
         if number % 2 and one.mix == other.mix and (one.arm, other.arm) == ("baseline", "treatment"):

@@ -14,7 +14,7 @@ from functools import partial
 from crashloop.errors import CrashloopError
 from crashloop.kube.errors import KubeError
 from crashloop.record.lifeline import Lifeline
-from crashloop.stress.assignment import Order, prepare_stage
+from crashloop.stress.assignment import Order, StageMark, prepare_stage
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir
 from crashloop.stress.following import Marks, Situation
@@ -107,7 +107,9 @@ class StressRecorder:
             if now_s - began_s > most_s:
                 self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was stopped.")
                 return
-            self._take_marks()
+            for mark in self._take_marks():
+                if mark.what == "end" and changes_places(self._plan.stages, mark.index + 1):
+                    self._exchange(mark.index + 1)
             if not self._is_whole() and not self._generator.has_begun():
                 self._note(Cause.LOAD, "The load had not begun then, and was abandoned.")
                 return
@@ -120,9 +122,10 @@ class StressRecorder:
                 self._say(self._situation.line(starts_per_s=rate, now_ns=time.time_ns()))
         self._is_whole()
 
-    def _take_marks(self) -> None:
-        """Scrape at the edges of measurements."""
-        for mark in self._marks.new():
+    def _take_marks(self) -> list[StageMark]:
+        """Scrape at the edges of measurements; the new marks."""
+        new = self._marks.new()
+        for mark in new:
             self._situation.mark = mark
             if mark.what in ("measure", "drain"):
                 self._do(self._evidence.scrape)
@@ -130,8 +133,7 @@ class StressRecorder:
                 self._say(self._situation.introduction(mark))
             if mark.what == "end" and mark.users:
                 self._note(Cause.LINGERED, self._situation.lingering(mark))
-            if mark.what == "end" and changes_places(self._plan.stages, mark.index + 1):
-                self._exchange(mark.index + 1)
+        return new
 
     def _exchange(self, index: int) -> None:
         """The arms change places: both kubelets are restarted with the profile of their node in that stage."""

@@ -10,7 +10,7 @@ import msgspec
 from crashloop.cluster.binaries.own_binaries import own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
-from crashloop.cluster.provider import ClusterRequest, Progress
+from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.providers import owning_provider
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
@@ -64,6 +64,7 @@ def plan_stress(options: StressOptions) -> StressPlan:
         cores=len(os.sched_getaffinity(0)),
         kubelet=lambda name: _kubelet(name, profile, version),
         kubelet_binary=options.kubelet_binary,
+        reconfigures=Capability.KUBELET_RECONFIGURATION in owning_provider(options.provider).capabilities,
     )
 
 

@@ -1,5 +1,6 @@
 """Interleaved blocks tell an effect from drift and from noise."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -82,7 +83,7 @@ def pairs_of(*ratios: float, turned: bool = False, places: bool = False) -> list
 
 def test_the_sentence_of_a_difference_has_both_arms_the_interval_and_the_probability() -> None:
     assert compare("relist", pairs_of(3, 3.1, 2.9, 3), percentile=None).sentence == (
-        "relist: higher. mean 3 s against 1 s, ratio 2.999 (95 % interval 2.872 to 3.132), p 4.2e-06, "
+        "relist: higher. mean 3 s against 1 s, ratio 2.999 (95 % interval 2.872 to 3.132), p below 0.001, "
         "4 pairs of blocks, 4 and 4 samples."
     )
 
@@ -90,7 +91,7 @@ def test_the_sentence_of_a_difference_has_both_arms_the_interval_and_the_probabi
 def test_no_difference_is_claimed_only_if_one_as_large_as_the_margin_is_excluded() -> None:
     close = compare("relist", pairs_of(1.01, 0.99, 1.005, 0.995, 1.0, 1.0), percentile=None)
     assert close.reading is EffectReading.EQUIVALENT
-    assert close.sentence.endswith("It is smaller than 5 % (p 9.1e-06).")
+    assert close.sentence.endswith("It is smaller than 5 % (p below 0.001).")
     wide = compare("relist", pairs_of(1.2, 0.85, 1.1, 0.9, 1.0, 1.0), percentile=None)
     assert wide.reading is EffectReading.UNDECIDED
     assert wide.smallest_visible == pytest.approx(1.17, abs=0.03)
@@ -174,3 +175,16 @@ def test_a_mean_is_compared_where_no_percentile_is_asked_for() -> None:
 def test_impossible_blocks_are_refused(block: Block, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         compare("start-up", [block])
+
+
+def test_a_primary_effect_without_numbers_still_counts_as_a_question() -> None:
+    one = compare("a", pairs_of(1.1, 1.2, 1.15, 1.05), percentile=None, primary=True, among=2)
+    none = compare("b", [], percentile=None, primary=True, among=2)
+    assert one.p_value is not None
+    assert [each.p_value for each in decided([one, none])] == [pytest.approx(2 * one.p_value), None]
+
+
+def test_effects_of_earlier_versions_stay_readable() -> None:
+    old = b"""{"what": "relist", "statistic": "p50", "unit": "s", "reading": "no difference seen", "sentence": "",
+               "pairs": 2, "samples": [2, 2], "ratio": 1.1, "noise": 1.2}"""
+    assert msgspec.json.decode(old, type=Effect).reading is EffectReading.NOT_SEEN

@@ -259,6 +259,15 @@ def test_rounds_that_alternate_balance_the_order_and_the_places_of_the_arms(tmp_
     assert hosts_in(stages[0], {"a": "one", "b": "two"}) == {"a": "one", "b": "two"}
 
 
+def test_where_kubelets_cannot_be_reconfigured_only_the_order_alternates(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, PAIR))
+    stages = plan_of(
+        profile, provider="kind", kubernetes_version="1.37.1", cores=2, kubelet=load_profile, reconfigures=False
+    ).stages
+    assert "".join(each.arm[0] for each in stages) == "bttbbttb"
+    assert not any(each.exchanged for each in stages)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "fault"),
     [
@@ -295,6 +304,12 @@ def test_the_user_s_own_kubelet_is_that_of_the_treatment(tmp_path: Path) -> None
 
 def test_without_arms_the_user_s_own_kubelet_is_that_of_all_nodes(tmp_path: Path) -> None:
     profile = load_stress_profile(written(tmp_path, GOOD))
-    of = {"provider": "local", "kubernetes_version": "1.37.1"}
-    made = plan_of(profile, cores=2, kubelet=load_profile, kubelet_binary="/mine/kubelet", **of)
+    made = plan_of(
+        profile,
+        provider="local",
+        kubernetes_version="1.37.1",
+        cores=2,
+        kubelet=load_profile,
+        kubelet_binary="/mine/kubelet",
+    )
     assert [each.kubelet_binary for each in made.kubelets] == ["/mine/kubelet"]
