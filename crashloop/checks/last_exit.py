@@ -5,8 +5,9 @@ from itertools import zip_longest
 
 from crashloop.checks.absence import away_ns
 from crashloop.checks.case import Case
+from crashloop.checks.collected_early import collected_early
 from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, seconds
@@ -93,10 +94,17 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
     """What a status of a restarted container says about the instance before it."""
     last, previous = status.containers[name].last_state, pod.instances(name)[present.ordinal - 1]
     if last is None or last.kind != "terminated":
-        yield fail(
-            f'a status of "{name}" {at_lines([status.line])} shows no last exit; restart {present.ordinal} was running.',
-            status.line,
-            *present.lines[:1],
+        sentence = (
+            f'a status of "{name}" {at_lines([status.line])} shows no last exit; restart {present.ordinal} was running.'
+        )
+        collected = collected_early(pod.instances(name)).get(previous.ordinal)
+        gone = (
+            f"Garbage collection had removed that instance {at_lines([collected.line])} while the next was created and did not run"
+            if collected is not None
+            else None
+        )
+        yield fail_unless(
+            gone, sentence, status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
         )
     elif not last.container_id:
         reset = replacements(case, pod, pod.instances(name))[previous.ordinal]

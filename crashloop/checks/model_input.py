@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
+from crashloop.checks.collected_early import collected_early
 from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import ran, replacements, was_killed
 from crashloop.history.recording import PodHistory
 from crashloop.model.lives import (
     ChangedPart,
     CounterLost,
+    DeadContainerRemoved,
     KeyChanged,
     Lived,
     Mark,
@@ -82,7 +84,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
 
 
 def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
-    """What rightfully changes a counter. That a kubelet removes the newest dead container does not: it owes the delay."""
+    """What rightfully changes a counter, or what the kubelet goes by. That it removes the exit that it counts from does neither."""
     zero = zero_ns(pod)
     for before, after in pairwise(case.recording.nodes):
         if after.data.kubelet_started_ns != before.data.kubelet_started_ns:
@@ -94,6 +96,8 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
     for gone, back in missing_for(case, case.scenario.pod.container(container)):
         until_s = math.inf if back is None else (back.to_ns - zero) / 1e9
         yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s)
+    for removed in collected_early(ran(pod, container)).values():
+        yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
     for instance in pod.instances(container):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)

@@ -90,7 +90,9 @@ def dues(
             taken = _taken(following, begun.started_attempt_s - life.finished_s)
             early_s = ATTEMPT_TO_CREATE_S + begun.created_late_s
             entries = tuple(dict.fromkeys(each.entry_after(begun.started_attempt_s, early_s) for each in taken))
-        gone = life.restart_all or any(isinstance(mark, DeadContainerRemoved) for mark in marks)
+        gone = life.restart_all or any(
+            isinstance(mark, DeadContainerRemoved) and mark.at_s > life.finished_s for mark in marks
+        )
         previous_finished_s = None if gone else life.finished_s
     return tuple(found)
 
@@ -120,7 +122,7 @@ def _following(
     setting: Setting,
 ) -> tuple[list[Branch], Setting]:
     """What may follow a life, whichever of `entries` the counter was; and the setting after the last mark."""
-    redefined, back_s = False, 0.0
+    redefined, back_s, known = False, 0.0, [previous_finished_s]
     for mark in marks:
         if mark.at_s > finished_s:
             continue
@@ -130,17 +132,21 @@ def _following(
         if isinstance(mark, KeyChanged):
             redefined = redefined or (life.killed_by_kubelet and mark.part is ChangedPart.IMAGE)
         if isinstance(mark, DeadContainerRemoved):
-            previous_finished_s = None
+            # The kill and the start go by a look at the runtime that may be as old as that.
+            known = [None] if finished_s - mark.at_s > setting.detection_s else [previous_finished_s, None]
         if forgets(mark):
             entries = (None,)
-    exit_ = Exit(
-        finished_s=finished_s,
-        previous_finished_s=previous_finished_s,
-        killed=life.killed_by_kubelet,
-        redefined=redefined,
-        restart_all=life.restart_all,
-    )
-    found = (branch for entry in entries for branch in branches(entry, exit_, setting))
+    exits = [
+        Exit(
+            finished_s=finished_s,
+            previous_finished_s=each,
+            killed=life.killed_by_kubelet,
+            redefined=redefined,
+            restart_all=life.restart_all,
+        )
+        for each in dict.fromkeys(known)
+    ]
+    found = (branch for exit_ in exits for entry in entries for branch in branches(entry, exit_, setting))
     # A kubelet that has just started takes its time to look, whatever the exit.
     following = [msgspec.structs.replace(each, latest_s=max(each.latest_s, back_s)) for each in found]
     unnoticed: list[Branch] = []
@@ -153,7 +159,7 @@ def _following(
             setting = _after(mark, setting)
             following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
             if isinstance(mark, KeyChanged) and mark.part is ChangedPart.IMAGE and at_s <= setting.detection_s:
-                unnoticed += _killed_when_dead(entries, exit_, mark, at_s, setting)
+                unnoticed += _killed_when_dead(entries, exits[0], mark, at_s, setting)
     return [*following, *unnoticed], setting
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from crashloop.model.backoff import dues
 from crashloop.model.config import Curve
-from crashloop.model.lives import CounterLost, Lived, Observed
+from crashloop.model.lives import CounterLost, DeadContainerRemoved, Lived, Observed
 from crashloop.model.variants import DOCUMENTED, TWO_FREE_AFTER_KILLS
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
@@ -54,6 +54,21 @@ def test_crashes_between_kills_keep_their_delay() -> None:
     lives = [Lived(0, 5), Lived(5, 10), Lived(20, 25, True), Lived(25, 26)]
     found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
     assert [due.delay_s for due in found] == [0, 10, 20, 40]
+
+
+@pytest.mark.parametrize(("removed_s", "windows"), [(20, [0]), (23, [0, 10])], ids=["long-before", "just-before"])
+def test_a_kill_without_a_known_exit_before_it_is_followed_at_once(removed_s: float, windows: list[float]) -> None:
+    lives: list[Observed] = [Lived(0, 9, True), Lived(9, 18, True), Lived(18, 24, True)]
+    lives.insert(3, DeadContainerRemoved(removed_s))
+    found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+    assert [each.delay_s for each in found[-1].windows] == windows
+
+
+def test_a_kill_without_a_known_exit_before_it_does_not_count() -> None:
+    lives: list[Observed] = [Lived(0, 9, True), Lived(9, 18, True), Lived(18, 24, True), Lived(24, 27, True)]
+    lives.insert(3, DeadContainerRemoved(20))
+    found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+    assert [each.delay_s for each in found] == [0, 0, 0, 10]
 
 
 def test_after_a_lost_counter_a_kill_counts_from_the_beginning_at_once() -> None:
