@@ -99,7 +99,7 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
         )
         collected = collected_early(pod.instances(name)).get(previous.ordinal)
         gone = (
-            f"Garbage collection had removed that instance {at_lines([collected.line])} while the next was created and did not run"
+            f"Garbage collection removed that instance {at_lines([collected.line])} before the next ran"
             if collected is not None
             else None
         )

@@ -84,7 +84,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
 
 
 def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
-    """What rightfully changes a counter, or what the kubelet goes by. That it removes the exit that it counts from does neither."""
+    """What rightfully changes a counter, or what the kubelet goes by; the removal of the exit that it counts from does not."""
     zero = zero_ns(pod)
     for before, after in pairwise(case.recording.nodes):
         if after.data.kubelet_started_ns != before.data.kubelet_started_ns:

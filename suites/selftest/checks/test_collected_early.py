@@ -62,7 +62,7 @@ def test_a_last_exit_that_was_collected_before_it_could_be_shown_is_inconclusive
     created = history.line_of(Kind.CREATED, 2)
     assert told(checked("last-exit", history)) == [
         f'INCONCLUSIVE: a status of "app" (history line {status}) shows no last exit; restart 1 was running. Garbage collection '
-        f"had removed that instance (history line {removed}) while the next was created and did not run."
+        f"removed that instance (history line {removed}) before the next ran."
     ]
     assert checked("last-exit", history).findings[0].lines == (status, created, removed)
 
