@@ -17,7 +17,7 @@ _METHOD = (
     "without a mutant passes: then it is killed. Reports, locks, errors of other components, resources and volumes are left",
     "alone.",
     "",
-    "A survivor is a hole in the suite, unless an argument shows that no scenario can tell it from the kubelet; people write",
+    "A survivor is a hole in the suite, unless an argument says that no scenario distinguishes it from the kubelet; people write",
     "both into `mutants/known.yaml`. The command exits with 0 only if every survivor stands there, and with 1 otherwise. Results",
     "are kept below `runs/mutants`; the next call continues with what they lack. `make mutants MUTANTS=20` takes the first 20,",
     "as the nightly workflow does; `python -m mutants --help` lists the options.",
@@ -188,7 +188,7 @@ def _alive(report: Report) -> Iterator[str]:
 def _equivalent(report: Report) -> Iterator[str]:
     yield "## Equivalent"
     yield ""
-    yield from _table(report.equivalent, "why no scenario can tell it from the kubelet", report.known.equivalent)
+    yield from _table(report.equivalent, "why no scenario can distinguish it from the kubelet", report.known.equivalent)
 
 
 def _left_out(report: Report) -> Iterator[str]:

@@ -116,7 +116,7 @@ def is_restart(request: bytes) -> bool:
 
 
 def attempt_of(request: bytes) -> int:
-    """The number of the instance that a CreateContainer request asks for, from 0."""
+    """The number of the instance of a CreateContainer request, from 0."""
     number: int = api_pb2.CreateContainerRequest.FromString(request).config.metadata.attempt
     return number
 

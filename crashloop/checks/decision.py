@@ -166,7 +166,7 @@ def _quiet(case: Case, each: DecidedExit) -> Finding | None:
     """INCONCLUSIVE unless the time after an exit was watched long enough, by a ground truth, to say: no restart."""
     exited = each.instance.exit
     if exited is None or exited.utc_ns is None:
-        return inconclusive(f"{each.name}; no clock tells for how long it was watched after that.")
+        return inconclusive(f"{each.name}; no clock shows for how long it was watched after that.")
     due_s = each.delay.due.delay_s if each.delay else 0.0
     needed_s = QUIET_FACTOR * (due_s + QUIET_S)
     seen_s = watched_s(case.recording, exited)

@@ -87,7 +87,7 @@ def is_journal_lost(case: Case, pod: PodHistory) -> bool:
 
 
 def _read_before(case: Case, pod: PodHistory, to_ns: int) -> str | None:
-    """A pod that is deleted has its journals read out first; what happens after that they do not tell."""
+    """A pod that is deleted has its journals read out first; they do not have what happens after that."""
     read = next((done for done in _deletions(case, pod) if done.t_ns <= to_ns), None)
     return None if read is None else f"its journals were read before the pod was deleted (history line {read.line})"
 

@@ -1,4 +1,4 @@
-"""Checker of the last status of a pod that was deleted: it tells how every container ended."""
+"""Checker of the last status of a pod that was deleted: it says how every container ended."""
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import leaves_ns, unwatched, why_it_ended

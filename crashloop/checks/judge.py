@@ -107,7 +107,7 @@ def _stands_on(finding: Finding) -> frozenset[tuple[str, int]]:
 def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, ...]:
     """Deviations that this kubelet was expected to show and that its history contradicts.
 
-    Where promise and variant both explain the history, it cannot tell, and nothing is gone.
+    Where promise and variant both explain the history, it decides nothing, and nothing is gone.
     """
     return tuple(
         fail(

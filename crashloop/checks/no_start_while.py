@@ -32,7 +32,7 @@ def check_no_start_while(case: Case) -> Checked:
 
 
 def _started(case: Case, absence: Absence, container: str, at: Fact) -> Finding:
-    """A start in that time; one that the kubelet had asked for before is the runtime's, as late as the host held it up."""
+    """A start in that time; one that the kubelet had requested before is the runtime's, as late as the host held it up."""
     lines, to_ns = (absence.line, at.line), at.utc_ns or absence.to_ns
     seen = f'"{container}" was started {at_lines(lines)} while its node had no kubelet.'
     after_s = (to_ns - absence.from_ns) / 1e9

@@ -89,7 +89,7 @@ def _host_made_late(case: Case, instance: Instance) -> str | None:
     """Why the kubelet may have had an answer too late that was given in time; None if the host was not in the way."""
     begun, ended = instance.start, instance.exit
     if begun is None or ended is None or begun.utc_ns is None or ended.utc_ns is None:
-        return "No clock tells for how long it ran."
+        return "No clock shows for how long it ran."
     held_s = case.recording.host.held_s(begun.utc_ns, ended.utc_ns)
     return (
         None if held_s < HELD_S else f"The host held it up for {seconds(held_s)}, and answers may have come too late."

@@ -1,4 +1,4 @@
-"""Checker of an in-place resize whose resizePolicy asks for a restart."""
+"""Checker of an in-place resize whose resizePolicy needs a restart."""
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended

@@ -24,7 +24,7 @@ MIN_RESETS = 1
 
 
 def check_restart_all_condition(case: Case) -> Checked:
-    """AllContainersRestarting MUST be True while the exit that asks for it is shown, and False once all containers are gone.
+    """AllContainersRestarting MUST be True while the exit that causes it is shown, and False once all containers are gone.
 
     Needs min_resets (1) statuses that say True, each with a later one that says False.
     """
@@ -151,7 +151,7 @@ def _unasked(case: Case, pod: PodHistory, status: StatusReport) -> Finding:
 
 
 def _asks(case: Case, status: StatusReport, spec: Container) -> bool:
-    """Whether a status of a pod that goes on shows the container's exit as one that asks for RestartAllContainers."""
+    """Whether a status of a pod that goes on shows the container's exit as one that causes RestartAllContainers."""
     report = status.containers.get(spec.name)
     if (
         status.phase in (SUCCEEDED, FAILED)

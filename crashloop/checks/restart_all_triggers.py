@@ -146,7 +146,7 @@ def decided_after(
 ) -> Decided:
     """What the model decides after the exit of instance `number`; a RestartAllContainers restarts it in any case.
 
-    Only a following instance tells whether a kubelet heard of a new image before it noticed the exit.
+    Only a following instance shows whether a kubelet heard of a new image before it noticed the exit.
     """
     if replaced is not None and case.scenario.pod.container(container).kind is not ContainerKind.EPHEMERAL:
         return replaced.trigger.decided

@@ -72,7 +72,7 @@ def _tls(named: Named) -> ssl.SSLContext:
         tls = ssl.create_default_context(cadata=None if authority is None else authority.decode())
     except (ssl.SSLError, UnicodeDecodeError) as error:
         raise UsageError(f"kubeconfig {named.source}: its certificate authority cannot be used ({error}).") from error
-    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # which kubectl does not ask for, and private authorities may not meet
+    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # which kubectl does not need, and private authorities may not meet
     if named.cluster.get("insecure-skip-tls-verify"):
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE

@@ -45,7 +45,7 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
     """Upper bound; math.inf where none is promised."""
     reason: str
     alternatives: tuple["Due", ...] = ()
-    """Other windows that are as right, by rising delay: the evidence cannot tell which one applies."""
+    """Other windows that are as right, by rising delay: the evidence does not show which one applies."""
 
     @property
     def windows(self) -> tuple["Due", ...]:

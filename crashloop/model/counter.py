@@ -4,7 +4,7 @@ Theory of operation. The kubelet keeps, for each container, the present delay an
 At an exit there is one branch for each thing it may rightfully do: how long it has to wait, when it must have started
 at the latest, and what the counter says afterwards. Without an entry the restart is free and makes one, with the
 initial delay; otherwise each restart doubles the delay up to the maximum. A run of more than 600 s drops the entry.
-Two branches arise where the evidence cannot tell which of two right things happens.
+Two branches arise where the evidence does not show which of two right things happens.
 Source: client-go util/flowcontrol/backoff.go@v0.37.1; pkg/kubelet/kubelet.go@v1.37.1 newCrashLoopBackOff (600 s);
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
 """
@@ -147,7 +147,7 @@ def _free(setting: Setting, reason: str) -> Branch:
 
 
 def _waits(entry: Counter, finished_s: float, setting: Setting) -> tuple[Branch, ...]:
-    """The wait that the counter asks for, and what becomes of it if the entry is collected meanwhile."""
+    """The wait that the counter imposes, and what becomes of it if the entry is collected meanwhile."""
     delay_s, latest = entry.delay_s, setting.latest_s(entry.delay_s)
     kept = Branch(
         delay_s=delay_s,

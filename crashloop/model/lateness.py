@@ -20,7 +20,7 @@ USUAL_START_S = 0.5
 """The same on a calm node: p50 0.13 s, p99 0.28 s. Tolerated where no event of the runtime can be had at all."""
 
 _FIRST_PROPAGATED = (1, 35)
-_RESYNC_S = 60.0  # syncFrequency: of the remaining time no more is asked for at once
+_RESYNC_S = 60.0  # syncFrequency: the kubelet waits for no more of the remaining time at once
 _JITTER = 0.5
 _TICK_S = 1.0
 _POLL_S = 10.0  # backOffPeriod up to 1.34

@@ -56,7 +56,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     containers: dict[str, ContainerPrediction]
     phase: str
-    """The pod's phase once all programs have come to their end, holding included."""
+    """The pod's phase once all programs have ended, holding included."""
     deviations: frozenset[str] = DOCUMENTED
 
     @property

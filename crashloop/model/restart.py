@@ -103,7 +103,7 @@ def stranded(
     version: KubernetesVersion,
     deviations: frozenset[str] = DOCUMENTED,
 ) -> Decided | None:
-    """What becomes of a restart that a rule asks for after a probe's kill; None if it comes.
+    """What becomes of a restart that a rule requires after a probe's kill; None if it comes.
 
     `alone`: no other regular container runs.
     """

@@ -26,7 +26,7 @@ def missing(until: Until, counts: Counts, age_s: float) -> tuple[str, ...]:
 
 
 def is_reported(until: Until, counts: Counts) -> bool:
-    """Whether the statuses tell of everything that completes the scenario."""
+    """Whether the statuses show everything that completes the scenario."""
     return all(counts.reported_restarts(name) >= n for name, n in until.restarts.items()) and all(
         counts.reported_exits(name) >= n for name, n in until.exits.items()
     )

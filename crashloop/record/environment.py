@@ -67,7 +67,7 @@ def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Env
 
 
 def _cpu_model() -> str:
-    """`model name` of the first CPU; ARM kernels do not tell it."""
+    """`model name` of the first CPU; ARM kernels do not have it."""
     lines = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines())
     return next((value.strip() for name, _, value in lines if name.strip() == "model name"), "")
 

@@ -52,7 +52,7 @@ def node_event(
 
 
 def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
-    """The effective configuration; None if the kubelet does not tell it."""
+    """The effective configuration; None if the kubelet does not show it."""
     try:
         return effective_config(api, api.node(node))
     except KubeError as error:

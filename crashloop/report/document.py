@@ -105,7 +105,7 @@ class Table(NamedTuple):
     """Rows that pages and summaries fold, and terminals omit."""
     is_searchable: bool = False
     look: str = "verdicts"
-    """Class of the page's style. `verdicts`: the first cell is an outcome, the last one tells what was seen."""
+    """Class of the page's style. `verdicts`: the first cell is an outcome, the last one says what was seen."""
     on: Medium = Medium.ALL
 
     @property

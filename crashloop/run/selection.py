@@ -25,7 +25,7 @@ class Selection(NamedTuple):
         topics: Iterable[str] = (),
         skipped: Iterable[str] = (),
     ) -> Self:
-        """The selection that the options ask for.
+        """The selection that the options make.
 
         Raises UsageError for an id or a topic that the catalogue does not have, and for a requirement that no test judges.
         """

@@ -168,7 +168,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     start_order: str = "declared"
     """Of the containers that one sync starts: declared, reverse, or names."""
     resize_restarts: str = "always"
-    """Whether a resize that asks for it restarts the container: always, never, unruled (without rules), or twice."""
+    """Whether a resize that needs it restarts the container: always, never, unruled (without rules), or twice."""
     restarts_deleted: bool = False
     """Restarts a container once that is stopped because its pod is deleted."""
     reset_scope: str = "all"

@@ -40,7 +40,7 @@ class Completion:
         )
 
     def is_reported(self) -> bool:
-        """Whether the statuses tell as much."""
+        """Whether the statuses show as much."""
         until = self._until
         return all(self._sum(name, 0) >= n for name, n in until.restarts.items()) and all(
             self._sum(name, 1) >= n for name, n in until.exits.items()

@@ -31,7 +31,7 @@ RELIST_MS = (50, 1_100)
 """Until the kubelet sees that a sandbox is gone."""
 RUNTIME_DOWN_MS = (400, 1_500)
 SETTLE_NS = 4 * S
-"""How long the statuses may take to tell what truth has shown already."""
+"""How long the statuses may take to show what truth has shown already."""
 LOOK_NS = 200 * MS
 
 
@@ -198,7 +198,7 @@ class ScenarioPlayer:
         self._check()
 
     def _check(self) -> None:
-        """Whether the evidence that the scenario asks for is there; then the quiet follows, and the statuses get time."""
+        """Whether the evidence that the scenario needs is there; then the quiet follows, and the statuses get time."""
         aged_ns = self.loop.now - self._created_ns
         if self._complete or aged_ns < int(self.scenario.until.at_least_s * 1e9):
             return

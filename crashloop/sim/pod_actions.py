@@ -104,7 +104,7 @@ def _ephemeral_due(container: Container, pod: SimPod, view: PodView, policies: P
 
 
 def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | None:
-    """The container whose exit asks for a restart of all containers."""
+    """The container whose exit restarts all containers."""
     if not policies.reset:
         return None
     for container in (*pod.inits, *pod.regulars):

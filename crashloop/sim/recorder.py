@@ -218,7 +218,7 @@ class Tape:
 
 
 class Overlap:
-    """Spans, merged; says how much of them falls into an interval. Intervals are asked for in order of time."""
+    """Spans, merged; says how much of them falls into an interval. Intervals are queried in order of time."""
 
     def __init__(self, spans: list[tuple[int, int]]) -> None:
         self._merged: list[tuple[int, int]] = []

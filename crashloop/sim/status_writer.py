@@ -47,7 +47,7 @@ class StatusWriter:
         self._next = None
 
     def read(self) -> None:
-        """The recorder asks for the pod as it is now; what it has in hand already it does not write again."""
+        """The recorder reads the pod as it is now; what it has in hand already it does not write again."""
         if self._written and self._version != self._received:
             self._receive(self._loop.now)
 

@@ -51,7 +51,7 @@ class Program(msgspec.Struct, frozen=True):
     passes: int = 0
     """How often each life first runs a program of its own that fails and leaves a mark in the container's root filesystem."""
     marks_root: bool = False
-    """Whether each life leaves a mark in the root filesystem, and tells whether it has found one."""
+    """Whether each life leaves a mark in the root filesystem, and notes whether it has found one."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""

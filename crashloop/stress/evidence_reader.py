@@ -86,7 +86,7 @@ def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tupl
 
 
 def _deletions_ns(operations: Iterable[Operation]) -> dict[str, int]:
-    """When the deletion of each object was first asked for."""
+    """When the deletion of each object was first requested."""
     found: dict[str, int] = {}
     for each in operations:
         if each.what == "delete":

@@ -48,7 +48,7 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _is_visible(folder: Path) -> bool:
-    """Whether it exists, as far as this user can tell."""
+    """Whether it exists, as far as this user can see."""
     try:
         return folder.exists()
     except PermissionError:

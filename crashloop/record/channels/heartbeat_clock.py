@@ -16,7 +16,7 @@ from crashloop.record.channels.events import recorder_event
 from crashloop.record.channels.host import grown
 
 WARM = 10
-"""Beats after which the clocks are known well enough; a young heartbeat tells each of them."""
+"""Beats after which the clocks are known well enough; a young heartbeat passes each of them on."""
 _WINDOW = 60
 _LATE_NS = 50_000_000
 _CLOCK_EVERY_NS = 10_000_000_000
@@ -41,7 +41,7 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_beat(line: bytes) -> Beat | None:
-    """The beat that a line of the log tells; None for anything else."""
+    """The beat in a line of the log; None for anything else."""
     match = _BEAT.fullmatch(line.strip())
     if match is None:
         return None

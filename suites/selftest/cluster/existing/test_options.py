@@ -48,7 +48,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, str]:
         (
             ("--provider", "existing", "--kubeconfig", "KUBECONFIG", "--node-profile", f"worker={OWN}"),
             f"--node-profile 'worker={OWN}': expected the name of a profile of manifests/kubelet, "
-            "since scenarios ask for those.",
+            "since scenarios name those.",
         ),
     ],
     ids=["no-kubeconfig", "other-provider", "keep", "context", "declaration", "profile", "profile-file"],
