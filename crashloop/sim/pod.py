@@ -4,6 +4,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+import msgspec
+
 from crashloop.sim.loop import ignore
 from crashloop.sim.recorder import Tape
 from crashloop.spec.config_object import ConfigObject
@@ -24,66 +26,41 @@ class InstanceState(IntEnum):
     REMOVED = 4
 
 
-class SimulatedInstance:
+class SimulatedInstance(msgspec.Struct, eq=False):
     """One container that the runtime created."""
 
-    __slots__ = (
-        "container_id",
-        "created_ns",
-        "env",
-        "exit_code",
-        "exited_ns",
-        "image",
-        "killed",
-        "life",
-        "name",
-        "number",
-        "ordinal",
-        "pid",
-        "previous_code",
-        "removed_ns",
-        "reported",
-        "resources",
-        "root",
-        "sandbox",
-        "seen",
-        "spoke_ns",
-        "started_ns",
-    )
-
-    def __init__(self, name: str, ordinal: int, number: int, image: str, sandbox: int, created_ns: int) -> None:
-        self.name = name
-        self.ordinal = ordinal
-        """How many instances of the container the runtime created before."""
-        self.number = number
-        """The kubelet's: restartCount."""
-        self.image = image
-        self.sandbox = sandbox
-        """How many sandboxes the pod had by then."""
-        self.container_id = ""
-        self.env: dict[str, str] = {}
-        """What the kubelet gave it of objects."""
-        self.resources = ""
-        """Those it was created with."""
-        self.root = ""
-        """Whose root filesystem it has: its own container's, if the runtime made it one."""
-        self.pid = 0
-        self.created_ns = created_ns
-        self.started_ns: int | None = None
-        self.spoke_ns = 0
-        """When its program stamped its start."""
-        self.exited_ns: int | None = None
-        self.removed_ns: int | None = None
-        self.exit_code = 0
-        self.previous_code: int | None = None
-        """Exit code of the instance before."""
-        self.life = 0
-        """The journal's number of what it runs."""
-        self.killed = False
-        self.seen = InstanceState.NOT_YET
-        """What the kubelet's pod cache says."""
-        self.reported = InstanceState.NOT_YET
-        """What a pod lifecycle event was made of."""
+    name: str
+    ordinal: int
+    """How many instances of the container the runtime created before."""
+    number: int
+    """The kubelet's: restartCount."""
+    image: str
+    sandbox: int
+    """How many sandboxes the pod had by then."""
+    created_ns: int
+    container_id: str
+    root: str
+    """Whose root filesystem it has: its own container's, if the runtime made it one."""
+    resources: str
+    """Those it was created with."""
+    pid: int
+    previous_code: int | None
+    """Exit code of the instance before."""
+    env: dict[str, str] = {}
+    """What the kubelet gave it of objects."""
+    started_ns: int | None = None
+    spoke_ns: int = 0
+    """When its program stamped its start."""
+    exited_ns: int | None = None
+    removed_ns: int | None = None
+    exit_code: int = 0
+    life: int = 0
+    """The journal's number of what it runs."""
+    killed: bool = False
+    seen: InstanceState = InstanceState.NOT_YET
+    """What the kubelet's pod cache says."""
+    reported: InstanceState = InstanceState.NOT_YET
+    """What a pod lifecycle event was made of."""
 
     def state(self, at_ns: int) -> InstanceState:
         """Its true state at that time."""

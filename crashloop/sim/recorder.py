@@ -7,6 +7,7 @@ import msgspec
 from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
 from crashloop.sim.behaviour import S
 from crashloop.sim.host import SimulatedHost
+from crashloop.sim.host_lines import host_lines
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 NODE = "node-1"
 LOG_READ_MS = (20, 400)
 EVENT_MS = (1, 10)
-CLOCK_PERIOD_NS = 10 * S
-CONTROL_PERIOD_NS = 2 * S
 UPTIME_NS = 3 * 86_400 * S + 271_828_182
 """For how long the simulated host had been up at the Unix time that the simulation begins with."""
 
@@ -72,15 +71,18 @@ class Tape:
             **of,
         )
 
-    def journal(self, t_ns: int, kind: Kind, data: dict[str, Any], **of: Any) -> None:
+    def journal(
+        self, t_ns: int, kind: Kind, words: str, pod_uid: str, instance: "SimulatedInstance", **data: Any
+    ) -> None:
         """A line of a container's journal. Each life prints all earlier ones to its log, so none is lost for good."""
-        self._journals.setdefault(of["pod_uid"], []).append((t_ns, kind, data, of))
+        of = {"pod_uid": pod_uid, "container": instance.name, "instance": instance.life}
+        stamped = {"line": f"{self.boot_ns(t_ns) // 10_000_000} {words}"}
+        self._journals.setdefault(pod_uid, []).append((t_ns, kind, data | stamped, of))
 
     def noted(self, t_ns: int, name: str, value: str, pod_uid: str, instance: "SimulatedInstance") -> None:
         """A life's note in its journal."""
-        line = f"{self.boot_ns(t_ns) // 10_000_000} note {instance.life} {name} {value}"
-        data = {"line": line, "name": name, "value": value}
-        self.journal(t_ns, Kind.NOTED, data, pod_uid=pod_uid, container=instance.name, instance=instance.life)
+        words = f"note {instance.life} {name} {value}"
+        self.journal(t_ns, Kind.NOTED, words, pod_uid, instance, name=name, value=value)
 
     def read_journals(self, pod_uid: str, now_ns: int) -> None:
         """The recorder reads the logs of a pod's containers: their journals come all at once."""
@@ -123,7 +125,8 @@ class Tape:
     def seal(self, end_ns: int, reason: str, detail: str = "") -> tuple[Event, ...]:
         """The history: what was in hand by then, numbered, closed with an `end` event."""
         self._gaps(end_ns)
-        self._heartbeat(end_ns)
+        for t_ns, kind, data, received_ns in host_lines(self.host, self.begin_ns, end_ns, self.boot_ns):
+            self._add(t_ns, Channel.RECORDER, kind, data=data, received_ns=received_ns)
         in_hand = [draft for draft in self._drafts if draft[0] <= end_ns]
         in_hand.sort(key=lambda draft: draft[0])
         self._drafts = in_hand
@@ -135,49 +138,6 @@ class Tape:
             for gap in gaps:
                 if gap.from_ns < end_ns:
                     self.gap(channel, gap.from_ns, min(gap.to_ns, end_ns), "connection lost")
-
-    def _heartbeat(self, end_ns: int) -> None:
-        for t_ns in (*range(self.begin_ns, end_ns, CLOCK_PERIOD_NS), end_ns):
-            data = {"boot_ns": self.boot_ns(t_ns), "monotonic_ns": self.boot_ns(t_ns)}
-            self._add(t_ns, Channel.RECORDER, Kind.CLOCK, data=data)
-        for stall in self.host.stalls:
-            if stall.to_ns <= end_ns:
-                data = {"stalled_ns": stall.to_ns - stall.from_ns}
-                self._add(stall.from_ns, Channel.RECORDER, Kind.STALL, data=data, received_ns=stall.to_ns)
-        stalls = [(span.from_ns, span.to_ns) for span in self.host.stalls]
-        starved = [(span.from_ns, span.to_ns) for span in self.host.starved]
-        waits, pressed = Overlap(starved), Overlap([*starved, *stalls])
-        blocked = Overlap([(span.from_ns, span.to_ns) for span in self.host.blocked])
-        model = self.host.model
-        last_ns = self.begin_ns
-        for t_ns in range(self.begin_ns + S, end_ns, S):
-            t_ns = self.host.awake(t_ns)
-            if t_ns <= last_ns or t_ns > end_ns:
-                continue
-            spent_ns = t_ns - last_ns
-            pressure: dict[str, Any] = {"some_us": None, "io_us": None, "memory_us": None}
-            if model.pressure:
-                felt_ns = min(spent_ns, pressed.within_ns(last_ns, t_ns) + int(model.extra_pressure * spent_ns))
-                io_us = blocked.within_ns(last_ns, t_ns) // 1_000
-                pressure = {"some_us": felt_ns // 1_000 + 900, "io_us": io_us, "memory_us": 0}
-            self._add(t_ns, Channel.RECORDER, Kind.PRESSURE, data={**pressure, "interval_ns": spent_ns})
-            if model.run_queues:
-                wait = {"waited_us": waits.within_ns(last_ns, t_ns) // 1_000, "interval_ns": spent_ns}
-                self._add(t_ns, Channel.RECORDER, Kind.CPU_WAIT, data=wait)
-            last_ns = t_ns
-        if model.controls and Channel.RUNTIME not in self._missing:
-            self._controls(end_ns)
-
-    def _controls(self, end_ns: int) -> None:
-        """Containers that the recorder has the runtime create, one after the other."""
-        model, t_ns = self.host.model, self.begin_ns
-        while True:
-            create_ns, list_ns = self.host.takes_ms(model.create_ms), self.host.takes_ms(model.relist_ms)
-            t_ns = self.host.awake(t_ns + create_ns + list_ns)
-            if t_ns >= end_ns:
-                return
-            self._add(t_ns, Channel.RECORDER, Kind.CONTROL, data={"create_ns": create_ns, "list_ns": list_ns})
-            t_ns += CONTROL_PERIOD_NS
 
     def _late(self, t_ns: int, by_ms: tuple[float, float]) -> int:
         return self.host.awake(t_ns + self.host.takes_ms(by_ms))
@@ -215,27 +175,3 @@ class Tape:
                 },
             )
         )
-
-
-class Overlap:
-    """Spans, merged; says how much of them falls into an interval. Intervals are queried in order of time."""
-
-    def __init__(self, spans: list[tuple[int, int]]) -> None:
-        self._merged: list[tuple[int, int]] = []
-        for from_ns, to_ns in sorted(spans):
-            if self._merged and from_ns <= self._merged[-1][1]:
-                self._merged[-1] = (self._merged[-1][0], max(self._merged[-1][1], to_ns))
-            else:
-                self._merged.append((from_ns, to_ns))
-        self._first = 0
-
-    def within_ns(self, from_ns: int, to_ns: int) -> int:
-        """Nanoseconds of the spans in the interval."""
-        while self._first < len(self._merged) and self._merged[self._first][1] <= from_ns:
-            self._first += 1
-        total = 0
-        for span in self._merged[self._first :]:
-            if span[0] >= to_ns:
-                break
-            total += min(span[1], to_ns) - max(span[0], from_ns)
-        return total

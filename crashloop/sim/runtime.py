@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 from crashloop.history.event import Kind
 from crashloop.sim.environment import World
-from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps, ignore
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.spec.program import LifeEnd
@@ -60,11 +59,20 @@ class Runtime:
         now = self.loop.now
         ordinal = pod.made.get(container.name, 0)
         pod.made[container.name] = ordinal + 1
-        instance = SimulatedInstance(container.name, ordinal, number, pod.images[container.name], pod.sandboxes, now)
-        instance.container_id = instance.root = self._new_id()
-        instance.resources = pod.resources[container.name]
-        instance.pid = 1_000 + self._ids
-        instance.previous_code = pod.exit_codes.get(container.name)
+        container_id = self._new_id()
+        instance = SimulatedInstance(
+            name=container.name,
+            ordinal=ordinal,
+            number=number,
+            image=pod.images[container.name],
+            sandbox=pod.sandboxes,
+            created_ns=now,
+            container_id=container_id,
+            root=container_id,
+            resources=pod.resources[container.name],
+            pid=1_000 + self._ids,
+            previous_code=pod.exit_codes.get(container.name),
+        )
         self.on_create(pod, instance)
         pod.instances.append(instance)
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
@@ -78,12 +86,9 @@ class Runtime:
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
         instance.life, life = pod.next_life(container, born)
         spoke = instance.spoke_ns = self.host.awake(born + self.host.takes_ms(SHELL_MS))
-        line = f"{pod.tape.boot_ns(spoke) // (10 * MS)} start {instance.life}"
-        pod.tape.journal(
-            spoke, Kind.STARTED, {"line": line}, pod_uid=pod.uid, container=container.name, instance=instance.life
-        )
+        pod.tape.journal(spoke, Kind.STARTED, f"start {instance.life}", pod.uid, instance)
         for name, value in _found(pod, container, instance):
-            self._note(pod, instance, spoke, name, value)
+            pod.tape.noted(spoke, name, value, pod.uid, instance)
         if life is not None:
             exit_ns = self.host.awake(spoke + int(life.run_s * 1e9) + self.host.takes_ms(LAST_WORDS_MS))
             self.loop.at(exit_ns, lambda: self._exit(pod, instance, life.exit_code, life.end))
@@ -97,14 +102,9 @@ class Runtime:
 
         def ran() -> None:
             if instance.exited_ns is None:
-                self._note(pod, instance, ran_ns, name, "ran")
+                pod.tape.noted(ran_ns, name, "ran", pod.uid, instance)
 
         self.loop.at(ran_ns, ran)
-
-    def _note(self, pod: SimPod, instance: SimulatedInstance, t_ns: int, name: str, value: str) -> None:
-        line = f"{pod.tape.boot_ns(t_ns) // (10 * MS)} note {instance.life} {name} {value}"
-        data = {"line": line, "name": name, "value": value}
-        pod.tape.journal(t_ns, Kind.NOTED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
 
     def kill(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> Steps:
         """SIGTERM, and wait for the exit."""
@@ -120,9 +120,8 @@ class Runtime:
         pod.exit_codes[instance.name] = exit_code
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
         if end is LifeEnd.EXIT:
-            line = f"{pod.tape.boot_ns(said) // (10 * MS)} exit {instance.life} {exit_code}"
-            data = {"exit_code": exit_code, "line": line}
-            pod.tape.journal(said, Kind.EXITED, data, pod_uid=pod.uid, container=instance.name, instance=instance.life)
+            words = f"exit {instance.life} {exit_code}"
+            pod.tape.journal(said, Kind.EXITED, words, pod.uid, instance, exit_code=exit_code)
         published = self.host.awake(now + self.host.takes_ms(REAP_MS))
         self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, published_ns=published)
         self.on_change()

@@ -19,7 +19,7 @@ from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
-from crashloop.spec.scenario import ApiScenario, PodScenario, StartupScenario, TextScenario
+from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario
 from crashloop.spec.version import KubernetesVersion
 
 BEGIN_NS = 1_800_000_000 * S
@@ -78,11 +78,9 @@ def simulate_node(
     machine = SimulatedHost(host, rng, BEGIN_NS, max(lengths_ns))
     loop = Loop(BEGIN_NS, machine.awake)
     world = World(loop, machine)
-    tapes = [Tape(machine, BEGIN_NS) for _ in scenarios]
+    tapes = [_begun(scenario, profile, version, machine) for scenario in scenarios]
     runtime = Runtime(world)
     kubelet = Kubelet(world, tapes, runtime, effective, behaviour)
-    for scenario, tape in zip(scenarios, tapes, strict=True):
-        tape.began(scenario, profile, version)
     kubelet.start(BEGIN_NS - S)
     players: list[ScenarioPlayer] = []
 
@@ -120,20 +118,23 @@ def simulate_startup(
 ) -> tuple[Event, ...]:
     """The history of a kubelet that is started with the candidate's configuration."""
     outcome = take(candidate, version, behaviour_of(faults))
-    machine = SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
-    tape = Tape(machine, BEGIN_NS)
-    tape.began(scenario, candidate, version)
-    now = _start_once(tape, machine, BEGIN_NS, outcome, {})
+    tape = _begun(scenario, candidate, version, SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9)))
+    now = _start_once(tape, BEGIN_NS, outcome, {})
     if scenario.control is not None:
         valid = msgspec.structs.replace(VALID, name=scenario.control)
-        now = _start_once(tape, machine, now, take(valid, version, behaviour_of(faults)), {"control": scenario.control})
+        now = _start_once(tape, now, take(valid, version, behaviour_of(faults)), {"control": scenario.control})
     return tape.seal(now + S // 100, "complete")
 
 
-def _start_once(
-    tape: Tape, machine: SimulatedHost, now: int, outcome: Effective | StartRefusal, mark: dict[str, Any]
-) -> int:
+def _begun(scenario: Scenario, profile: KubeletProfile, version: KubernetesVersion, machine: SimulatedHost) -> Tape:
+    tape = Tape(machine, BEGIN_NS)
+    tape.began(scenario, profile, version)
+    return tape
+
+
+def _start_once(tape: Tape, now: int, outcome: Effective | StartRefusal, mark: dict[str, Any]) -> int:
     """One kubelet process from its start to its exit or its health; returns when that was."""
+    machine = tape.host
     now += machine.takes_ms((5, 50))
     tape.kubelet(now, Kind.PROCESS_STARTED, {"pid": 5_001, "argv": ["kubelet", "--config=config.yaml"]} | mark)
     if isinstance(outcome, StartRefusal):
@@ -157,8 +158,7 @@ def simulate_api(
     """The history of requests to an API server with those gates."""
     server = ApiServer(settings, version, behaviour_of(faults))
     machine = SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
-    tape = Tape(machine, BEGIN_NS)
-    tape.began(scenario, settings, version)
+    tape = _begun(scenario, settings, version, machine)
     now = BEGIN_NS
     for index, request in enumerate(scenario.requests):
         now = machine.awake(now + machine.takes_ms(API_ANSWERS_MS))
@@ -186,6 +186,5 @@ def simulate_text(
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The history of a text, in which nothing happens."""
-    tape = Tape(SimulatedHost(host, rng, BEGIN_NS, S), BEGIN_NS)
-    tape.began(scenario, settings, version)
+    tape = _begun(scenario, settings, version, SimulatedHost(host, rng, BEGIN_NS, S))
     return tape.seal(BEGIN_NS + S // 100, "complete")
