@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crashloop.report.stress.against_pods import against_pods
-from crashloop.report.stress.plots import Plot, curve_plots, curve_title, rows
+from crashloop.report.stress.curve_plots import curve_plots, curve_title
+from crashloop.report.stress.plots import Plot, rows
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 

@@ -73,13 +73,11 @@ def _plot(figure: _Figure, storms: Sequence[StageResult]) -> Plot | None:
         title=figure.title,
         node="",
         unit=figure.unit,
-        bands=(),
         lines=tuple(lines),
         dots=tuple(
             (_x(pods, across), at_height(value, up), False) for found in values.values() for pods, value in found
         ),
         ranges=tuple((_x(pods, across), at_height(low, up), at_height(high, up)) for pods, low, high in intervals),
-        target=None,
         x_ticks=tuple((_x(pods, across), f"{pods:g} pods" if pods else "0") for pods in across.ticks(7)),
         y_ticks=tuple((at_height(value, up), f"{value:g}") for value in up.ticks(5)),
         alternative="; ".join(_in_words(label, _middles(found)) for label, found in values.items()),

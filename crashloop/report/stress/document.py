@@ -23,9 +23,10 @@ from crashloop.report.document import (
 )
 from crashloop.report.standing import Standing
 from crashloop.report.stress.against_pods import against_pods
+from crashloop.report.stress.curve_plots import curve_plots, curve_title
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import arrivals, nodes, planned
-from crashloop.report.stress.plots import Plot, curve_plots, curve_title, rows
+from crashloop.report.stress.plots import Plot, rows
 from crashloop.report.stress.results import Comparison, StressResults
 from crashloop.report.stress.svg import LINES, curve_svg, plot_svg
 from crashloop.report.stress.text import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from crashloop.report.scale import Scale, scale_for
-from crashloop.report.stress.results import Dots, LoadCurve, Point, Series, StageResult, StressResults
+from crashloop.report.stress.results import Dots, Point, Series, StageResult, StressResults
 from crashloop.slo.text import number
 
 WIDTH, HEIGHT = 560, 150
@@ -39,18 +39,18 @@ class Plot(NamedTuple):
     title: str
     node: str
     unit: str
-    bands: tuple[Band, ...]
-    lines: tuple[Line, ...]
-    dots: tuple[tuple[float, float, bool], ...]
-    """x, y and whether the target is missed."""
-    ranges: tuple[tuple[float, float, float], ...]
-    """x, and the interval in y of a repeated measurement."""
-    target: tuple[float, str] | None
-    """y of the SLO's target, and its label."""
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
     alternative: str
     """Its text alternative."""
+    bands: tuple[Band, ...] = ()
+    lines: tuple[Line, ...] = ()
+    dots: tuple[tuple[float, float, bool], ...] = ()
+    """x, y and whether the target is missed."""
+    ranges: tuple[tuple[float, float, float], ...] = ()
+    """x, and the interval in y of a repeated measurement."""
+    target: tuple[float, str] | None = None
+    """y of the SLO's target, and its label."""
+    x_ticks: tuple[tuple[float, str], ...] = ()
+    y_ticks: tuple[tuple[float, str], ...] = ()
 
 
 class Row(NamedTuple):
@@ -66,32 +66,21 @@ def rows(results: StressResults) -> tuple[Row, ...]:
         [each.to_s for each in results.stages] + [points[-1][0] for points in _all_points(results)], default=1.0
     )
     axes = _Axes(long_s, results.stages)
-    return tuple(
-        row
-        for row in (
-            axes.row(
-                "restarts per second", "restarts/s", [("restarts/s", each) for each in _named(results, "restarts")]
-            ),
-            axes.dots_row("start-up of healthy pods", results.dots),
-            axes.dots_row("restart lateness", results.dots),
-            *axes.latency_rows(_named(results, _LATENCY)),
-            axes.row(
-                "CPU (cores)", "cores", [(each.name.removeprefix("CPU: "), each) for each in _named(results, "CPU: ")]
-            ),
-            axes.row(
-                "API requests per second",
-                "requests/s",
-                [(_of_whom(each), each) for each in _named(results, "requests")],
-            ),
-            axes.row(
-                "requests to servers",
-                "requests/s",
-                [(each.name.removeprefix("answers: "), each) for each in _named(results, "answers: ")],
-            ),
-            axes.row("pods", "pods", [("pods", each) for each in _named(results, "pods")]),
-        )
-        if row.plots
+    every = (
+        axes.row("restarts per second", "restarts/s", _labelled(results, "restarts")),
+        axes.dots_row("start-up of healthy pods", results.dots),
+        axes.dots_row("restart lateness", results.dots),
+        *axes.latency_rows([each for _, each in _labelled(results, _LATENCY)]),
+        axes.row("CPU (cores)", "cores", _labelled(results, "CPU: ")),
+        axes.row(
+            "API requests per second",
+            "requests/s",
+            [(_of_whom(each), each) for _, each in _labelled(results, "requests")],
+        ),
+        axes.row("requests to servers", "requests/s", _labelled(results, "answers: ")),
+        axes.row("pods", "pods", _labelled(results, "pods")),
     )
+    return tuple(each for each in every if each.plots)
 
 
 class _Axes:
@@ -110,7 +99,7 @@ class _Axes:
     def dots_row(self, title: str, dots: Iterable[Dots]) -> Row:
         """Single events: one plot a node."""
         found = [each for each in dots if each.name == title]
-        scale = scale_for((), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0)))
+        scale = _scale_with_targets(found)
         return Row(f"{title} (s)", tuple(self._dots(each, scale) for each in found))
 
     def latency_rows(self, series: Sequence[Series]) -> Iterator[Row]:
@@ -118,32 +107,27 @@ class _Axes:
         for name in dict.fromkeys(each.name for each in series):
             found = [each for each in series if each.name == name]
             title = f"{name.removeprefix(_LATENCY)} ({found[0].unit})"
-            scale = scale_for(
-                (), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0))
-            )
+            scale = _scale_with_targets(found)
             yield Row(title, tuple(self._latency(title, each, scale) for each in found))
 
     def _latency(self, title: str, series: Series, scale: Scale) -> Plot:
-        line = Line(series.name, tuple((self._x(t), at_height(value, scale)) for t, value in series.points))
         highest = max(value for _, value in series.points)
         more = "more than " if series.at_most is not None and highest >= series.at_most else ""
         alternative = f"from scrape to scrape, up to {more}{number(highest)} {series.unit}"
         if series.target is not None:
             beyond = sum(1 for _, value in series.points if value > series.target)
             alternative += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
-        target = _target(series.target, series.unit, scale)
-        return self._plot(title, series.node, series.unit, scale, lines=(line,), target=target, alternative=alternative)
+        plot = Plot(title, series.node, series.unit, alternative, lines=(self._line(series.name, series, scale),))
+        return self._framed(plot._replace(target=_target(series, scale)), scale)
 
     def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
         own = [(name, each) for name, each in series if each.node == node]
-        lines = tuple(
-            Line(name, tuple((self._x(t), at_height(value, scale)) for t, value in each.points)) for name, each in own
-        )
         alternative = "; ".join(
             f"{'' if len(own) == 1 else f'{name} '}up to {number(max(v for _, v in each.points))} {unit}"
             for name, each in own
         )
-        return self._plot(title, node, unit, scale, lines=lines, alternative=alternative)
+        lines = tuple(self._line(name, each, scale) for name, each in own)
+        return self._framed(Plot(title, node, unit, alternative, lines=lines), scale)
 
     def _dots(self, dots: Dots, scale: Scale) -> Plot:
         missed = [dots.target is not None and value > dots.target for _, value in dots.points]
@@ -154,33 +138,18 @@ class _Axes:
         alternative = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
         if dots.target is not None:
             alternative += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
-        target = _target(dots.target, dots.unit, scale)
-        return self._plot(dots.name, dots.node, dots.unit, scale, dots=placed, target=target, alternative=alternative)
+        target = _target(dots, scale)
+        return self._framed(Plot(dots.name, dots.node, dots.unit, alternative, dots=placed, target=target), scale)
 
-    def _plot(
-        self,
-        title: str,
-        node: str,
-        unit: str,
-        scale: Scale,
-        *,
-        alternative: str,
-        lines: tuple[Line, ...] = (),
-        dots: tuple[tuple[float, float, bool], ...] = (),
-        target: tuple[float, str] | None = None,
-    ) -> Plot:
-        return Plot(
-            title=title,
-            node=node or NO_NODE,
-            unit=unit,
+    def _line(self, name: str, series: Series, scale: Scale) -> Line:
+        return Line(name, tuple((self._x(t), at_height(value, scale)) for t, value in series.points))
+
+    def _framed(self, plot: Plot, scale: Scale) -> Plot:
+        return plot._replace(
+            node=plot.node or NO_NODE,
             bands=self._bands,
-            lines=lines,
-            dots=dots,
-            ranges=(),
-            target=target,
             x_ticks=tuple((self._x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
             y_ticks=tuple((at_height(value, scale), f"{value:,g}") for value in scale.ticks(5)),
-            alternative=alternative,
         )
 
     def _x(self, t_s: float) -> float:
@@ -193,8 +162,12 @@ class _Axes:
         return Band(x, self._x(stage.to_s) - x, label, kind)
 
 
-def _target(value: float | None, unit: str, scale: Scale) -> tuple[float, str] | None:
-    return None if value is None else (at_height(value, scale), f"target {value:g} {unit}")
+def _scale_with_targets(found: Iterable[Series | Dots]) -> Scale:
+    return scale_for((), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0)))
+
+
+def _target(of: Series | Dots, scale: Scale) -> tuple[float, str] | None:
+    return None if of.target is None else (at_height(of.target, scale), f"target {of.target:g} {of.unit}")
 
 
 def _of_all(number: int, every: int) -> str:
@@ -206,66 +179,11 @@ def at_height(value: float, scale: Scale) -> float:
     return TOP + (1 - scale.at(value)) * (HEIGHT - TOP - BOTTOM)
 
 
-class Column(NamedTuple):
-    """All restarts of one number: x, and the y of each delay."""
-
-    x: float
-    due: float
-    lowest: float
-    p50: float
-    p90: float
-    highest: float
-
-
-class CurvePlot(NamedTuple):
-    """Delays by restart on one node: due, median, nine tenths, extremes."""
-
-    curve: LoadCurve
-    columns: tuple[Column, ...]
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
-    alternative: str
-
-
-def curve_title(curve: LoadCurve) -> str:
-    """Load, node, and kubelet profile."""
-    return " · ".join(filter(None, (curve.stage, f"{curve.node} ({curve.profile})")))
-
-
-def curve_plots(curves: Sequence[LoadCurve]) -> tuple[CurvePlot, ...]:
-    """All on one delay axis."""
-    points = [point for curve in curves for point in curve.points]
-    scale = scale_for((point.due_s for point in points), (point.highest_s for point in points))
-    return tuple(_curve_plot(curve, scale) for curve in curves if curve.points)
-
-
-def _curve_plot(curve: LoadCurve, scale: Scale) -> CurvePlot:
-    step = (WIDTH - LEFT - RIGHT) / len(curve.points)
-    columns = tuple(
-        Column(
-            LEFT + (index + 0.5) * step,
-            at_height(each.due_s, scale),
-            at_height(each.lowest_s, scale),
-            at_height(each.p50_s, scale),
-            at_height(each.p90_s, scale),
-            at_height(each.highest_s, scale),
-        )
-        for index, each in enumerate(curve.points)
-    )
-    every = max(1, len(curve.points) // 15)
-    ticks = tuple(
-        (columns[index].x, str(each.restart)) for index, each in enumerate(curve.points) if index % every == 0
-    )
-    last = curve.points[-1]
-    alternative = (
-        f"{sum(each.samples for each in curve.points):,} delays of restarts {curve.points[0].restart} to {last.restart}; at "
-        f"restart {last.restart}: {last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s"
-    )
-    return CurvePlot(curve, columns, ticks, tuple((at_height(v, scale), f"{v:g}") for v in scale.ticks(6)), alternative)
-
-
-def _named(results: StressResults, prefix: str) -> list[Series]:
-    return [each for each in results.series if each.name.startswith(prefix)]
+def _labelled(results: StressResults, prefix: str) -> list[tuple[str, Series]]:
+    """The series whose names begin so, each with the rest of its name, or with its unit."""
+    return [
+        (each.name.removeprefix(prefix) or each.unit, each) for each in results.series if each.name.startswith(prefix)
+    ]
 
 
 def _of_whom(series: Series) -> str:

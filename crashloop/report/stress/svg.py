@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from crashloop.report.stress.plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, CurvePlot, Line, Plot, curve_title
+from crashloop.report.stress.curve_plots import CurvePlot, curve_title
+from crashloop.report.stress.plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Line, Plot
 from crashloop.report.svg_parts import grid_line, n, picture, text
 
 _STYLE = """

@@ -15,10 +15,11 @@ from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
 from crashloop.report.standing import Standing
 from crashloop.report.stress.against_pods import PROPORTIONAL, against_pods
+from crashloop.report.stress.curve_plots import curve_plots
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.figures import figure_text
 from crashloop.report.stress.headline import stress_headline
-from crashloop.report.stress.plots import TOP, curve_plots, rows
+from crashloop.report.stress.plots import TOP, rows
 from crashloop.report.stress.results import Dots, RowText, Series, StageResult, StressResults, outcome_of
 from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 from crashloop.report.stress.text import environment_in_words, ratios_in_words
