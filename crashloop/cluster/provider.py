@@ -183,6 +183,9 @@ class Cluster(Protocol):
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         """Start a second kubelet in the node with the candidate's configuration; what it did (PROCESS_* events)."""
 
+    def load_images(self, archive: Path) -> None:
+        """Give every node the images of a docker-archive or OCI archive."""
+
     def collect_logs(self, destination: Path) -> None:
         """Copy logs and configurations of every component into a folder."""
 

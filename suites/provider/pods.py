@@ -19,12 +19,12 @@ _MANIFEST = Path(__file__).parent / "counting-pod.yaml"
 
 
 @contextmanager
-def counting_pod(api: KubeApi, cluster: Cluster, *, node: str) -> Iterator["CountingPod"]:
-    """A pod that has begun to count, on a node."""
+def counting_pod(api: KubeApi, cluster: Cluster, *, node: str, image: str | None = None) -> Iterator["CountingPod"]:
+    """A pod that has begun to count, on a node. Default: the cluster's image of container programs."""
     manifest: dict[str, Any] = yaml.safe_load(_MANIFEST.read_text())
     name = manifest["metadata"]["name"] = f"counting-{node}"
     manifest["spec"]["nodeName"] = node
-    image = cluster.info.image
+    image = image or cluster.info.image
     manifest["spec"]["containers"][0].update(image=image, imagePullPolicy=pull_policy(image))
     namespace = cluster.info.namespace or NAMESPACE
     api.create_pod(namespace, manifest)

@@ -75,6 +75,9 @@ class ExistingCluster:
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:  # noqa: ARG002
         raise _beyond(node, Capability.KUBELET_CANDIDATE)
 
+    def load_images(self, archive: Path) -> None:
+        raise ClusterError(f"{archive}: provider existing has no access to nodes.\nLet them pull the image.")
+
     def collect_logs(self, destination: Path) -> None:
         """Nothing: the provider has no access to logs."""
         log.info("provider existing has no access to nodes; nothing is copied to %s", destination)

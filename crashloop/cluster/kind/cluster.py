@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.cluster.files import write_file
-from crashloop.cluster.kind.bring_up import BringUp
+from crashloop.cluster.kind.bring_up import BringUp, kind_of
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.host_paths import RUNTIME_SOCKET, roots
 from crashloop.cluster.kind.init_system import DIALECTS, KUBELET, RUNTIME, Dialect
@@ -150,6 +150,9 @@ class KindCluster:
             self._blueprint, where, index, candidate, kubelet=self._kubelets.of(candidate, SilentProgress())
         )
         return try_candidate(plan, blueprint=self._blueprint, node=where, docker=self._docker, at_most_s=at_most_s)
+
+    def load_images(self, archive: Path) -> None:
+        kind_of(self._blueprint).load_archive(archive)
 
     def collect_logs(self, destination: Path) -> None:
         collect_logs(self._blueprint, destination)

@@ -17,12 +17,13 @@ from crashloop.cluster.local.control_plane import HUB
 from crashloop.cluster.local.executor import Machinery
 from crashloop.cluster.local.kubelet_trial import try_candidate
 from crashloop.cluster.local.namespaces import unwire_node
-from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place
+from crashloop.cluster.local.node import KubeletPlace, candidate_place, import_images, node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
 from crashloop.cluster.processes import signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
+from crashloop.cluster.runner import run
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event
 from crashloop.progress import SilentProgress
@@ -31,6 +32,7 @@ from crashloop.waiting import pause, wait_until
 
 STOPS_WITHIN_S = 30.0
 RUNS_WITHIN_S = 30.0
+IMPORTED_WITHIN_S = 300.0
 
 
 class LocalCluster:
@@ -127,6 +129,11 @@ class LocalCluster:
             )
         finally:
             self._forget(plan)
+
+    def load_images(self, archive: Path) -> None:
+        for node in self._blueprint.nodes:
+            argv = import_images(self._blueprint, Path(node.runtime_socket), archive)
+            run(argv, describe=f"node {node.name}: import of {archive}", timeout_s=IMPORTED_WITHIN_S)
 
     def collect_logs(self, destination: Path) -> None:
         layout = self._blueprint.layout

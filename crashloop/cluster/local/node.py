@@ -1,5 +1,7 @@
 """Plan of a node: its own containerd and its own kubelet, with the profile's configuration. Pure."""
 
+from pathlib import Path
+
 import msgspec
 
 from crashloop.cluster.kubelet_config import HEALTHZ_PORT, KUBELET_PORT, KubeletSetting, as_yaml, kubelet_config
@@ -84,7 +86,7 @@ def node_plan(
         kubelet_port=config["port"],
         runtime=_runtime(blueprint, layout, place),
         runtime_socket=str(layout.runtime_socket),
-        import_images=_import_images(blueprint, layout),
+        import_images=import_images(blueprint, layout.runtime_socket, Path(blueprint.images.archive)),
         kubelet=_kubelet(layout, place, profile=profile.name, program=kubelet.path),
     )
 
@@ -145,6 +147,7 @@ def _containerd_toml(blueprint: Blueprint, layout: NodeLayout) -> str:
     )
 
 
-def _import_images(blueprint: Blueprint, layout: NodeLayout) -> tuple[str, ...]:
-    address = f"--address={layout.runtime_socket}"
-    return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", blueprint.images.archive)
+def import_images(blueprint: Blueprint, runtime_socket: Path, archive: Path) -> tuple[str, ...]:
+    """The command that gives a node the images of an archive."""
+    address = f"--address={runtime_socket}"
+    return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", str(archive))
