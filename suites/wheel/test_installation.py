@@ -67,7 +67,8 @@ def test_a_cluster_that_exists_is_observed_and_judged(core: Installed, full: Ins
     status, output = full.crashloop("run", *given, "--requirement", "CAP-3", "--run-dir", "existing")
     assert status == ExitCode.OK, output
     assert re.search(r"PASS +CAP-3 ", output)
-    status, output = core.crashloop("observe", *access, "--for", "5s", "--run-dir", "seen")
+    expected = ("--expect", "stock=stock", "--expect", "max-2s=max-2s")
+    status, output = core.crashloop("observe", *access, *expected, "--for", "5s", "--run-dir", "seen")
     assert status == ExitCode.INCONCLUSIVE, output  # nothing crashes there now
     seen = json.loads((core.work / "seen" / "observe.json").read_bytes())
     assert {each["node"] for each in seen["nodes"]} == {"stock", "max-2s"}
