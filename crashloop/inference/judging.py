@@ -1,6 +1,6 @@
 """Infers a node's curve from its crash loops, and compares it with the configured curve."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import groupby
 
@@ -82,7 +82,7 @@ def judge_node(
     agreement = Agreement.NOT_COMPARED
     if configured is not None:
         (own,) = fitted(loops, (configured,), version).fits()
-        objections = tuple(_objections(loops, configured, version))[:MAX_OBJECTIONS]
+        objections = tuple(objections_to(loops, configured, version))[:MAX_OBJECTIONS]
         agreement = _agreement(own, fitter.used, disturbed)
         if own.fits and own.early and not disturbed:
             disturbed = (
@@ -162,15 +162,21 @@ def _agreement(own: Fit, used: int, disturbed: str) -> Agreement:
     return Agreement.TOO_LITTLE if own.early else Agreement.AGREES
 
 
-def _objections(loops: Iterable[CrashLoop], curve: Curve, version: KubernetesVersion) -> Iterable[str]:
+def objections_to(
+    loops: Iterable[CrashLoop], curve: Curve, version: KubernetesVersion, *, kinds: Collection[str] = ("early", "late")
+) -> Iterator[str]:
+    """The waits that a curve does not allow, in words."""
     for loop in loops:
         for reading in readings(loop, curve, version):
-            wait = reading.wait
-            came = f"{loop.name}: restart {wait.restart} came {wait.seconds} s after the exit"
-            if reading.objection == "early":
-                yield f"{came}; at least {reading.due_s:g} s was due."
-            elif reading.objection == "late":
-                yield f"{came}; {reading.due_s:g} s was due, at most {window(reading.due_s, version).latest} s."
+            if reading.objection in kinds:
+                yield _objection(loop, reading, version)
+
+
+def _objection(loop: CrashLoop, reading: Reading, version: KubernetesVersion) -> str:
+    came = f"{loop.name}: restart {reading.wait.restart} came {reading.wait.seconds} s after the exit"
+    if reading.objection == "early":
+        return f"{came}; at least {reading.due_s:g} s was due."
+    return f"{came}; {reading.due_s:g} s was due, at most {window(reading.due_s, version).latest} s."
 
 
 def worst(findings: Iterable[NodeFinding]) -> Agreement:

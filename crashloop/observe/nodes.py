@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.kube.client import Json
+from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader
 from crashloop.model.config import Curve
@@ -33,6 +33,11 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOT_KNOWN = Configured(curve=None, by="")
+
+
+def nodes_by_name(api: KubeApi) -> dict[str, Json]:
+    """The Node objects of the cluster."""
+    return {node["metadata"]["name"]: node for node in api.nodes()}
 
 
 def kubelet_version(node: Json) -> KubernetesVersion:

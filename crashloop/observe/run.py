@@ -12,20 +12,20 @@ from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
 from crashloop.cluster.existing.survey import PROXY_RISK
 from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
-from crashloop.inference.judging import NodeFinding, judge_node, unjudged
+from crashloop.inference.judging import NodeFinding
 from crashloop.inference.loops import CrashLoop
 from crashloop.inference.observation import Observation, Unheard, observation
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
+from crashloop.observe.findings import findings_of
 from crashloop.observe.nodes import (
     EVERY_OTHER,
-    NOT_KNOWN,
     Configured,
     is_modelled,
     is_ready,
     kubelet_version,
-    lost_counters,
+    nodes_by_name,
     read_configuration,
     read_configurations,
     stated_configuration,
@@ -34,8 +34,6 @@ from crashloop.observe.watch import LoopWatch
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 
-TOO_OLD = "its release is older than the model covers"
-NOT_SEEN_AGAIN = "whether it was booted or not Ready could not be read at the end"
 TRIED = 3
 """Kubelets to try before reporting that no configuration can be read."""
 
@@ -64,7 +62,7 @@ def look(request: ObservationRequest, progress: Progress) -> Observation:
         subject = f"kubeconfig {request.kubeconfig}: its user lacks permissions for `crashloop observe`."
         remedy = f"Apply {OBSERVE_MANIFEST} with sufficient permissions."
         require(api, OBSERVE, request.namespace, subject=subject, remedy=remedy)
-        before = _by_name(api)
+        before = nodes_by_name(api)
         _require_sense(request.expected, before)
         kubelets = ConfigzReader(api) if request.read_configz else None
         if kubelets is not None:
@@ -98,7 +96,7 @@ def look(request: ObservationRequest, progress: Progress) -> Observation:
 def _seen_again(api: KubeApi) -> dict[str, Json] | None:
     """The nodes at the end; None if they cannot be read any more."""
     try:
-        return _by_name(api)
+        return nodes_by_name(api)
     except KubeError as error:
         log.warning("%s", error)
         return None
@@ -120,23 +118,7 @@ def _findings(
     present = {name: known[name] for name in (*loops, *expected) if name in known}
     modelled = {name: node for name, node in present.items() if is_modelled(kubelet_version(node))}
     configured = _configured(request, modelled, kubelets)
-    judged = [
-        judge_node(
-            name,
-            loops.get(name, ()),
-            kubelet_version(node),
-            configured=configured.get(name, NOT_KNOWN).curve,
-            configured_by=configured.get(name, NOT_KNOWN).by,
-            disturbed=NOT_SEEN_AGAIN if after is None else lost_counters(before.get(name), after.get(name)),
-        )
-        for name, node in modelled.items()
-    ]
-    beyond = [
-        unjudged(name, loops.get(name, ()), kubelet_version=str(kubelet_version(node)), note=TOO_OLD)
-        for name, node in present.items()
-        if name not in modelled
-    ]
-    return judged + beyond
+    return findings_of(present, loops, configured, before=before, after=after)
 
 
 def _configured(
@@ -161,10 +143,6 @@ def _require_configz(kubelets: ConfigzReader, nodes: Mapping[str, Json]) -> None
             return
     if refused is not None:
         raise UsageError(f"--read-configz: {refused}\n{PROXY_RISK}") from refused
-
-
-def _by_name(api: KubeApi) -> dict[str, Json]:
-    return {node["metadata"]["name"]: node for node in api.nodes()}
 
 
 def _require_sense(expected: Mapping[str, KubeletProfile], nodes: Mapping[str, Json]) -> None:

@@ -5,17 +5,44 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from suites.selftest.kit.kube_peer import Json, answering
+from suites.selftest.kit.kube_peer import Json, answering, status
 
 
 def node(name: str, *, version: str = "v1.37.1", boot_id: str = "boot-1") -> Json:
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:00Z"}
     info = {"kubeletVersion": version, "bootID": boot_id}
     return {"metadata": {"name": name}, "spec": {}, "status": {"conditions": [ready], "nodeInfo": info}}
+
+
+def _stamp(at_s: float) -> str:
+    return datetime.fromtimestamp(int(at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def pod(name: str, restart: int, exited_s: float, wait_s: int, *, on: str = "worker", probe: bool = False) -> Json:
+    """A pod whose container has restarted `wait_s` after it had exited at `exited_s`."""
+    last = {"terminated": {"startedAt": _stamp(exited_s - 1), "finishedAt": _stamp(exited_s), "exitCode": 1}}
+    running = {"running": {"startedAt": _stamp(exited_s + wait_s)}}
+    container: Json = {"name": "app"} | ({"livenessProbe": {"exec": {}}} if probe else {})
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": "0"},
+        "spec": {"nodeName": on, "containers": [container]},
+        "status": {
+            "containerStatuses": [{"name": "app", "restartCount": restart, "state": running, "lastState": last}]
+        },
+    }
+
+
+def looping(peer: "ClusterPeer", *waits_s: int, name: str = "cart", on: str = "worker") -> None:
+    """A crash loop whose waits all lie ahead of now, so that they count as seen from their beginning."""
+    exited_s = time.time() + 1000
+    for restart, wait_s in enumerate(waits_s, start=12):
+        peer.append(pod(name, restart, exited_s, wait_s, on=on))
+        exited_s += wait_s + 1
 
 
 class ClusterPeer:
@@ -50,9 +77,18 @@ class ClusterPeer:
             return {"gitVersion": "v1.37.1"}
         if path == "/api/v1/nodes":
             return {"items": self._nodes.pop(0) if len(self._nodes) > 1 else self._nodes[0]}
+        folder, _, name = path.rpartition("/")
+        if folder.endswith("/pods"):
+            return self._pod(name)
         begin, limit = int(query.get("continue", ["0"])[0] or 0), int(query["limit"][0])
         rest = str(begin + limit) if begin + limit < len(self._pods) else ""
         return {"metadata": {"resourceVersion": "0", "continue": rest}, "items": self._pods[begin : begin + limit]}
+
+    def _pod(self, name: str) -> Json:
+        """As it was changed last."""
+        changed = [json.loads(line)["object"] for line in self._changes]
+        found = [pod for pod in (*self._pods, *changed) if pod["metadata"]["name"] == name]
+        return found[-1] if found else status(404, "NotFound")
 
     def review(self, body: Json) -> Json:
         asked = body["spec"]["resourceAttributes"]
@@ -83,7 +119,8 @@ def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
             elif "watch" in query:
                 self._stream(request, int(query["resourceVersion"][0]), float(query["timeoutSeconds"][0]))
             else:
-                self._answer(peer.answer(address.path, query))
+                found = peer.answer(address.path, query)
+                self._answer(found, found.get("code", 200))
 
         def do_POST(self) -> None:
             peer.requests.append(f"POST {urlsplit(self.path).path}")

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from crashloop.observe.run import ObservationRequest, look
 from crashloop.progress import SilentProgress
 from crashloop.verdict import ExitCode
 from crashloop.waiting import wait_until
-from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
+from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, pod, serving
 from suites.selftest.kit.existing_peer import ExistingPeer
 from suites.selftest.kit.existing_peer import node as ready_node
 from suites.selftest.kit.existing_peer import serving as serving_existing
@@ -26,32 +26,6 @@ from suites.selftest.kit.kube_peer import status
 from tools.schemas import schemas
 
 Json = dict[str, Any]
-
-
-def stamp(at_s: float) -> str:
-    return datetime.fromtimestamp(int(at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def pod(name: str, restart: int, exited_s: float, wait_s: int, *, on: str = "worker", probe: bool = False) -> Json:
-    """A pod whose container has restarted `wait_s` after it had exited at `exited_s`."""
-    last = {"terminated": {"startedAt": stamp(exited_s - 1), "finishedAt": stamp(exited_s), "exitCode": 1}}
-    running = {"running": {"startedAt": stamp(exited_s + wait_s)}}
-    container: Json = {"name": "app"} | ({"livenessProbe": {"exec": {}}} if probe else {})
-    return {
-        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": "0"},
-        "spec": {"nodeName": on, "containers": [container]},
-        "status": {
-            "containerStatuses": [{"name": "app", "restartCount": restart, "state": running, "lastState": last}]
-        },
-    }
-
-
-def looping(peer: ClusterPeer, *waits_s: int, name: str = "cart", on: str = "worker") -> None:
-    """A crash loop whose waits all lie ahead of now, so that they count as seen from their beginning."""
-    exited_s = time.time() + 1000
-    for restart, wait_s in enumerate(waits_s, start=12):
-        peer.append(pod(name, restart, exited_s, wait_s, on=on))
-        exited_s += wait_s + 1
 
 
 def observed(peer: ClusterPeer, folder: Path, *arguments: str) -> tuple[int, str, Observation]:
