@@ -28,11 +28,15 @@ class Installed(NamedTuple):
         (found,) = self.environment.glob("lib/python*/site-packages")
         return found
 
-    def crashloop(self, *arguments: str, timeout_s: float = 240.0) -> tuple[int, str]:
-        """Exit code and output of a command; no variable of pytest or Python reaches it."""
+    def crashloop(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and output of a command."""
+        return self.program("crashloop", *arguments)
+
+    def program(self, name: str, *arguments: str, timeout_s: float = 240.0) -> tuple[int, str]:
+        """Exit code and output of an installed program; no variable of pytest or Python reaches it."""
         kept = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST_", "PYTHON"))}
         done = subprocess.run(
-            [self.environment / "bin" / "crashloop", *arguments],
+            [self.environment / "bin" / name, *arguments],
             cwd=self.work,
             env=kept,
             stdout=subprocess.PIPE,

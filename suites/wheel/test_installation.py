@@ -51,6 +51,16 @@ def test_every_profile_and_row_is_found(full: Installed) -> None:
     assert re.search(r"\d+ verdicts on \d+ requirements; \d+ nodes", output)
 
 
+def test_the_tests_of_others_have_the_fixtures(full: Installed) -> None:
+    (full.work / "test_theirs.py").write_text(
+        "def test_a_curve(crashloop_curve):\n"
+        '    assert crashloop_curve("1.37.1", profile="max-2s") == crashloop_curve("1.37.1", maximum="2s")\n'
+    )
+    status, output = full.program("pytest", "test_theirs.py")
+    assert status == 0, output
+    assert "1 passed" in output
+
+
 def test_a_run_on_local_is_judged_again_without_an_extra(core: Installed, run: Path) -> None:
     before = json.loads((run / "results.json").read_bytes())
     status, output = core.crashloop("analyze", str(run))

@@ -1,0 +1,88 @@
+"""Fixtures for other people's tests of crashing pods (docs/pytest-plugin.md).
+
+pytest loads this module wherever crashloop is installed. Until a test uses one of its fixtures it only registers two options,
+so everything else is imported inside of the fixtures.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from crashloop.model.config import Curve
+    from crashloop.pytest_plugin.access import ClusterLike
+    from crashloop.pytest_plugin.manager import CrashloopManager
+    from crashloop.pytest_plugin.restarts import Restarts
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("crashloop", "fixtures for tests of crashing pods")
+    group.addoption(
+        "--crashloop-provider",
+        choices=("local", "kind"),
+        help="What makes the clusters of crashloop_cluster. Default: kind with --k8s-provider kind, else local.",
+    )
+    group.addoption(
+        "--crashloop-image",
+        metavar="IMAGE",
+        help="Image of crash_pod, with a POSIX shell. Default: that of the cluster, or busybox.",
+    )
+
+
+@pytest.fixture(scope="session")
+def crashloop_curve() -> "Callable[..., Curve]":
+    """The curve of a kubelet: `crashloop_curve("1.37.1", maximum="10s")`; see `due_curve`."""
+    from crashloop.pytest_plugin.curves import due_curve
+
+    return due_curve
+
+
+@pytest.fixture
+def restarts(request: pytest.FixtureRequest) -> "Callable[..., Restarts]":
+    """Begin to watch the pods of a namespace: `restarts(cluster, namespace="default", context=None)`."""
+    from crashloop.pytest_plugin.access import access_of
+    from crashloop.pytest_plugin.restarts import Restarts
+
+    def watch(
+        cluster: "ClusterLike | None" = None, *, namespace: str = "default", context: str | None = None
+    ) -> Restarts:
+        watched = Restarts(access_of(request, cluster, context), namespace)
+        request.node.addfinalizer(watched.close)  # runs before a cluster that was made earlier is deleted
+        watched.start()
+        return watched
+
+    return watch
+
+
+@pytest.fixture
+def crash_pod(request: pytest.FixtureRequest) -> Callable[..., str]:
+    """Create a pod that crashes, until the test ends: `crash_pod("loop", cluster, exit_code=1, after_s=1.0)`; see `CrashPod`."""
+    from crashloop.pytest_plugin.access import access_of
+    from crashloop.pytest_plugin.crash_pods import CrashPod
+
+    def create(
+        name: str,
+        cluster: "ClusterLike | None" = None,
+        *,
+        namespace: str = "default",
+        context: str | None = None,
+        **crashes: Any,
+    ) -> str:
+        access = access_of(request, cluster, context)
+        image = request.config.getoption("--crashloop-image") or getattr(cluster, "image", None)
+        pod = CrashPod(access, namespace, name, image=image, **crashes)
+        request.node.addfinalizer(pod.delete)
+        return pod.create()
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def crashloop_cluster(request: pytest.FixtureRequest) -> "Iterator[Callable[..., CrashloopManager]]":
+    """A cluster with one node per kubelet profile, for the whole session: `crashloop_cluster("stock", "max-2s")`."""
+    from crashloop.pytest_plugin.clusters import Clusters
+
+    clusters = Clusters(request.config)
+    yield clusters.with_nodes
+    clusters.delete()

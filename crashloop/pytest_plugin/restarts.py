@@ -1,0 +1,141 @@
+"""`restarts`: watches the pods of a namespace, and asserts when their containers restart."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from crashloop.cluster.existing.connection import connect, require
+from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
+from crashloop.errors import UsageError
+from crashloop.inference.expectation import is_decided, why_early, why_not_followed
+from crashloop.inference.judging import MIN_WAITS, NodeFinding
+from crashloop.inference.loops import CrashLoop
+from crashloop.kube.client import Json
+from crashloop.kube.errors import ApiRefusal
+from crashloop.kube.kubelet import ConfigzReader
+from crashloop.model.config import Curve
+from crashloop.observe.findings import findings_of
+from crashloop.observe.nodes import Configured, is_modelled, kubelet_version, nodes_by_name, read_configurations
+from crashloop.observe.watch import LoopWatch
+from crashloop.pytest_plugin.access import Access
+from crashloop.waiting import WaitTimeout, wait_until
+
+Loops = Mapping[str, tuple[CrashLoop, ...]]
+"""By node."""
+
+
+class Restarts:
+    """The restarts in a namespace since `start`. An assertion that lacks evidence fails, and reports what it lacks.
+
+    Evidence and rules are those of `crashloop observe` (docs/observing.md).
+    """
+
+    def __init__(self, access: Access, namespace: str) -> None:
+        """Raises UsageError for an unusable kubeconfig or missing permissions, PrerequisiteError without an API server."""
+        self._namespace = namespace
+        self._api, _ = connect(access.kubeconfig, access.context)
+        subject = f"kubeconfig {access.kubeconfig}: its user lacks permissions to watch namespace {namespace}."
+        require(self._api, OBSERVE, namespace, subject=subject, remedy=f"Apply {OBSERVE_MANIFEST}.")
+        self._before = nodes_by_name(self._api)
+        self._watch = LoopWatch(self._api, namespace)
+
+    def start(self) -> None:
+        """Returns when the pods have been listed."""
+        self._watch.start()
+
+    def close(self) -> None:
+        self._watch.stop()
+        self._api.close()
+
+    def assert_restarts(
+        self, pod: str, at_least: int, *, container: str | None = None, within_s: float = 300.0
+    ) -> None:
+        """A container of the pod, or the named one, is restarted that often within some seconds from now."""
+        __tracebackhide__ = True
+        counts: dict[str, int] = {}
+
+        def restarted() -> bool:
+            counts.update(self._restart_counts(pod))
+            chosen = counts if container is None else {container: counts.get(container, 0)}
+            return max(chosen.values(), default=0) >= at_least
+
+        try:
+            wait_until(
+                f"pod {self._namespace}/{pod} to restart {container or 'a container'} {at_least} times",
+                restarted,
+                timeout_s=within_s,
+                every_s=0.5,
+                last_seen=lambda: ", ".join(f"{name} restarted {count} times" for name, count in counts.items()),
+            )
+        except WaitTimeout as error:
+            raise AssertionError(str(error)) from None
+
+    def assert_follows(
+        self, curve: Curve | None = None, *, pod: str | None = None, waits: int = MIN_WAITS, within_s: float = 300.0
+    ) -> None:
+        """Every node with restarts here, or that of one pod, follows the curve, by that many waits besides free first restarts.
+
+        Without a curve each kubelet's own configuration counts, which needs the permission to read it (nodes/proxy).
+        """
+        __tracebackhide__ = True
+        if waits < MIN_WAITS:
+            raise UsageError(f"assert_follows: waits is {waits}; expected at least {MIN_WAITS}.")
+        configured = self._configured(curve)
+        with suppress(WaitTimeout):  # the reasons follow from the findings
+            wait_until(
+                f"{waits} waits on every node",
+                lambda: is_decided(self._findings(configured, pod, self._before), waits=waits),
+                timeout_s=within_s,
+                every_s=1.0,
+            )
+        reasons = why_not_followed(self._findings(configured, pod, nodes_by_name(self._api)), waits=waits)
+        _require_none(reasons and reasons + self._loss())
+
+    def assert_no_early_restart(self, curve: Curve | None = None, *, pod: str | None = None) -> None:
+        """No restart so far, here or of one pod, came before the curve allows; at least one was due after a delay."""
+        __tracebackhide__ = True
+        configured = self._configured(curve)
+        findings = self._findings(configured, pod, nodes_by_name(self._api))
+        curves = {name: each.curve for name, each in configured.items() if each.curve is not None}
+        _require_none(why_early(findings, self._loops(pod), curves) + self._loss())
+
+    def _findings(
+        self, configured: Mapping[str, Configured], pod: str | None, after: dict[str, Json]
+    ) -> list[NodeFinding]:
+        loops = self._loops(pod)
+        nodes = {name: node for name, node in {**self._before, **after}.items() if name in loops}
+        return findings_of(nodes, loops, configured, before=self._before, after=after)
+
+    def _loops(self, pod: str | None) -> Loops:
+        self._watch.wait(0)  # raises a fault that has ended the watch
+        found = self._watch.by_node()
+        chosen = {node: tuple(each for each in loops if pod in (None, each.pod)) for node, loops in found.items()}
+        return {node: loops for node, loops in chosen.items() if loops}
+
+    def _configured(self, curve: Curve | None) -> dict[str, Configured]:
+        """By node."""
+        if curve is not None:
+            return {name: Configured(curve=curve, by="the test") for name in self._before}
+        modelled = (node for node in self._before.values() if is_modelled(kubelet_version(node)))
+        return read_configurations(ConfigzReader(self._api), modelled)
+
+    def _restart_counts(self, pod: str) -> dict[str, int]:
+        """By container; empty while there is no such pod."""
+        try:
+            status = self._api.get_pod(self._namespace, pod)["status"]
+        except ApiRefusal as error:
+            if error.code == 404:
+                return {}
+            raise
+        sections = ("initContainerStatuses", "containerStatuses")
+        return {each["name"]: each["restartCount"] for key in sections for each in status.get(key, ())}
+
+    def _loss(self) -> list[str]:
+        """Why changes of pods are not seen at present, if they are not."""
+        broken = self._watch.broken_since()
+        return [] if broken is None else [f"The watch of pods was lost: {broken[1]}"]
+
+
+def _require_none(reasons: list[str]) -> None:
+    __tracebackhide__ = True
+    if reasons:
+        raise AssertionError("\n".join(reasons))

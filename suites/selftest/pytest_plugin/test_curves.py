@@ -1,0 +1,32 @@
+"""The curve that a test asks for."""
+
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.model.config import Curve
+from crashloop.pytest_plugin.curves import due_curve
+from crashloop.spec.profile import MAX_PERIOD_GATE, REDUCED_DECAY_GATE
+
+
+def test_a_kubelet_without_a_configuration_follows_upstreams_curve() -> None:
+    assert due_curve("1.37.1") == Curve(10.0, 300.0)
+    assert [due_curve("1.37.1").delay_s(restart) for restart in (1, 2, 3, 9)] == [0, 10, 20, 300]
+
+
+def test_a_maximum_and_gates_are_a_configuration() -> None:
+    assert due_curve("1.37.1", maximum="5s") == Curve(5.0, 5.0)
+    assert due_curve("1.34.8", maximum="5s", gates={MAX_PERIOD_GATE: True}) == Curve(5.0, 5.0)
+    assert due_curve("1.37.1", maximum="1m", gates={REDUCED_DECAY_GATE: True}) == Curve(1.0, 60.0)
+
+
+def test_a_profile_is_one_too_and_takes_nothing_beside_it() -> None:
+    assert due_curve("1.37.1", profile="max-2s") == due_curve("1.37.1", maximum="2s")
+    with pytest.raises(UsageError, match="profile 'max-2s' has its own maximum and gates"):
+        due_curve("1.37.1", profile="max-2s", maximum="3s")
+
+
+def test_a_configuration_with_which_the_kubelet_does_not_start_has_no_curve() -> None:
+    with pytest.raises(UsageError) as caught:
+        due_curve("1.37.1", maximum="301s")
+    assert "kubelet v1.37.1 does not start with that configuration" in str(caught.value)
+    assert "must be set between 1s and 300s" in str(caught.value)

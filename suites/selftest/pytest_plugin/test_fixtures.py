@@ -1,0 +1,146 @@
+"""The fixtures in somebody else's tests, which pytest runs in a folder of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from crashloop.verdict import ExitCode
+from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving
+from suites.selftest.kit.existing_kit import crashloop_run
+from suites.selftest.kit.existing_peer import NAMESPACE, PODS, ExistingPeer
+from suites.selftest.kit.existing_peer import serving as serving_existing
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """The folder of their tests."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    return folder
+
+
+def session(folder: Path, tests: str, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of pytest on these tests."""
+    (folder / "test_theirs.py").write_text(dedent(tests), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:locust", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+WATCHING = """\
+    def test_watching(restarts):
+        restarts(namespace="shop")
+"""
+
+
+def test_the_plugin_loads_nothing_until_a_fixture_is_used(theirs: Path) -> None:
+    tests = """\
+        import sys
+
+        def test_nothing_is_loaded():
+            assert [name for name in sys.modules if name.startswith("crashloop.")] == ["crashloop.pytest_plugin"]
+    """
+    status, output = session(theirs, tests)
+    assert status == 0, output
+
+
+def test_the_cluster_is_that_of_pytest_kubernetes_whose_kubeconfig_is_kept(theirs: Path, tmp_path: Path) -> None:
+    peer = ClusterPeer([[node("worker")]], [])
+    looping(peer, 11, 12, 11)
+    tests = """\
+        def test_the_shop(restarts, crashloop_curve):
+            restarts(namespace="shop").assert_follows(crashloop_curve("1.37.1", maximum="10s"), within_s=30)
+    """
+    with serving(peer, tmp_path) as kubeconfig:
+        status, output = session(theirs, tests, "--k8s-kubeconfig", kubeconfig)
+        assert status == 0, output
+        assert Path(kubeconfig).exists()
+
+
+def test_a_cluster_can_be_given_by_its_kubeconfig(theirs: Path, tmp_path: Path) -> None:
+    tests = """\
+        def test_the_shop(restarts, crashloop_curve, pytestconfig):
+            watched = restarts(KUBECONFIG, namespace="shop")
+            watched.assert_follows(crashloop_curve("1.37.1", maximum="10s"), within_s=0)
+    """
+    with serving(ClusterPeer([[node("worker")]], []), tmp_path) as kubeconfig:
+        tests = tests.replace("KUBECONFIG", repr(kubeconfig))
+        status, output = session(theirs, tests, "-p", "no:pytest-kubernetes")
+    assert status == 1
+    assert "AssertionError: no restart with a due delay was seen, so nothing was judged." in output
+    assert "crashloop/pytest_plugin" not in output, "the traceback ends in the test"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-p", "no:pytest-kubernetes"), "no cluster is given, and pytest-kubernetes, whose `k8s` is the default"),
+        (("--k8s-kubeconfig", "FILE", "--k8s-provider", "kind"), "--k8s-provider kind makes one."),
+        (("--k8s-kubeconfig", "/nowhere"), "kubeconfig /nowhere: there is no such file"),
+    ],
+    ids=["no-cluster", "contradiction", "no-file"],
+)
+def test_without_a_cluster_the_message_says_why(theirs: Path, arguments: tuple[str, ...], said: str) -> None:
+    status, output = session(theirs, WATCHING, *arguments)
+    assert status == 1
+    assert said in output
+
+
+def test_a_cluster_with_profiles_is_refused_where_the_options_name_another(theirs: Path) -> None:
+    tests = 'def test_theirs(crashloop_cluster):\n    crashloop_cluster("stock")\n'
+    status, output = session(theirs, tests, "--k8s-kubeconfig", "FILE")
+    assert status == 1
+    assert "--k8s-kubeconfig FILE: crashloop_cluster makes a cluster of its own" in output
+
+
+def test_a_crashing_pod_is_deleted_before_the_cluster_is(theirs: Path, tmp_path: Path) -> None:
+    (theirs / "conftest.py").write_text(
+        dedent("""\
+            from pathlib import Path
+            from types import SimpleNamespace
+
+            import pytest
+
+            @pytest.fixture
+            def k8s(request):
+                kubeconfig = request.config.getoption("k8s_kubeconfig")
+                yield SimpleNamespace(kubeconfig=Path(kubeconfig), cluster_name="theirs", context=None)
+                Path("deleted").touch()
+        """)
+    )
+    tests = f"""\
+        def test_a_crash_loop(crash_pod, k8s):
+            assert crash_pod("loop", namespace="{NAMESPACE}", exit_code=3) == "loop"
+    """
+    peer, seen = ExistingPeer(), []
+
+    def note(request: str) -> None:
+        if PODS in request:
+            seen.append((request.split()[0], (theirs / "deleted").exists()))
+
+    peer.before = note
+    with serving_existing(peer, tmp_path) as kubeconfig:
+        status, output = session(theirs, tests, "--k8s-kubeconfig", kubeconfig)
+    assert status == 0, output
+    assert seen == [("POST", False), ("DELETE", False)]
+    assert (theirs / "deleted").exists()
+    assert peer.names(PODS) == []
+
+
+def test_runs_of_crashloop_take_no_option_of_pytest_kubernetes(tmp_path: Path) -> None:
+    status, output = crashloop_run(tmp_path, "--k8s-kubeconfig", "FILE")
+    assert status == ExitCode.USAGE
+    assert "--k8s-kubeconfig FILE: an option of pytest-kubernetes" in output
+    assert not (tmp_path / "runs").exists()
