@@ -70,7 +70,7 @@ provider: setup ## The kit that every provider passes, on a real cluster (PYTEST
 
 quick: setup ## One live quick run
 	@# What a busy host leaves open is shown; FAIL, ERROR and wrong usage end with an error.
-	$(BIN)/crashloop run --scope quick $(CALM) --at-least 70 -q -n 2 || { code=$$?; [ $$code -eq 3 ]; }
+	$(BIN)/crashloop run --scope quick $(CALM) --at-least 70 -q -n 2 $(PYTEST_ARGS) || { code=$$?; [ $$code -eq 3 ]; }
 
 kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
 	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)

@@ -25,7 +25,7 @@ def up(
     ] = None,
     kubelet_binary: Annotated[Path | None, typer.Option(help="Your own kubelet for all nodes.")] = None,
     bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
-    node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image (provider kind).")] = None,
+    node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image, or own (provider kind).")] = None,
     kind_binary: Annotated[Path | None, typer.Option(help="Your own kind (provider kind).")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print files, arguments and addresses; start nothing.")] = False,
 ) -> None:

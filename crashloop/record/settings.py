@@ -15,7 +15,7 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     bin_dir: str | None = None
     """Folder with the user's own binaries. Default: cache and download only. --bin-dir."""
     node_image: str | None = None
-    """Image of nodes that are containers. Default: the official one of the plan's version. --node-image."""
+    """Image of nodes that are containers; `own` is built here. Default: the official one of the plan's version. --node-image."""
     kind_binary: str | None = None
     """The user's own `kind`. Default: the release in the cache. --kind-binary."""
     cluster: str | None = None

@@ -55,7 +55,7 @@ OPTIONS = (
     ),
     RunOption("--kubelet-binary", CLUSTER, "Your own kubelet for all nodes.", metavar="PATH", providers=MAKERS),
     RunOption("--bin-dir", CLUSTER, "Folder with your own binaries.", metavar="DIR", providers=MAKERS),
-    RunOption("--node-image", CLUSTER, "Node image (provider kind).", metavar="IMAGE", providers=("kind",)),
+    RunOption("--node-image", CLUSTER, "Node image, or own (provider kind).", metavar="IMAGE", providers=("kind",)),
     RunOption("--kind-binary", CLUSTER, "Your own kind (provider kind).", metavar="PATH", providers=("kind",)),
     RunOption("--cluster", CLUSTER, "Run on this cluster (`crashloop up`).", metavar="NAME", providers=MAKERS),
     RunOption("--keep", CLUSTER, "Leave the cluster up; `crashloop down` removes it.", type=bool, providers=MAKERS),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.image_names import official_image, version_in_tag
+from crashloop.cluster.kind.image_names import OWN, official_image, version_in_tag
 from crashloop.cluster.kind.node_image import LABEL, ensure_own_image
 from crashloop.cluster.kind.plan import Init, NodeImage
 from crashloop.cluster.provider import ClusterRequest, Progress
@@ -30,12 +30,13 @@ class Choice:
 
         Raises UsageError if it holds another version of Kubernetes than requested, PrerequisiteError if there is none.
         """
-        if request.node_image is not None:
-            image = self._named(request.node_image)
-        elif request.bin_dir is not None:
-            return self._described(self._own(request.kubernetes_version, request.bin_dir))
+        if request.node_image == OWN or request.bin_dir is not None:
+            name = self._own(request.kubernetes_version, request.bin_dir)
+        elif request.node_image is not None:
+            name = self._named(request.node_image)
         else:
-            image = self._described(self._default(request.kubernetes_version))
+            name = self._default(request.kubernetes_version)
+        image = self._described(name)
         asked = str(KubernetesVersion.parse(request.kubernetes_version))
         if image.kubernetes_version != asked:
             raise UsageError(
@@ -44,16 +45,16 @@ class Choice:
             )
         return image
 
-    def _named(self, name: str) -> NodeImage:
+    def _named(self, name: str) -> str:
         if self._docker.image(name) is None:
             try:
                 self._pull(name)
             except CommandFailed as error:
                 raise PrerequisiteError(
                     f"--node-image {name}: Docker does not have it and cannot pull it ({_last_line(error)}).\n"
-                    "Pull or load it yourself, or leave the option out."
+                    f"Pull or load it yourself, or give --node-image {OWN} for one that crashloop builds."
                 ) from error
-        return self._described(name)
+        return name
 
     def _default(self, version: str) -> str:
         official = official_image(version)
@@ -63,7 +64,8 @@ class Choice:
             self._pull(official)
         except CommandFailed as error:
             reason = _last_line(error).rpartition(": ")[2]
-            with self._progress.step(f"{official} cannot be pulled ({reason}); building a node image instead"):
+            instead = f"--node-image {OWN} takes its place"
+            with self._progress.step(f"{official} cannot be pulled ({reason}); {instead}"):
                 return self._own(version, None)
         return official
 

@@ -5,6 +5,8 @@ import re
 from crashloop.spec.version import KubernetesVersion
 
 OFFICIAL = "kindest/node"
+OWN = "own"
+"""The value of --node-image for an image that crashloop builds from its binaries."""
 _VERSION_IN_TAG = re.compile(r":v?(\d+\.\d+\.\d+)[^/@]*(?:@.*)?$")
 
 

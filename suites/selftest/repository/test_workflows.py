@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from crashloop.cluster.kind.image_names import OWN, version_in_tag
 from crashloop.cluster.providers import LENDING, PROVIDERS
 from crashloop.spec.requirement import OLDEST_RELEASE
 from crashloop.spec.version import KubernetesVersion
@@ -24,6 +25,8 @@ PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 MAKE = re.compile(
     r"(?:sudo (?:--preserve-env=[A-Z_,]+ )?)?make(?: -s)?((?: [a-z-]+)+)(?: >> \"\$GITHUB_STEP_SUMMARY\")?"
 )
+
+PINNED_IMAGE = re.compile(r"kindest/node:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}")
 
 MAKES_A_RUN = frozenset({"conformance", "conformance-full", "quick", "kind", "stress", "stress-full", "mutants"})
 
@@ -144,16 +147,31 @@ def test_the_kept_run_is_uploaded_and_its_summary_shown() -> None:
     assert (show["if"], made_by(show)) == ("always()", ["summary"])
 
 
-def test_conformance_runs_every_night_on_each_release_from_1_34_on() -> None:
-    content = loaded(WORKFLOWS["conformance"])
-    triggers = content[True]  # YAML 1.1 reads the key `on` so
-    assert set(triggers["workflow_dispatch"]["inputs"]) == {"version", "scope"}
+def nightly_images() -> list[str]:
+    matrix = loaded(WORKFLOWS["conformance"])["jobs"]["conformance"]["strategy"]["matrix"]["image"]
+    (listed,) = re.findall(r"'(\[ .+? \])'", matrix)
+    images: list[str] = yaml.safe_load(listed)
+    return images
+
+
+def test_conformance_runs_every_night_on_each_release_by_an_image_of_kind_and_on_one_of_our_own() -> None:
+    triggers = loaded(WORKFLOWS["conformance"])[True]  # YAML 1.1 reads the key `on` so
     assert len(triggers["schedule"]) == 1
-    listed = re.search(r"'(\[.+?\])'", content["jobs"]["conformance"]["strategy"]["matrix"]["version"])
-    assert listed is not None
-    releases = [KubernetesVersion.parse(each).release for each in yaml.safe_load(listed[1])]
-    assert releases == [(1, 34), (1, 35), (1, 36), (1, 37)]
-    assert min(releases) > KubernetesVersion.parse(OLDEST_RELEASE).release
+    assert triggers["workflow_dispatch"]["inputs"]["image"]["options"] == ["all", *nightly_images()]
+    own, *official = nightly_images()
+    assert own == OWN
+    assert [each for each in official if not PINNED_IMAGE.fullmatch(each)] == []
+    releases = [KubernetesVersion.parse(version_in_tag(each) or "").release for each in official]
+    assert releases == [(1, 37), (1, 36), (1, 35), (1, 34), (1, 33)]
+    assert min(releases) == KubernetesVersion.parse(OLDEST_RELEASE).release
+
+
+def test_a_job_on_kind_names_its_node_image() -> None:
+    """Otherwise crashloop's own image takes the place of one that cannot be pulled."""
+    on_kind = {name: job for _, name, job in jobs() if re.search(r"\bkind\b", str(job))}
+    assert set(on_kind) == {"provider", "quick", "conformance"}
+    assert [name for name, job in on_kind.items() if "--node-image " not in str(job)] == []
+    assert [name for name, job in on_kind.items() if "${{ matrix.image }}" not in str(job["steps"])] == []
 
 
 def test_self_tests_run_on_every_python_that_is_supported() -> None:

@@ -10,7 +10,7 @@ from crashloop.cluster.kind.image_names import version_in_tag
 from crashloop.cluster.kind.plan import Init, NodeImage
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
-from crashloop.progress import SilentProgress
+from crashloop.progress import default_progress
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.binaries_kit import settings_for
 from suites.selftest.kit.kind_kit import fake_docker
@@ -24,7 +24,7 @@ def choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: str, **option
     fake_docker(tmp_path, monkeypatch, cases)
     fields = {"kubernetes_version": "1.37.1", **options}
     request = ClusterRequest(name="demo", nodes=(), **fields)  # type: ignore[arg-type]
-    return Choice(Docker(), settings_for(tmp_path / "cache"), SilentProgress()).image(request)
+    return Choice(Docker(), settings_for(tmp_path / "cache"), default_progress()).image(request)
 
 
 def test_an_official_image_that_is_there_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,6 +43,40 @@ def test_an_official_image_is_pulled_even_where_there_is_one_of_our_own(
 'images --quiet'*) echo 0123456789ab ;;
 'pull --quiet kindest/node:v1.37.1') touch {pulled} ;;"""
     assert choose(tmp_path, monkeypatch, cases).name == "kindest/node:v1.37.1"
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Versions that an image was built of."""
+    versions: list[str] = []
+
+    def build(_: Choice, version: str, bin_dir: str | None) -> str:
+        versions.append(version)
+        return "crashloop/node:1"
+
+    monkeypatch.setattr(Choice, "_own", build)
+    return versions
+
+
+def test_our_own_image_is_built_where_it_is_wanted_even_if_there_is_an_official_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str]
+) -> None:
+    cases = f"'image inspect crashloop/node:1') echo '{OWN}' ;;\n'image inspect kindest'*) echo '{FOREIGN}' ;;"
+    image = choose(tmp_path, monkeypatch, cases, node_image="own", kubernetes_version="1.36.3")
+    assert (image.name, image.init, image.has_program_image) == ("crashloop/node:1", Init.SERVICE, True)
+    assert built == ["1.36.3"]
+
+
+def test_an_official_image_that_cannot_be_pulled_is_replaced_in_so_many_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = f"""
+'image inspect crashloop/node:1') echo '{OWN}' ;;
+'pull --quiet kindest/node:v1.36.3') echo 'error from registry: manifest unknown' >&2; exit 1 ;;"""
+    image = choose(tmp_path, monkeypatch, cases, kubernetes_version="1.36.3")
+    assert (image.name, built) == ("crashloop/node:1", ["1.36.3"])
+    said = "kindest/node:v1.36.3 cannot be pulled (manifest unknown); --node-image own takes its place"
+    assert said in capsys.readouterr().err
 
 
 def test_an_image_that_was_named_and_is_of_another_version_is_refused(
@@ -103,5 +137,5 @@ def test_an_image_that_is_nowhere_is_named_with_the_reason(tmp_path: Path, monke
         choose(tmp_path, monkeypatch, cases, node_image="mine:1")
     assert str(caught.value) == (
         "--node-image mine:1: Docker does not have it and cannot pull it (lookup registry: no such host).\n"
-        "Pull or load it yourself, or leave the option out."
+        "Pull or load it yourself, or give --node-image own for one that crashloop builds."
     )
