@@ -1,8 +1,7 @@
-"""Percentiles, shares and ratios, with the interval of a repeated run.
+"""Percentiles and shares.
 
 Percentiles are *nearest rank*: p99 is the smallest value that at least 99 % of the samples do not exceed. So `p99 <= bound`
 and `at least 99 % are <= bound` are the same statement, for raw samples and for histograms alike.
-All draws come from a generator with a stated seed: the same samples give the same interval.
 """
 
 import math
@@ -10,15 +9,12 @@ from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from crashloop.slo import student
 from crashloop.slo.types import Interval
 
-SEED = 20_240_603
-RESAMPLES = 4000
 CONFIDENCE = 0.95
-BLOCKS = 20
-"""Blocks per window for the variation of a rate."""
 
 
 def rank(percentile: float, samples: int) -> int:
@@ -40,25 +36,12 @@ def percentile_of(values: ArrayLike, percentile: float) -> float:
     return float(ordered[rank(percentile, len(ordered)) - 1])
 
 
-def percentile_interval(values: ArrayLike, percentile: float, *, confidence: float = CONFIDENCE) -> Interval:
-    """Bootstrap interval of a percentile: it lies within the samples, so it cannot extend to unseen values.
-
-    The k-th smallest of n draws with replacement is the sample at ceil(n U), U ~ Beta(k, n - k + 1): so ranks are drawn
-    instead of samples.
-    """
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    count = len(ordered)
-    which = rank(percentile, count)
-    drawn = np.random.default_rng(SEED).beta(which, count - which + 1, RESAMPLES)
-    at = ordered[np.clip(np.ceil(count * drawn).astype(np.int64), 1, count) - 1]
-    return middle(at, confidence)
-
-
-def wilson(hits: float, samples: int, *, confidence: float = CONFIDENCE) -> Interval:
-    """Interval of a share of `samples` (Wilson 1927), within 0 and 1."""
+def wilson(hits: float, samples: float, *, confidence: float = CONFIDENCE, freedom: int | None = None) -> Interval:
+    """Interval of a share of `samples` (Wilson 1927), within 0 and 1; with `freedom` for samples that were estimated."""
     if samples <= 0:
         return Interval(0.0, 1.0, confidence)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    tail = 0.5 + confidence / 2
+    z = NormalDist().inv_cdf(tail) if freedom is None else student.quantile(tail, freedom)
     share, weight = hits / samples, z * z / samples
     centre = (share + weight / 2) / (1 + weight)
     half = z / (1 + weight) * math.sqrt(share * (1 - share) / samples + weight / (4 * samples))
@@ -66,29 +49,3 @@ def wilson(hits: float, samples: int, *, confidence: float = CONFIDENCE) -> Inte
     lower = 0.0 if hits <= 0 else max(0.0, centre - half)
     upper = 1.0 if hits >= samples else min(1.0, centre + half)
     return Interval(lower, upper, confidence)
-
-
-def ratio_interval(above: ArrayLike, below: ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
-    """Bootstrap interval of sum(above) / sum(below), drawn over blocks, the intervals between two scrapes."""
-    numerators, denominators = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    if len(numerators) < 2:
-        return Interval(None, None, confidence)
-    drawn = np.random.default_rng(SEED).integers(0, len(numerators), (RESAMPLES, len(numerators)))
-    tops, bottoms = numerators[drawn].sum(axis=1), denominators[drawn].sum(axis=1)
-    usable = bottoms > 0
-    if not usable.any():
-        return Interval(None, None, confidence)
-    return middle(tops[usable] / bottoms[usable], confidence)
-
-
-def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int, *, confidence: float = CONFIDENCE) -> Interval:
-    """Bootstrap interval of events per second within a window, drawn over blocks of it."""
-    counts, _ = np.histogram(np.asarray(times_ns, dtype=np.int64), bins=BLOCKS, range=(from_ns, to_ns))
-    return ratio_interval(counts, np.full(BLOCKS, (to_ns - from_ns) / 1e9 / BLOCKS), confidence=confidence)
-
-
-def middle(drawn: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
-    """The interval that leaves out equal shares of the drawn values on both sides."""
-    tail = 50 * (1 - confidence)
-    lower, upper = np.percentile(drawn, [tail, 100 - tail])
-    return Interval(float(lower), float(upper), confidence)

@@ -32,6 +32,8 @@ class Counted(NamedTuple):
     """The events of a kind that began in a window."""
 
     values: tuple[float, ...]
+    times_ns: tuple[int, ...]
+    """When each began."""
     overdue: int
     """Of these: still open, and already beyond the bound when last seen; that duration is their value."""
     pending: int
@@ -66,19 +68,22 @@ def in_groups(lifecycles: Iterable[Lifecycle], groups: Sequence[str]) -> Iterato
 def counted(kind: Samples, lifecycles: Iterable[Lifecycle], window: Phase, keeps: Callable[[float], bool]) -> Counted:
     """The events of a kind in a window; `keeps` says whether a value is within the bound."""
     values: list[float] = []
+    times: list[int] = []
     overdue = pending = 0
     for pod in lifecycles:
         for event in kind.events(pod):
             if not window.from_ns <= event.t_ns < window.to_ns:
                 continue
-            if event.value is not None:
-                values.append(event.value)
-            elif event.at_least is not None and not keeps(event.at_least):
-                values.append(event.at_least)
+            value = event.value
+            if value is None and event.at_least is not None and not keeps(event.at_least):
+                value = event.at_least
                 overdue += 1
-            else:
+            if value is None:
                 pending += 1
-    return Counted(tuple(values), overdue, pending)
+                continue
+            values.append(value)
+            times.append(event.t_ns)
+    return Counted(tuple(values), tuple(times), overdue, pending)
 
 
 def _startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from crashloop.slo.blocks import Effective
 from crashloop.slo.estimates import CONFIDENCE, rank, wilson
 from crashloop.slo.types import Interval
 
@@ -59,14 +60,14 @@ class Histogram(msgspec.Struct, frozen=True):
         """Where the percentile lies. Raises ValueError without samples."""
         return self._at(rank(percentile, self.samples))
 
-    def interval(self, percentile: float, *, confidence: float = CONFIDENCE) -> Interval:
-        """Edges around the percentile of a repeated run: the ranks by Wilson, then their buckets."""
-        spread = wilson(percentile / 100 * self.samples, self.samples, confidence=confidence)
+    def interval(self, percentile: float, known: Effective) -> Interval:
+        """Edges around the percentile: the ranks by Wilson, then their buckets."""
+        spread = wilson(percentile / 100 * known.samples, known.samples, freedom=known.freedom)
         assert spread.lower is not None
         assert spread.upper is not None
         lowest = self._at(max(1, math.ceil(spread.lower * self.samples))).lower
         highest = self._at(min(self.samples, math.ceil(spread.upper * self.samples))).upper
-        return Interval(lowest, highest if math.isfinite(highest) else None, confidence)
+        return Interval(lowest, highest if math.isfinite(highest) else None, CONFIDENCE)
 
     @property
     def _each(self) -> Iterable[tuple[float, int]]:

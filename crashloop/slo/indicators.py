@@ -1,11 +1,15 @@
 """The value of an SLI in one window: one result, or one for each group of labels."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from crashloop.errors import ObservationError
 from crashloop.slo import estimates
+from crashloop.slo.blocks import UNKNOWN, Effective, block_of, blocks_in, effective, percentile_interval, rate_interval
+from crashloop.slo.bucket_blocks import Bucket, effective_within
 from crashloop.slo.conservation import conservation
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.histogram import Histogram
@@ -24,30 +28,34 @@ def _histogram(row: SloRow, sli: HistogramSli, measured: Measured, window: Phase
     found = find(measured, sli, window.from_ns, window.to_ns, suffix="_bucket")
     lacks = notes(found)
     return [
-        _of_histogram(row, Histogram.of(buckets), dict(zip(sli.each, group, strict=True)), window, lacks)
+        _of_histogram(row, buckets, dict(zip(sli.each, group, strict=True)), window, lacks)
         for group, buckets in sorted(_buckets(sli, found).items())
     ] or [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=lacks)]
 
 
-def _buckets(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[tuple[float, float]]]:
-    groups: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+def _buckets(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[Bucket]]:
+    groups: dict[tuple[str, ...], list[Bucket]] = {}
     for source in found:
+        times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
         for growth in source.growths:
             key = tuple(growth.labels.get(label, "") for label in sli.each)
-            groups.setdefault(key, []).append((float(growth.labels["le"]), growth.total))
-    return {key: buckets for key, buckets in groups.items() if any(count > 0 for _, count in buckets)}
+            groups.setdefault(key, []).append(Bucket(float(growth.labels["le"]), times, growth.steps))
+    return {key: buckets for key, buckets in groups.items() if any(each.total > 0 for each in buckets)}
 
 
 def _of_histogram(
-    row: SloRow, histogram: Histogram, group: dict[str, str], window: Phase, lacks: tuple[str, ...]
+    row: SloRow, buckets: Sequence[Bucket], group: dict[str, str], window: Phase, lacks: tuple[str, ...]
 ) -> SliResult:
     assert row.percentile is not None
+    histogram = Histogram.of((each.edge, each.total) for each in buckets)
     quantile = histogram.quantile(row.percentile)
     least, most = histogram.at_most(row.target.bound)
+    known = effective_within(buckets, quantile)
     return SliResult(
         value=quantile.value,
-        interval=histogram.interval(row.percentile),
+        interval=UNKNOWN if known is None else histogram.interval(row.percentile, known),
         samples=histogram.samples,
+        effective_samples=None if known is None else known.samples,
         bad=histogram.samples - most,
         bad_at_most=histogram.samples - least,
         group=group,
@@ -70,11 +78,16 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
         lacks.append(f"Left out, since still open within the target: {found.pending} of the {kind.of}.")
     if not values:
         return [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=tuple(lacks))]
+    spread, known = UNKNOWN, None
+    if blocks_in(window.from_ns, window.to_ns):
+        places = block_of(found.times_ns, window.from_ns, window.to_ns)
+        spread, known = percentile_interval(values, places, row.percentile)
     return [
         SliResult(
             value=estimates.percentile_of(values, row.percentile),
-            interval=estimates.percentile_interval(values, row.percentile),
+            interval=spread,
             samples=len(values),
+            effective_samples=None if known is None else known.samples,
             bad=sum(1 for value in values if not row.target.keeps(value)),
             from_ns=window.from_ns,
             to_ns=window.to_ns,
@@ -85,20 +98,33 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
 
 def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> list[SliResult]:
     kind, pods = SHARES[sli.of], list(in_groups(measured.lifecycles, sli.groups))
-    seen = [bad for pod in pods for t_ns, bad in kind.events(pod) if window.from_ns <= t_ns < window.to_ns]
+    seen = [(t_ns, bad) for pod in pods for t_ns, bad in kind.events(pod) if window.from_ns <= t_ns < window.to_ns]
+    bad = [each for _, each in seen]
     had_chance = any(True for pod in pods for _ in kind.chances(pod))
-    spread = estimates.wilson(sum(seen), len(seen))
+    known = _effective_share([t_ns for t_ns, _ in seen], bad, window)
+    spread = UNKNOWN
+    if known is not None:
+        share = estimates.wilson(sum(bad) / len(bad) * known.samples, known.samples, freedom=known.freedom)
+        spread = Interval(100 * (share.lower or 0.0), 100 * (share.upper or 0.0), share.confidence)
     return [
         SliResult(
-            value=100 * sum(seen) / len(seen) if seen else None,
-            interval=Interval(100 * (spread.lower or 0.0), 100 * (spread.upper or 0.0), spread.confidence),
-            samples=len(seen),
-            bad=sum(seen),
+            value=100 * sum(bad) / len(bad) if bad else None,
+            interval=spread,
+            samples=len(bad),
+            effective_samples=None if known is None else known.samples,
+            bad=sum(bad),
             from_ns=window.from_ns,
             to_ns=window.to_ns,
-            undecided="" if had_chance or not seen else kind.no_chance,
+            undecided="" if had_chance or not bad else kind.no_chance,
         )
     ]
+
+
+def _effective_share(times_ns: Sequence[int], hits: Sequence[bool], window: Phase) -> Effective | None:
+    if not times_ns or not blocks_in(window.from_ns, window.to_ns):
+        return None
+    places = block_of(times_ns, window.from_ns, window.to_ns)
+    return effective(np.bincount(places, hits), np.bincount(places))
 
 
 def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list[SliResult]:
@@ -109,7 +135,7 @@ def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list
     return [
         SliResult(
             value=len(times) / window.seconds,
-            interval=estimates.rate_interval(times, window.from_ns, window.to_ns),
+            interval=rate_interval(times, window.from_ns, window.to_ns),
             samples=len(times),
             from_ns=window.from_ns,
             to_ns=window.to_ns,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.errors import ObservationError
-from crashloop.slo.estimates import ratio_interval
+from crashloop.slo.blocks import ratio_interval, steps_in_blocks
 from crashloop.slo.events import COUNTS
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.sources import Found, find, notes
@@ -26,14 +26,18 @@ def ratio(sli: RatioSli, measured: Measured, window: Phase) -> SliResult:
     idle = _idle_per_s(sli, measured)
     above: list[float] = []
     below: list[float] = []
+    grown, events = 0.0, 0
     for source in found:
         times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
         rate = idle.get(source.scrapes.source.node, 0.0)
-        above.extend(_steps(source, len(times)) - rate * np.diff(times) / 1e9)
-        below.extend(_events(sli, measured, source.scrapes.source.node, times))
-    events = round(sum(below))
+        steps = _steps(source, len(times)) - rate * np.diff(times) / 1e9
+        counts = _events(sli, measured, source.scrapes.source.node, times)
+        grown, events = grown + float(steps.sum()), events + round(sum(counts))
+        tops, bottoms = steps_in_blocks(times, steps, counts)
+        above.extend(tops)
+        below.extend(bottoms)
     return SliResult(
-        value=float(sum(above)) / events if events else None,
+        value=grown / events if events else None,
         interval=ratio_interval(above, below) if events else None,
         samples=events,
         from_ns=min(each.window.from_ns for each in found),

@@ -170,7 +170,7 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     preconditions: tuple[Precondition, ...] = ()
     mode: Literal["gate", "report"] = "report"
     decided_by: Literal["value", "interval"] = "value"
-    """value: what happened counts. interval: a target within the interval is INCONCLUSIVE, since another run may differ."""
+    """value: what happened counts. interval: a target within the interval is INCONCLUSIVE."""
     requirement: str | None = None
     """The requirement of the catalogue that says the same; its verdicts come from this row."""
     requirement_preconditions: tuple[Precondition, ...] = ()

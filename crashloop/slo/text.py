@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from crashloop.slo.blocks import BLOCK_S, LEAST_BLOCKS
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES
 from crashloop.slo.preconditions import fact_in_words, value_in_words
 from crashloop.slo.rows import (
@@ -108,7 +109,11 @@ def _obstacles(story: Story) -> Iterator[str]:
 def _undecided(story: Story) -> Iterator[str]:
     undecided = story.outcome is Outcome.INCONCLUSIVE and story.judged and not story.obstacles
     if undecided and story.row.decided_by == "interval":
-        yield "The target lies within the interval: another run may differ."
+        spread = story.shown.interval if story.shown else None
+        if spread is None or (spread.lower is None and spread.upper is None):
+            yield f"Its spread is unknown: fewer than {LEAST_BLOCKS} blocks of {BLOCK_S:g} s have samples."
+        else:
+            yield "The target lies within the interval."
 
 
 def _seen(row: SloRow, result: SliResult | None) -> str:
@@ -124,7 +129,12 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
     spread = result.interval
     if spread is None or spread.lower is None or spread.upper is None or spread.lower == spread.upper:
         return value
-    return f"{value} ({100 * spread.confidence:g} % interval {number(spread.lower)} to {number(spread.upper)})"
+    kind = (
+        "by starts near the ends"
+        if isinstance(row.sli, ConservationSli)
+        else f"{100 * spread.confidence:g} % within this run"
+    )
+    return f"{value} ({kind} {number(spread.lower)} to {number(spread.upper)})"
 
 
 def _where(story: Story) -> str:

@@ -110,7 +110,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """The interval of a value in a repeated run: its bounds, None for no bound."""
+    """Of a value, by what varies within the run (crashloop.slo.blocks): its bounds, None for an unknown one."""
 
     lower: float | None
     upper: float | None
@@ -124,6 +124,8 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     """In the unit of the row; None without a value."""
     interval: Interval | None = None
     samples: int = 0
+    effective_samples: float | None = None
+    """As many independent samples would vary as much (crashloop.slo.blocks); None if that is unknown."""
     bad: int | None = None
     """Samples that certainly miss the target; None for an SLI without single samples."""
     bad_at_most: int | None = None

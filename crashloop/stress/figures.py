@@ -83,11 +83,12 @@ def _per_restart(cores: float | None, restarts: int, phase: Phase) -> float | No
 
 
 def samples_of(kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]) -> tuple[float, ...]:
-    """The values of single events that began in a window; overdue ones count with their duration when last seen."""
-    return _counted(kind, pods, phase, targets).values
+    """Their values alone."""
+    return counted_of(kind, pods, phase, targets).values
 
 
-def _counted(kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]) -> Counted:
+def counted_of(kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]) -> Counted:
+    """Single events that began in a window; overdue ones count with their duration when last seen."""
     return counted(SAMPLES[kind], pods, phase, lambda value: value <= targets[kind])
 
 
@@ -95,7 +96,7 @@ def _percentiles(
     name: str, kind: str, pods: Iterable[Lifecycle], phase: Phase, targets: Mapping[str, float]
 ) -> dict[str, float | None]:
     """Percentiles, the number of events, and the number of open events, counted or not."""
-    found = _counted(kind, pods, phase, targets)
+    found = counted_of(kind, pods, phase, targets)
     return {
         f"{name}_samples": float(len(found.values)),
         f"{name}_open": float(found.overdue + found.pending),

@@ -1,18 +1,22 @@
-"""Intervals (95 %) of a stage's key figures if the stage were repeated, by the names of figures. Pure.
-
-Percentiles are drawn over samples, restarts over blocks of the stage, CPU and requests over intervals between scrapes.
-"""
+"""Intervals (95 %) of a stage's key figures by what varies within it (crashloop.slo.blocks), by the names of figures. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from crashloop.slo.estimates import percentile_interval, rate_interval, ratio_interval
+from crashloop.slo.blocks import (
+    block_of,
+    blocks_in,
+    percentile_interval,
+    rate_interval,
+    ratio_interval,
+    steps_in_blocks,
+)
 from crashloop.slo.events import in_groups
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Interval, Lifecycle, Phase
-from crashloop.stress.figures import CRASHING, HEALTHY, per_restart, samples_of
+from crashloop.stress.figures import CRASHING, HEALTHY, counted_of, per_restart
 from crashloop.stress.metric_series import labelled, restart_times_ns
 
 COMPONENTS = ("kubelet", "runtime", "apiserver")
@@ -40,9 +44,10 @@ def _found(
     for component in COMPONENTS:
         yield f"{component}_cpu_cores", _cores(component, phase, scrapes)
     for name, kind, groups in (("startup", "pod-startup", HEALTHY), ("lateness", "restart-lateness", CRASHING)):
-        values = samples_of(kind, in_groups(lifecycles, groups), phase, targets)
-        for percentile in PERCENTILES if values else ():
-            yield f"{name}_p{percentile}_s", percentile_interval(values, percentile)
+        found = counted_of(kind, in_groups(lifecycles, groups), phase, targets)
+        for percentile in PERCENTILES if found.values and blocks_in(phase.from_ns, phase.to_ns) else ():
+            places = block_of(found.times_ns, phase.from_ns, phase.to_ns)
+            yield f"{name}_p{percentile}_s", percentile_interval(found.values, places, percentile)[0]
 
 
 def _cores(component: str, phase: Phase, scrapes: Sequence[Scrapes]) -> Interval | None:
@@ -52,6 +57,9 @@ def _cores(component: str, phase: Phase, scrapes: Sequence[Scrapes]) -> Interval
         if window is None:
             continue
         found = list(growths(each, "component_cpu_seconds_total", window, labelled(component=component)))
-        seconds = np.diff(np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)) / 1e9
-        return ratio_interval(np.sum([growth.steps for growth in found], axis=0), seconds) if found else None
+        if not found:
+            return None
+        times = np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)
+        steps = np.sum([growth.steps for growth in found], axis=0)
+        return ratio_interval(*steps_in_blocks(times, steps, np.diff(times) / 1e9))
     return None

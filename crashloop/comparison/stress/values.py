@@ -19,7 +19,7 @@ NOISE_RATIO = 1.5
 up to 1.31 where intervals did not overlap (CPU of the runtimes in the half minute after the storm)."""
 
 MIN_SAMPLES = 8
-"""A percentile of fewer samples than this is not compared, whatever its rank: their bootstrap interval is too narrow."""
+"""A percentile of fewer samples than this is not compared, whatever its rank: their interval is too narrow."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Figures of storms against the number of crashing pods: shows where restarts stop growing with pods. Geometry only.
 
-One dot per stage with its interval if the stage were repeated, a line per arm through the medians of every number, and for
+One dot per stage with its interval by what varied within it, a line per arm through the medians of every number, and for
 rates the line of proportionality to the smallest number: they part at the knee.
 """
 

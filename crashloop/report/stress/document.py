@@ -179,7 +179,7 @@ def _against_pods(results: StressResults) -> Iterator[Block]:
     plots = against_pods(results).plots
     if plots:
         yield Paragraph(
-            "One dot per storm, with its interval if the storm were repeated. The restarts leave the straight line at the "
+            "One dot per storm, with its interval by what varied within it. The restarts leave the straight line at the "
             "knee, where the node is saturated.",
             "note",
         )

@@ -48,10 +48,13 @@ def _series(name: str, labels: dict[str, str], times: Sequence[float], values: S
     )
 
 
-def buckets(metric: str, at_end: Mapping[str, float], **labels: str) -> Values:
-    """A histogram that is empty at the first of two scrapes, and has these cumulative counts at the second."""
+def buckets(metric: str, at_end: Mapping[str, float], *, scrapes: int = 2, **labels: str) -> Values:
+    """A histogram that is empty at the first scrape, and grows steadily to these cumulative counts at the last."""
     shared = tuple(sorted(labels.items()))
-    return {(f"{metric}_bucket", (*shared, ("le", edge))): (0.0, count) for edge, count in at_end.items()}
+    return {
+        (f"{metric}_bucket", (*shared, ("le", edge))): [count * at / (scrapes - 1) for at in range(scrapes)]
+        for edge, count in at_end.items()
+    }
 
 
 def phase(from_s: float = 0, to_s: float = 100, name: str = "storm", arm: str = "") -> Phase:

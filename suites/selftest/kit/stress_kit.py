@@ -188,13 +188,24 @@ def example_run(root: Path) -> Folder:
         history = folder.pod(f"crashers-0-{number}", *crashing(25.0 + number, *waits))
         folder.write(history)
     folder.operations(*arrivals(range(2, 23)), *arrivals(range(25, 87), first=21))
-    times = [0, 24, 26, 56, 86, 90]
+    times = [0, 24, *range(26, 87, 10), 90]
     folder.scrape(
         "kubelet",
         times,
         {
-            ("kubelet_started_containers_total", (("container_type", "container"),)): [0, 0, 2, 30, 44, 44],
-            ("rest_client_requests_total", (("method", "PATCH"),)): [0, 24, 30, 150, 250, 260],
+            ("kubelet_started_containers_total", (("container_type", "container"),)): [
+                0,
+                0,
+                2,
+                12,
+                21,
+                30,
+                35,
+                40,
+                44,
+                44,
+            ],
+            ("rest_client_requests_total", (("method", "PATCH"),)): [0, 24, 30, 70, 110, 150, 185, 220, 250, 260],
         },
         node=NODE,
     )
@@ -202,11 +213,44 @@ def example_run(root: Path) -> Folder:
         "processes",
         times,
         {
-            ("component_cpu_seconds_total", (("component", "kubelet"), ("node", NODE))): [0, 1, 2, 8, 14, 15],
-            ("component_cpu_seconds_total", (("component", "runtime"), ("node", NODE))): [0, 1, 2, 14, 26, 27],
-            ("component_cpu_seconds_total", (("component", "harness"), ("node", ""))): [0, 0.5, 0.6, 1.4, 2.2, 2.4],
-            ("host_cpu_seconds_total", (("mode", "busy"),)): [0, 5, 10, 40, 70, 75],
-            ("host_cpu_seconds_total", (("mode", "idle"),)): [0, 43, 42, 72, 102, 105],
+            ("component_cpu_seconds_total", (("component", "kubelet"), ("node", NODE))): [
+                0,
+                1,
+                2,
+                4,
+                6,
+                8,
+                10,
+                12,
+                14,
+                15,
+            ],
+            ("component_cpu_seconds_total", (("component", "runtime"), ("node", NODE))): [
+                0,
+                1,
+                2,
+                6,
+                10,
+                14,
+                18,
+                22,
+                26,
+                27,
+            ],
+            ("component_cpu_seconds_total", (("component", "harness"), ("node", ""))): [
+                0,
+                0.5,
+                0.6,
+                0.85,
+                1.1,
+                1.4,
+                1.65,
+                1.9,
+                2.2,
+                2.4,
+            ],
+            ("host_cpu_seconds_total", (("mode", "busy"),)): [0, 5, 10, 20, 30, 40, 50, 60, 70, 75],
+            ("host_cpu_seconds_total", (("mode", "idle"),)): [0, 43, 42, 52, 62, 72, 82, 92, 102, 105],
         },
     )
     return folder

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crashloop.slo.blocks import Effective
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.histogram import Histogram
+from crashloop.slo.types import Interval
 
 EDGES = (0.5, 1.0, 5.0, math.inf)
 SEEN = Histogram.of([(0.5, 90), (1.0, 98), (5.0, 99), (math.inf, 100)])
@@ -50,11 +52,11 @@ def test_an_empty_histogram_has_no_percentile() -> None:
         Histogram.of([(1.0, 0), (math.inf, 0)]).quantile(50)
 
 
-def test_the_interval_names_the_edges_between_which_a_repeated_run_lies() -> None:
-    interval = SEEN.interval(98)
-    assert (interval.lower, interval.upper) == (0.5, None)
-    interval = SEEN.interval(50)
-    assert (interval.lower, interval.upper) == (0.0, 0.5)
+def test_the_interval_names_the_edges_around_the_percentile() -> None:
+    independent = Effective(SEEN.samples, 19)
+    assert SEEN.interval(98, independent) == Interval(0.5, None)
+    assert SEEN.interval(50, independent) == Interval(0.0, 0.5)
+    assert SEEN.interval(50, Effective(4, 3)) == Interval(0.0, 1.0)
 
 
 def _histogram(samples: list[float]) -> Histogram:

@@ -21,7 +21,7 @@ def relists(at_end: Mapping[str, float], target: float = 1.0, **more: Any) -> Sl
         {"at_most": target, "unit": "s"},
         **{"percentile": 99, "min_samples": 100, **more},
     )
-    return judge(rule, measured(scrapes((0, 100), buckets(RELIST, at_end))))
+    return judge(rule, measured(scrapes(range(0, 101, 10), buckets(RELIST, at_end, scrapes=11))))
 
 
 def test_a_histogram_at_its_edge_is_exact() -> None:
@@ -33,8 +33,8 @@ def test_a_histogram_at_its_edge_is_exact() -> None:
 
 def test_the_sentence_gives_value_samples_target_and_budget() -> None:
     assert relists({"0.5": 150, "1": 190, "5": 200, "+Inf": 200}).sentence == (
-        "made-up: p99 4.2 s (in the bucket from 1 to 5) of 200 relists (95 % interval 1 to 5), target at most 1 s, phase storm. "
-        "5 % missed the target, budget 1 %."
+        "made-up: p99 4.2 s (in the bucket from 1 to 5) of 200 relists (95 % within this run 1 to 5), target at most 1 s, "
+        "phase storm. 5 % missed the target, budget 1 %."
     )
 
 
@@ -71,9 +71,21 @@ def test_an_interval_that_holds_the_target_is_inconclusive_where_it_decides() ->
     assert relists(kept).outcome is Outcome.PASS
     verdict = relists(kept, decided_by="interval")
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.sentence.endswith("The target lies within the interval: another run may differ.")
+    assert verdict.sentence.endswith("The target lies within the interval.")
     assert relists({"0.5": 200, "1": 200, "+Inf": 200}, decided_by="interval").outcome is Outcome.PASS
     assert relists({"0.5": 0, "1": 0, "5": 200, "+Inf": 200}, decided_by="interval").outcome is Outcome.FAIL
+
+
+def test_a_window_without_blocks_has_no_interval_to_decide_by() -> None:
+    rule = row(
+        {"kind": "histogram", "metric": RELIST, "of": "relists"},
+        {"at_most": 1, "unit": "s"},
+        percentile=99,
+        decided_by="interval",
+    )
+    verdict = judge(rule, measured(scrapes((0, 100), buckets(RELIST, {"1": 200, "+Inf": 200}))))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.sentence.endswith("Its spread is unknown: fewer than 3 blocks of 10 s have samples.")
 
 
 STARTUP = {"kind": "samples", "of": "pod-startup"}

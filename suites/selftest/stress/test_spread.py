@@ -1,8 +1,7 @@
-"""Where the figures of a stage would lie if the stage were repeated."""
+"""How the figures of a stage vary within it."""
 
 import pytest
 
-from crashloop.slo.estimates import BLOCKS, rate_interval
 from crashloop.slo.types import Interval, Lifecycle
 from crashloop.stress.intervals import intervals
 from suites.selftest.kit.slo_kit import crasher, ns, phase, restart, scrapes
@@ -24,43 +23,34 @@ def healthy(number: int) -> Lifecycle:
     )
 
 
-def test_a_steady_rate_has_no_spread_and_an_uneven_one_has() -> None:
-    each_second = [ns(at + 0.5) for at in range(100)]
-    assert rate_interval(each_second, ns(0), ns(100)) == Interval(1.0, 1.0)
-    at_once = rate_interval([ns(1)] * 100, ns(0), ns(100))
-    assert at_once.lower == 0
-    assert at_once.upper is not None
-    assert 1 < at_once.upper < BLOCKS
-
-
-def test_cpu_is_drawn_over_what_lies_between_two_scrapes_and_over_all_nodes() -> None:
+def test_cpu_varies_by_what_lies_between_two_scrapes_of_all_nodes() -> None:
     steady = scrapes(
         TIMES, {of("kubelet", "a"): (0, 5, 10, 15, 20), of("kubelet", "b"): (0, 5, 10, 15, 20)}, source="processes"
     )
     assert intervals(phase(), [steady], [], TARGETS)["kubelet_cpu_cores"] == Interval(0.4, 0.4)
     uneven = scrapes(TIMES, {of("runtime"): (0, 0, 0, 0, 50)}, source="processes")
-    drawn = intervals(phase(), [uneven], [], TARGETS)["runtime_cpu_cores"]
-    assert drawn.lower == 0
-    assert drawn.upper is not None
-    assert drawn.upper > 0.5
+    spread = intervals(phase(), [uneven], [], TARGETS)["runtime_cpu_cores"]
+    assert spread.lower == 0
+    assert spread.upper is not None
+    assert spread.upper > 0.5
 
 
-def test_percentiles_lie_within_their_samples() -> None:
+def test_percentiles_lie_within_their_samples_and_a_drift_within_the_stage_makes_them_uncertain() -> None:
     found = intervals(phase(), [], [healthy(number) for number in range(100)], TARGETS)
     median = found["startup_p50_s"]
     assert median.lower is not None
     assert median.upper is not None
-    assert 1.3 < median.lower < 1.5 < median.upper < 1.7
+    assert 1 < median.lower < 1.3 < 1.7 < median.upper < 2
     assert found["startup_p99_s"].upper == pytest.approx(1.99)
 
 
 def test_requests_go_with_the_restarts_between_the_same_scrapes() -> None:
     pods = [crasher(*(restart(10 * number + 1, 2) for number in range(10)))]
     kubelet = scrapes(TIMES, {("rest_client_requests_total", ()): (0, 10, 20, 35, 45)})
-    drawn = intervals(phase(), [kubelet], pods, TARGETS)["requests_per_restart"]
-    assert drawn.lower is not None
-    assert drawn.upper is not None
-    assert drawn.lower < 4.5 < drawn.upper
+    spread = intervals(phase(), [kubelet], pods, TARGETS)["requests_per_restart"]
+    assert spread.lower is not None
+    assert spread.upper is not None
+    assert spread.lower < 4.5 < spread.upper
 
 
 def test_a_figure_of_which_too_little_was_seen_has_no_interval() -> None:
