@@ -176,7 +176,7 @@ class ScenarioPlayer:
         self._read_out()
         yield self.host.takes_ms(REQUEST_MS)
         yield from self.kubelet.delete(old)
-        self.tape.api(self.loop.now, Kind.DELETED, {"resource_version": "9999"}, old.uid)
+        self.tape.api(self._writer.delivered_ns, Kind.DELETED, {"resource_version": "9999"}, old.uid)
 
     def _kill_sandbox(self) -> Steps:
         """The sandbox ends; its containers run on until the kubelet sees that."""

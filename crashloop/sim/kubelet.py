@@ -166,8 +166,6 @@ class Kubelet:
         }
         if before and when[self.behaviour.keeps_root]:
             instance.root = before[-1].root
-        container = pod.spec.container(instance.name)
-        instance.env = self.configuration.of(pod, container)
 
     def _started(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> None:
         sync = self._syncs[pod.uid]
@@ -182,7 +180,10 @@ class Kubelet:
         ahead = exit_ns - self.behaviour.starts_ahead_ns
         if self.behaviour.starts_ahead_ns and pod.numbers[container.name] == 1 and ahead > self.loop.now:
             pod.numbers[container.name] = 2
-            self.loop.at(ahead, lambda: self.loop.spawn(self.runtime.start(pod, container, 2)))
+            self.loop.at(ahead, lambda: self.loop.spawn(self._start_ahead(pod, container)))
+
+    def _start_ahead(self, pod: SimPod, container: Container) -> Steps:
+        yield from self.runtime.start(pod, container, 2, self.configuration.of(pod, container))
 
     def _new_backoffs(self) -> Backoffs:
         return Backoffs(self.effective.initial_ns, self.effective.max_ns, self.behaviour, self._phase(GC_PERIOD_NS))

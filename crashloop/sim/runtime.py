@@ -52,8 +52,8 @@ class Runtime:
             if remove:
                 self._sandbox(pod, sandbox_id, "removed")
 
-    def start(self, pod: SimPod, container: Container, number: int) -> Steps:
-        """Create the container's next instance under that restartCount and start it."""
+    def start(self, pod: SimPod, container: Container, number: int, env: dict[str, str]) -> Steps:
+        """Create the container's next instance under that restartCount, with that of objects, and start it."""
         ready_ns = self._ready()
         yield ready_ns + self.host.create_ms(self.loop.now + ready_ns)
         now = self.loop.now
@@ -70,6 +70,7 @@ class Runtime:
             container_id=container_id,
             root=container_id,
             resources=pod.resources[container.name],
+            env=env,
             pid=1_000 + self._ids,
             previous_code=pod.exit_codes.get(container.name),
         )

@@ -41,6 +41,11 @@ class StatusWriter:
         """Whether a write is under way."""
         return self._busy
 
+    @property
+    def delivered_ns(self) -> int:
+        """When the watch has brought all that was written; what it brings of the pod from then on comes no sooner."""
+        return max(self._delivered_ns, self._loop.now)
+
     def close(self) -> None:
         """The pod is gone: nothing more is stated about it."""
         self._closed = True

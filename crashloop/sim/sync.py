@@ -179,13 +179,14 @@ class PodSync:
 
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name
+        env = self.configuration.of(pod, container)
         number = pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
         if number and self._wants_new_sandbox():
             yield from self._replace_sandbox()
         if self.behaviour.starts_twice and number == SECOND_INSTANCE:
-            self.loop.spawn(self.runtime.start(pod, container, number))
-        yield from self.runtime.start(pod, container, number)
+            self.loop.spawn(self.runtime.start(pod, container, number, env))
+        yield from self.runtime.start(pod, container, number, env)
 
     def _wants_new_sandbox(self) -> bool:
         behaviour = self.behaviour
