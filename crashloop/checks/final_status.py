@@ -1,11 +1,14 @@
 """Checker of the last status of a pod that was deleted: it says how every container ended."""
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import leaves_ns, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.evidence import blind_spot, leaves_ns, unwatched, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
+from crashloop.checks.restart_all_triggers import ran, replacements
 from crashloop.checks.text import at_lines
-from crashloop.history.statuses import ContainerReport
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import ContainerReport, StatusReport
+from crashloop.model.restart_all import shown_exit_code
 from crashloop.spec.scenario import ContainerKind
 
 
@@ -30,16 +33,35 @@ def check_final_status(case: Case) -> Checked:
                 findings.append(inconclusive(f'the last exit of "{spec.name}" was not seen: {why_it_ended(case)}.'))
                 continue
             reported = _reported(last.containers.get(spec.name))
-            lines = (*instances[-1].lines[-1:], last.line)
-            if reported != code:
-                said = "no exit" if reported is None else f"exit code {reported}"
-                sentence = f'the last status of the deleted pod shows {said} of "{spec.name}" {at_lines(lines)}; '
-                findings.append(fail(f"{sentence}it exited with {code}.", *lines))
-            else:
+            if reported is not None and reported in (code, _after_reset(case, pod, instances)):
                 shown[spec.name] = code
+            else:
+                findings.append(_other(case, pod, spec.name, instances, last, reported))
     if not findings:
         findings += unwatched(case, "the last status")
     return Checked(findings=tuple(findings), facts={"last_exit_codes": shown})
+
+
+def _after_reset(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> int | None:
+    """What may stand for the last exit if RestartAllContainers removed that instance before the pod went."""
+    reset = replacements(case, pod, instances)[-1]
+    return None if reset is None else shown_exit_code(instances[-1].exit_code, case.prediction.deviations)
+
+
+def _other(
+    case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], status: StatusReport, reported: int | None
+) -> Finding:
+    """A FAIL unless another instance may have followed the last one that was seen."""
+    newest = instances[-1]
+    lines = (*newest.lines[-1:], status.line)
+    said = "no exit" if reported is None else f"exit code {reported}"
+    sentence = (
+        f'the last status of the deleted pod shows {said} of "{name}" {at_lines(lines)}; '
+        f"it exited with {newest.exit_code}."
+    )
+    since_ns = (newest.exit.utc_ns or 0) if newest.exit else 0
+    blind = blind_spot(case, pod, instances, since_ns, status.t_ns)
+    return fail_unless(f'An instance of "{name}" could have gone unseen: {blind}' if blind else None, sentence, *lines)
 
 
 def _reported(report: ContainerReport | None) -> int | None:

@@ -28,8 +28,8 @@ LATEST_S = 30.0
 looks again 10 s to 16 s later, and this leaves room for a second look (pkg/kubelet/pod_workers.go@v1.34.4 completeWork)."""
 
 
-class _Owed(msgspec.Struct, frozen=True):
-    """A container that nothing holds back from a fact on."""
+class Owed(msgspec.Struct, frozen=True):
+    """A container that no other holds back from a fact on."""
 
     container: Container
     since: Fact
@@ -43,7 +43,7 @@ def check_first_start(case: Case) -> Checked:
     findings: list[Finding] = []
     took: dict[str, float] = {}
     for pod in case.pods:
-        for owed in (each for each in _owed(case, pod) if not any(missing_for(case, each.container))):
+        for owed in (each for each in owed_starts(case, pod) if not any(missing_for(case, each.container))):
             began = next((each.begun for each in pod.instances(owed.container.name)), None)
             finding = _judged(case, pod, owed, began)
             findings += [finding] if finding else []
@@ -54,16 +54,16 @@ def check_first_start(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"first_start_s": took})
 
 
-def _owed(case: Case, pod: PodHistory) -> Iterator[_Owed]:
+def owed_starts(case: Case, pod: PodHistory) -> Iterator[Owed]:
     """Every init and regular container of a pod that is owed a start, in the order of the starts."""
     since = pod.created
     for init in case.scenario.pod.of_kind(ContainerKind.INIT):
         if since is None:
             return
-        yield _Owed(init, since)
+        yield Owed(init, since)
         since = _lets_go(init, pod.instances(init.name))
     if since is not None:
-        yield from (_Owed(each, since) for each in case.scenario.pod.of_kind(ContainerKind.REGULAR))
+        yield from (Owed(each, since) for each in case.scenario.pod.of_kind(ContainerKind.REGULAR))
 
 
 def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
@@ -81,7 +81,7 @@ def _runs_on(sidecar: Instance) -> bool:
     return sidecar.start is not None and (sidecar.exit is None or (ran is not None and ran.seconds > LATEST_S))
 
 
-def _judged(case: Case, pod: PodHistory, owed: _Owed, began: Fact | None) -> Finding | None:
+def _judged(case: Case, pod: PodHistory, owed: Owed, began: Fact | None) -> Finding | None:
     since_ns = owed.since.utc_ns
     ends_ns = [case.recording.end_ns, owed_until_ns(case, pod) or case.recording.end_ns]
     until_ns = min(ends_ns) if began is None else began.utc_ns

@@ -15,11 +15,13 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran, was_killed
+from crashloop.checks.restart_all_triggers import Replacement, ran, replacements, was_killed
 from crashloop.checks.statement_age import SETTLED_NS, SLOW_API_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
+from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
 from crashloop.model.phase import FAILED, IS_RUNNING, NEVER_STARTED, PENDING, KnownState, StateKind, phase, terminated
@@ -98,17 +100,46 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
         if spec.kind is ContainerKind.EPHEMERAL:
             continue
         instances = ran(pod, spec.name)
-        for number, each in enumerate(instances):
+        followers = (*instances, None)[1:]
+        for number, (each, reset, following) in enumerate(
+            zip(instances, replacements(case, pod, instances), followers, strict=True)
+        ):
             started = each.begun
             if started is not None and started.utc_ns is not None:
                 yield started.utc_ns, started.line, spec.name, IS_RUNNING
             if each.exit is not None and each.exit.utc_ns is not None and each.exit_code is not None:
                 probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
                 yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code, killed=probed)
-            last = number + 1 == len(instances)
-            if each.removed is not None and each.removed.utc_ns is not None and case.restarts_all and not last:
-                reset = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
-                yield each.removed.utc_ns, each.removed.line, spec.name, reset
+            removed = _removed_by_reset(case, each, reset, following)
+            if removed is not None and removed.utc_ns is not None:
+                gone = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
+                yield removed.utc_ns, removed.line, spec.name, gone
+
+
+def _removed_by_reset(
+    case: Case, instance: Instance, reset: Replacement | None, following: Instance | None
+) -> Fact | None:
+    """The removal of an instance by RestartAllContainers; None if there was none.
+
+    The kubelet removes others only after their successors began, or with the pod. Where the runtime's events are missing, the
+    exits of the instance and of the one that triggered the removal stand for it.
+    """
+    removed, begun = instance.removed, following.begun if following else None
+    if removed is not None:
+        by_reset = reset is not None if begun is None else (removed.utc_ns or 0) <= (begun.utc_ns or 0)
+        return removed if by_reset else None
+    if reset is None or instance.exit is None:
+        return None
+    exited = max(instance.exit, reset.trigger.exited, key=lambda each: each.utc_ns or 0)
+    until_ns = case.recording.end_ns if begun is None else begun.utc_ns
+    return exited if _is_runtime_lost(case, exited.utc_ns, until_ns) else None
+
+
+def _is_runtime_lost(case: Case, from_ns: int | None, to_ns: int | None) -> bool:
+    """Whether the runtime's events of that time may be missing."""
+    if from_ns is None or to_ns is None or not any(Channel.RUNTIME in pod.channels for pod in case.pods):
+        return True
+    return any(case.recording.gaps_of(Channel.RUNTIME, from_ns, to_ns))
 
 
 def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) -> Iterator[Finding]:

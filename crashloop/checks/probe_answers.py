@@ -6,7 +6,7 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.probe import Handler, Probe, ProbeKind
 
 
 class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +73,21 @@ def last_failures(instance: Instance, probe: Probe, *, failures: int = 0) -> int
         return 0
     in_a_row = failures
     for each in answers_of(instance, probe, failures=failures):
-        in_a_row = each.in_a_row if each.failed else 0
+        if not _was_cut_off(each, instance, probe):
+            in_a_row = each.in_a_row if each.failed else 0
     return in_a_row
+
+
+def _was_cut_off(answer: ProbeAnswer, instance: Instance, probe: Probe) -> bool:
+    """Whether a command was still running when its container ended: an error, which counts neither way.
+
+    pkg/kubelet/prober/worker.go@v1.37.1 doProbe.
+    """
+    ended = instance.exit
+    if ended is None or ended.utc_ns is None or answer.fact.utc_ns is None:
+        return False
+    waited = answer.had_ns > max(answer.fact.utc_ns, ended.utc_ns + ended.resolution_ns)
+    return probe.handler is Handler.EXEC and waited
 
 
 def _is_of_the_next_life(fact: Fact, instance: Instance) -> bool:

@@ -7,7 +7,7 @@ containers are being restarted, and the condition and the phase beside them have
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, resets_of, started_after
 from crashloop.checks.statement_age import may_lag_ns
@@ -78,11 +78,17 @@ def check_restart_all_goes_on(case: Case) -> Checked:
 def _ended(case: Case, pod: PodHistory, last: RestartAllTrigger) -> Iterator[Finding]:
     """Statuses by which the pod ended though its containers were started once more."""
     goes_on = case.prediction.phase not in (SUCCEEDED, FAILED)
-    for status in pod.statuses:
+    for status in _before_deletion(case, pod):
         if status.phase in (SUCCEEDED, FAILED) and (goes_on or status.t_ns <= last.soonest_ns):
             lines = (last.exited.line, status.line)
             sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}"
             yield fail(f"{sentence}; {last.decided.step}, so that the pod was to go on.", *lines)
+
+
+def _before_deletion(case: Case, pod: PodHistory) -> tuple[StatusReport, ...]:
+    """The statuses until the scenario deletes the pod: from then on its containers end for good, whatever their rules."""
+    leaves = leaves_ns(case, pod)
+    return pod.statuses if leaves is None else tuple(each for each in pod.statuses if each.t_ns < leaves)
 
 
 def _too_few(case: Case, seen: int, least: int) -> Finding:
@@ -98,7 +104,8 @@ def _shown(pod: PodHistory) -> Iterator[bool]:
 def _wrong_conditions(case: Case, pod: PodHistory) -> Iterator[Finding]:
     """The first status whose condition is not the one of its own container states; then a condition that stays True."""
     resets = resets_of(case, pod)
-    for status in pod.statuses:
+    statuses = _before_deletion(case, pod)
+    for status in statuses:
         source = next((each for each in case.scenario.pod.containers if _asks(case, status, each)), None)
         if source is not None and not status.restarting_all:
             code = status.containers[source.name].state.exit_code
@@ -122,7 +129,7 @@ def _wrong_conditions(case: Case, pod: PodHistory) -> Iterator[Finding]:
                 *lines,
             )
             return
-    last = pod.statuses[-1] if pod.statuses else None
+    last = statuses[-1] if statuses and leaves_ns(case, pod) is None else None
     if last is not None and last.restarting_all and resets:
         due_ns = resets[-1].soonest_ns
         if due_ns + may_lag_ns(case, due_ns, case.recording.end_ns) < case.recording.end_ns:

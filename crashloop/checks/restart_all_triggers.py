@@ -100,7 +100,8 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
 def replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> tuple[Replacement | None, ...]:
     """For each instance of a container, in order, the RestartAllContainers that replaced it.
 
-    What the sync under way at the trigger still started is replaced as well, and the instance before it is not.
+    What the sync under way at the trigger still started is replaced as well, and the instance before it is not. Of several that
+    may have replaced an instance, the first is given.
     """
     found: list[Replacement | None] = [None] * len(instances)
     for reset in resets_of(case, pod):
@@ -109,10 +110,11 @@ def replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -
             for number, each in enumerate(instances)
             if _fits(reset, each, _soonest_ns(instances[number + 1 : number + 2]) or case.recording.end_ns)
         ]
+        sure = len(possible) == 1
         for number in possible:
             before = found[number]
-            if before is None or not before.sure:
-                found[number] = Replacement(trigger=reset, sure=len(possible) == 1)
+            if before is None or (sure and not before.sure):
+                found[number] = Replacement(trigger=reset, sure=sure)
     return tuple(found)
 
 

@@ -56,8 +56,9 @@ def random_case(seed: int, hosts: tuple[HostModel, ...] = HOSTS) -> RandomCase:
     """The scenario of that number. Every kubelet starts with its profile."""
     chance = Random(seed)
     version = chance.choice(VERSIONS)
+    scenario = _with_objects(_scenario(chance, version), Random(f"objects {seed}"))
     return RandomCase(
-        scenario=_with_objects(_scenario(chance, version), Random(f"objects {seed}")),
+        scenario=_with_notes(scenario, Random(f"notes {seed}")),
         profile=_profile(chance, version, "random"),
         version=version,
         host=chance.choice(hosts),
@@ -129,6 +130,18 @@ def _with_objects(scenario: PodScenario, chance: Random) -> PodScenario:
         objects=(msgspec.structs.replace(SETTINGS, present=action is not kinds.CREATE_OBJECT),),
         interventions=(done,),
     )
+
+
+def _with_notes(scenario: PodScenario, chance: Random) -> PodScenario:
+    """Now and then a first container that marks its root filesystem, or has a postStart hook."""
+    if chance.random() > 0.25:
+        return scenario
+    first, *others = scenario.pod.containers
+    marks = chance.random() < 0.5
+    noting = msgspec.structs.replace(
+        first, program=msgspec.structs.replace(first.program, marks_root=marks), post_start=not marks
+    )
+    return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(scenario.pod, containers=(noting, *others)))
 
 
 def _container(chance: Random, version: KubernetesVersion, kind: ContainerKind, name: str) -> Container:

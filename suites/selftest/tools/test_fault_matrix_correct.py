@@ -118,19 +118,45 @@ def test_no_checker_accuses_a_correct_kubelet_on_a_slow_host(
 
 
 RARE = (
+    351,
     352,
+    357,
+    383,
+    528,
     618,
     677,
+    894,
+    1486,
+    1817,
+    1830,
     2236,
+    2371,
+    2395,
+    2501,
     2597,
     2750,
     3469,
     3917,
+    3966,
     4048,
+    4063,
     4129,
+    4529,
+    5473,
+    5570,
+    5787,
+    5814,
+    5980,
+    6234,
     6353,
+    7069,
+    7266,
+    7620,
+    7740,
+    9037,
     9374,
     9399,
+    9586,
     10631,
     15250,
     15812,
@@ -140,7 +166,8 @@ RARE = (
     27861,
     28866,
 )
-"""RestartAllContainers beside probes, kills and starts of the same second; restarted kubelets; images changed at an exit."""
+"""RestartAllContainers beside probes, kills, deletions and starts of the same second; restarted kubelets; images changed at
+an exit; objects that are missing to pods with init containers."""
 
 
 @pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
