@@ -29,7 +29,7 @@ def collected_early(instances: Sequence[Instance]) -> dict[int, Fact]:
 
 
 def _removed_while_created(instance: Instance, following: Instance) -> int | None:
-    removed, created, started, exited = instance.removed, following.created, following.started, following.exited
+    removed, created, started, exited = instance.removed, following.created, following.started, following.exit
     if removed is None or created is None or started is None:
         return None
     if removed.utc_ns is None or created.utc_ns is None or started.utc_ns is None:

@@ -4,6 +4,7 @@ from crashloop.checks.evaluate import run_checkers
 from crashloop.history.event import Kind
 from crashloop.model.variants import TWO_FREE_AFTER_KILLS
 from crashloop.spec.probe import Probe
+from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import STOCK, app, checked, question, scenario, told
@@ -70,3 +71,13 @@ def test_a_last_exit_that_was_collected_before_it_could_be_shown_is_inconclusive
 def test_a_last_exit_that_was_removed_before_the_next_start_has_to_be_shown() -> None:
     (finding,) = told(checked("last-exit", without_last_exit(removed_s=2.5)))
     assert finding.startswith('FAIL: a status of "app"')
+
+
+def test_an_exit_that_only_the_journal_saw_makes_the_next_removal_an_ordinary_one() -> None:
+    history = History(scenario(app(exits_with(1, times=5)), profile=STOCK), profile=STOCK).node(-0.8, maximum="5m0s")
+    history.lives("app", (1.0, 2.0, 1), (2.3, 3.3, 1), status=False)
+    history.runtime(13.6, Kind.CREATED, "app", "app-2").runtime(13.7, Kind.STARTED, "app", "app-2")
+    history.journal(13.71, Kind.STARTED, "app", 2).journal(14.7, Kind.EXITED, "app", 2, 1)
+    history.runtime(15.3, Kind.REMOVED, "app", "app-1")
+    history.lives("app", (35.6, 36.6, 1), (78.0, None, 0), first=3, status=False)
+    assert checked("delays", history.ends(90), STOCK, min_delays=3).outcome is Outcome.PASS
