@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from crashloop.errors import ClusterError
 from crashloop.waiting import wait_until
 
 _CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
 _NEEDED_V2 = ("cpuset", "cpu", "memory", "pids")
+MADE_WITHIN_S = 1.0
 
 
 class CgroupHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,25 +43,37 @@ def cgroup_host() -> CgroupHost:
     return detect(Path("/proc/self/mounts").read_text())
 
 
-@retry(retry=retry_if_exception_type(FileNotFoundError), stop=stop_after_attempt(5), reraise=True)
 def make(host: CgroupHost, path: str) -> None:
     """Make a cgroup, given relative to the mount points, in every hierarchy, ready for a kubelet to use.
 
-    Retries if another cluster, being removed at this moment, removes the shared parent.
+    Retries if another cluster, being removed at this moment, removes the shared parent. Raises ClusterError if it cannot be made.
     """
-    for mount in host.mounts:
-        folder = Path(mount)
-        for part in Path(path).parts:
-            if host.version == 2:
-                _hand_down(folder)
-            child = folder / part
-            child.mkdir(exist_ok=True)
-            for name in _CPUSET_FILES:
-                if host.version == 1 and (folder / name).exists() and not (child / name).read_text().strip():
-                    (child / name).write_text((folder / name).read_text())
-            folder = child
-        if host.version == 2:
+    missing: list[str] = []
+
+    def made() -> bool:
+        try:
+            for mount in host.mounts:
+                _make_below(Path(mount), path, version=host.version)
+        except FileNotFoundError as error:
+            missing[:] = [str(error.filename)]
+            return False
+        return True
+
+    wait_until(f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, last_seen=lambda: f"no {missing[0]}")
+
+
+def _make_below(folder: Path, path: str, *, version: int) -> None:
+    for part in Path(path).parts:
+        if version == 2:
             _hand_down(folder)
+        child = folder / part
+        child.mkdir(exist_ok=True)
+        for name in _CPUSET_FILES:
+            if version == 1 and (folder / name).exists() and not (child / name).read_text().strip():
+                (child / name).write_text((folder / name).read_text())
+        folder = child
+    if version == 2:
+        _hand_down(folder)
 
 
 def processes(host: CgroupHost, path: str) -> set[int]:

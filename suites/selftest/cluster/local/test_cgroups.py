@@ -1,5 +1,6 @@
 """Cgroups of a cluster on folders that stand for the kernel's hierarchies."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_v2_without_a_controller_that_a_kubelet_needs_is_an_error(tmp_path: Path
     host = v2_host(tmp_path / "cgroup", "cpu memory")
     with pytest.raises(ClusterError, match="controllers cpuset, pids are not available"):
         make(host, PATH)
+
+
+def test_a_parent_that_another_cluster_removes_meanwhile_is_made_again(tmp_path: Path) -> None:
+    late = threading.Timer(0.2, (tmp_path / "memory").mkdir)
+    late.start()
+    make(CgroupHost(version=1, mounts=(str(tmp_path / "memory"),)), PATH)
+    assert (tmp_path / "memory" / PATH).is_dir()
+    late.join()
+
+
+def test_a_hierarchy_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match=rf"cgroup {PATH} to be made\.\nLast seen: no {tmp_path}/memory/crashloop"):
+        make(CgroupHost(version=1, mounts=(str(tmp_path / "memory"),)), PATH)
 
 
 def test_processes_are_found_at_all_levels_and_in_all_hierarchies(tmp_path: Path) -> None:
