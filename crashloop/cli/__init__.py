@@ -11,6 +11,7 @@ from rich.console import Console
 from crashloop import __version__
 from crashloop.cli import catalogue, clusters, compare, host, kind, observe, predict, runs, stress
 from crashloop.errors import CrashloopError, UsageError
+from crashloop.extras import missing
 from crashloop.verdict import ExitCode
 
 app = typer.Typer(
@@ -72,7 +73,7 @@ def _exit_code() -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except ModuleNotFoundError as error:
-        _say(_missing(error))
+        _say(missing(error, needed_by="this command"))
     except OSError as error:
         _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         _drop_output()
@@ -84,21 +85,6 @@ def _exit_code() -> int:
 
 def _code_of(ended: SystemExit) -> int:
     return ended.code if isinstance(ended.code, int) else ExitCode.OK if ended.code is None else ExitCode.ERROR
-
-
-EXTRAS = {
-    "run": ("pytest", "xdist", "pytest_timeout", "pytest_kubernetes", "grpc", "google", "cryptography", "pyroute2", "tenacity"),
-    "stress": ("locust", "gevent", "geventhttpclient"),
-}  # fmt: skip
-"""Modules that an installation without extras lacks (pyproject.toml)."""
-
-
-def _missing(error: ModuleNotFoundError) -> str:
-    module = (error.name or "").partition(".")[0]
-    extra = next((name for name, modules in EXTRAS.items() if module in modules), None)
-    if extra is None:
-        return f"Python finds no module {error.name!r}; the installation is incomplete."
-    return f"this command needs {module!r}, which is not installed.\nInstall crashloop[{extra}]."
 
 
 def _drop_output() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, effective_curve
-from crashloop.model.gates import kubelet_version
+from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.profiles import load_profile
 from crashloop.settings import resolve_settings
@@ -25,7 +25,6 @@ def due_curve(
     or file). Known deviations of the release are part of it: it is what kubelets do. `curve.delay_s(n)` is the delay before
     restart n. Raises UsageError for a configuration with which the kubelet does not start.
     """
-    __tracebackhide__ = True
     given = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
     chosen = _profile(maximum, gates, profile)
     curve = effective_curve(chosen, given, deviations=as_shipped(kubelet_version(chosen, given)))
@@ -42,6 +41,11 @@ def _profile(maximum: str | None, gates: Mapping[str, bool] | None, profile: str
     config: dict[str, object] = {}
     if maximum is not None:
         config["crashLoopBackOff"] = {"maxContainerRestartPeriod": maximum}
+    unknown = sorted(set(gates or ()) - set(GATES))
+    if unknown:
+        raise UsageError(
+            f"crashloop_curve: gate {unknown[0]!r} has no effect on restarts; expected one of {', '.join(GATES)}."
+        )
     if gates is not None:
         config["featureGates"] = dict(gates)
     return KubeletProfile(name="given", config=config)

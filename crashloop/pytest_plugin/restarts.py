@@ -17,6 +17,7 @@ from crashloop.observe.findings import findings_of
 from crashloop.observe.nodes import Configured, is_modelled, kubelet_version, nodes_by_name, read_configurations
 from crashloop.observe.watch import LoopWatch
 from crashloop.pytest_plugin.access import Access
+from crashloop.pytest_plugin.plain_errors import plain_errors
 from crashloop.waiting import WaitTimeout, wait_until
 
 Loops = Mapping[str, tuple[CrashLoop, ...]]
@@ -46,6 +47,7 @@ class Restarts:
         self._watch.stop()
         self._api.close()
 
+    @plain_errors
     def assert_restarts(
         self, pod: str, at_least: int, *, container: str | None = None, within_s: float = 300.0
     ) -> None:
@@ -69,6 +71,7 @@ class Restarts:
         except WaitTimeout as error:
             raise AssertionError(str(error)) from None
 
+    @plain_errors
     def assert_follows(
         self, curve: Curve | None = None, *, pod: str | None = None, waits: int = MIN_WAITS, within_s: float = 300.0
     ) -> None:
@@ -90,6 +93,7 @@ class Restarts:
         reasons = why_not_followed(self._findings(configured, pod, nodes_by_name(self._api)), waits=waits)
         _require_none(reasons and reasons + self._loss())
 
+    @plain_errors
     def assert_no_early_restart(self, curve: Curve | None = None, *, pod: str | None = None) -> None:
         """No restart so far, here or of one pod, came before the curve allows; at least one was due after a delay."""
         __tracebackhide__ = True

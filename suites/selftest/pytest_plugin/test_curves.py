@@ -30,3 +30,10 @@ def test_a_configuration_with_which_the_kubelet_does_not_start_has_no_curve() ->
         due_curve("1.37.1", maximum="301s")
     assert "kubelet v1.37.1 does not start with that configuration" in str(caught.value)
     assert "must be set between 1s and 300s" in str(caught.value)
+
+
+def test_a_misspelt_gate_is_no_configuration() -> None:
+    with pytest.raises(
+        UsageError, match="gate 'KubeletCrashloopBackOffMax' has no effect on restarts; expected one of Kubelet"
+    ):
+        due_curve("1.37.1", gates={"KubeletCrashloopBackOffMax": True})

@@ -8,6 +8,8 @@ from textwrap import dedent
 
 import pytest
 
+from crashloop.errors import PrerequisiteError
+from crashloop.pytest_plugin.plain_errors import plain_errors
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving
 from suites.selftest.kit.existing_kit import crashloop_run
@@ -96,6 +98,32 @@ def test_without_a_cluster_the_message_says_why(theirs: Path, arguments: tuple[s
     status, output = session(theirs, WATCHING, *arguments)
     assert status == 1
     assert said in output
+
+
+def test_an_error_that_explains_itself_ends_the_traceback_in_the_test(theirs: Path) -> None:
+    tests = """\
+        def test_theirs(crashloop_curve):
+            crashloop_curve(profile="max-3s")
+
+        def test_others(restarts):
+            restarts("nowhere")
+    """
+    status, output = session(theirs, tests)
+    assert status == 1
+    assert 'kubelet profile "max-3s": unknown' in output
+    assert "kubeconfig nowhere: there is no such file" in output
+    assert "crashloop/" not in output
+
+
+def test_an_extra_that_is_not_installed_is_named() -> None:
+    def wanting() -> None:
+        raise ModuleNotFoundError(name="pytest_kubernetes")
+
+    with pytest.raises(PrerequisiteError) as caught:
+        plain_errors(wanting)()
+    assert str(caught.value) == (
+        "this fixture needs 'pytest_kubernetes', which is not installed.\nInstall crashloop[run]."
+    )
 
 
 def test_a_cluster_with_profiles_is_refused_where_the_options_name_another(theirs: Path) -> None:
