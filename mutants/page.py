@@ -1,7 +1,7 @@
 """docs/mutants.md. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -132,15 +132,13 @@ def _functions(report: Report) -> Iterator[str]:
     fates = {fate: Counter(each.function for each in report.of(fate)) for fate in Fate}
     made = Counter(each.function for each in report.listing.mutants)
     equivalent, alive = (Counter(each.function for each in group) for group in (report.equivalent, report.alive))
-    yield "## By function"
-    yield ""
-    yield "| File | Function | made | killed | survived | undecided | not finished | equivalent |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for file in report.sources.files:
-        for name in (function.name for function in file.functions):
-            counts = (made[name], *(fates[fate][name] for fate in Fate), alive[name], equivalent[name])
-            yield f"| {file.path} | `{name}` | {' | '.join(map(str, counts))} |"
-    yield ""
+    rows = [
+        (file.path, f"`{name}`", made[name], *(fates[fate][name] for fate in Fate), alive[name], equivalent[name])
+        for file in report.sources.files
+        for name in (function.name for function in file.functions)
+    ]
+    header = ("File", "Function", "made", "killed", "survived", "undecided", "not finished", "equivalent")
+    yield from _section("By function", *_table(header, rows))
 
 
 def _requirements(report: Report) -> Iterator[str]:
@@ -151,67 +149,68 @@ def _requirements(report: Report) -> Iterator[str]:
         kills.update(requirements)
         if len(requirements) == 1:
             alone.update(requirements)
-    yield "## Killed by"
-    yield ""
-    yield "A mutant meets no further scenarios once one has killed it, so a low number is not a weak requirement."
-    yield ""
-    yield "| Requirement | mutants | of these by no other |"
-    yield "|---|---|---|"
-    for requirement, number in sorted(kills.items(), key=lambda entry: (-entry[1], entry[0])):
-        yield f"| {requirement} | {number} | {alone[requirement]} |"
-    yield ""
+    rows = [(name, number, alone[name]) for name, number in _by_number(kills)]
+    yield from _section(
+        "Killed by",
+        "A mutant meets no further scenarios once one has killed it, so a low number is not a weak requirement.",
+        "",
+        *_table(("Requirement", "mutants", "of these by no other"), rows),
+    )
 
 
 def _survivors(report: Report) -> Iterator[str]:
-    yield "## Survived"
-    yield ""
-    yield from _table(report.of(Fate.SURVIVED), "which scenario would kill it", report.known.holes)
+    yield from _section(
+        "Survived", *_mutants(report.of(Fate.SURVIVED), "which scenario would kill it", report.known.holes)
+    )
 
 
 def _undecided(report: Report) -> Iterator[str]:
     reasons = {name: "; ".join(result.undecided.values()) for name, result in report.results.items()}
-    yield "## Undecided"
-    yield ""
-    yield from _table(report.of(Fate.UNDECIDED), "what is missing", reasons)
+    yield from _section("Undecided", *_mutants(report.of(Fate.UNDECIDED), "what is missing", reasons))
 
 
 def _alive(report: Report) -> Iterator[str]:
     if report.alive:
         met = {name: str(len(result.scenarios)) for name, result in report.results.items()}
-        yield "## Not finished"
-        yield ""
-        yield "The next `make mutants` continues with them."
-        yield ""
-        yield from _table(report.alive, "scenarios that it has survived", met)
+        yield from _section(
+            "Not finished",
+            "The next `make mutants` continues with them.",
+            "",
+            *_mutants(report.alive, "scenarios that it has survived", met),
+        )
 
 
 def _equivalent(report: Report) -> Iterator[str]:
-    yield "## Equivalent"
-    yield ""
-    yield from _table(report.equivalent, "why no scenario can distinguish it from the kubelet", report.known.equivalent)
+    arguments = report.known.equivalent
+    yield from _section(
+        "Equivalent", *_mutants(report.equivalent, "why no scenario can distinguish it from the kubelet", arguments)
+    )
 
 
 def _left_out(report: Report) -> Iterator[str]:
     reasons = Counter(_kind(each.reason) for each in report.listing.left_out)
-    yield "## Left out"
-    yield ""
-    yield "| The compiler says | mutants |"
-    yield "|---|---|"
-    for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
-        yield f"| {reason} | {number} |"
-    yield ""
+    yield from _section("Left out", *_table(("The compiler says", "mutants"), _by_number(reasons)))
 
 
-def _table(mutants: Sequence[Mutant], about: str, texts: Mapping[str, str]) -> Iterator[str]:
-    if not mutants:
-        yield "None."
-        yield ""
-        return
-    yield f"| Mutant | change | {about} |"
-    yield "|---|---|---|"
-    for each in sorted(mutants, key=lambda mutant: mutant.number):
-        yield f"| {each.id} | {_change(each)} | {_cell(texts.get(each.id, ''))} |"
-    yield ""
+def _section(title: str, *lines: str) -> Iterator[str]:
+    yield from (f"## {title}", "", *lines, "")
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield "|---" * len(header) + "|"
+    yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
+
+
+def _mutants(mutants: Sequence[Mutant], about: str, texts: Mapping[str, str]) -> Iterator[str]:
+    ordered = sorted(mutants, key=lambda mutant: mutant.number)
+    rows = [(each.id, _change(each), _cell(texts.get(each.id, ""))) for each in ordered]
+    yield from _table(("Mutant", "change", about), rows) if rows else ("None.",)
+
+
+def _by_number(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The most first."""
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def _change(mutant: Mutant) -> str:

@@ -7,20 +7,18 @@ from typing import Any
 
 import msgspec
 
-from crashloop.cluster.provider import Cluster
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.history.event import Event, Kind
-from crashloop.kube.client import KubeApi
 from crashloop.record.annotations import annotation
 from crashloop.record.channels.containerd.attribution import is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd
 from crashloop.record.channels.events import now_ns, recorder_event
 from crashloop.record.config_objects import ConfigObjects
-from crashloop.record.event_router import EventRouter
-from crashloop.record.node_facts import KUBELET_ANSWERS_S, NodeFacts
+from crashloop.record.node_facts import KUBELET_ANSWERS_S
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
 from crashloop.record.signals import DueSignal
+from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind
 from crashloop.spec.scenario import ContainerKind
 from crashloop.waiting import wait_until
@@ -34,25 +32,12 @@ SIGNAL = "signal"
 class Interventions:
     """Carries interventions out.
 
-    `facts` hear of a node that an intervention may have left broken, and of a kubelet that gets another profile.
+    The site's facts hear of a node that an intervention may have left broken, and of a kubelet that gets another profile.
     """
 
-    def __init__(
-        self,
-        api: KubeApi,
-        namespace: str,
-        cluster: Cluster,
-        router: EventRouter,
-        *,
-        pods: Pods,
-        objects: ConfigObjects,
-        facts: NodeFacts,
-    ) -> None:
-        self._api = api
-        self._namespace = namespace
-        self._cluster = cluster
-        self._router = router
-        self._facts = facts
+    def __init__(self, site: RecordingSite, *, pods: Pods, objects: ConfigObjects) -> None:
+        self._api, self._namespace = site.api, site.namespace
+        self._cluster, self._router, self._facts = site.cluster, site.router, site.facts
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
             InterventionKind.CHANGE_IMAGE: self._change_image,
@@ -83,17 +68,10 @@ class Interventions:
             outcome = str(error)
             if intervention.action in DISTURB_NODE:
                 self._facts.spoil(watched.node.name, outcome)
-        data = {
-            "action": intervention.action.value,
-            "arguments": intervention.arguments,
-            "outcome": outcome,
-            "index": index,
-            "ended_ns": now_ns(),
-        }
-        event = recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name)
-        watched.take(event)
+        action = intervention.action.value
+        event = _written(watched, began_ns, action, intervention.arguments, outcome, index)
         if intervention.action in DISTURB_NODE:
-            others = msgspec.structs.replace(event, data=data | {"index": None, "scenario": watched.name})
+            others = msgspec.structs.replace(event, data=event.data | {"index": None, "scenario": watched.name})
             for scenario in self._router.on_node(watched.node.name):
                 if scenario is not watched:
                     scenario.take(others)
@@ -109,8 +87,7 @@ class Interventions:
             except CrashloopError as error:
                 outcome = str(error)
             arguments = {"container": each.container, "signal": each.signal}
-            data = {"action": SIGNAL, "arguments": arguments, "outcome": outcome, "index": None, "ended_ns": now_ns()}
-            watched.take(recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name))
+            _written(watched, began_ns, SIGNAL, arguments, outcome, index=None)
 
     def _annotate(self, watched: PodRecording, _: Arguments) -> None:
         self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))
@@ -177,6 +154,15 @@ class Interventions:
         field = "containers" if container in _regular(watched) else "initContainers"
         patch = {"spec": {field: [{"name": container} | change]}}
         self._api.patch_pod(self._namespace, watched.name, patch, subresource=subresource)
+
+
+def _written(
+    watched: PodRecording, began_ns: int, action: str, arguments: Arguments, outcome: str, index: int | None
+) -> Event:
+    data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index, "ended_ns": now_ns()}
+    event = recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name)
+    watched.take(event)
+    return event
 
 
 def _runtime(watched: PodRecording) -> closing[Containerd]:

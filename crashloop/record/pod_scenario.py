@@ -31,15 +31,7 @@ class ActivePod:
         self._recording = PodRecording(scenario, node, info)
         self._pods = Pods(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
         self._objects = ConfigObjects(site.api, site.namespace, run=site.label)
-        self._hands = Interventions(
-            site.api,
-            site.namespace,
-            site.cluster,
-            site.router,
-            pods=self._pods,
-            objects=self._objects,
-            facts=site.facts,
-        )
+        self._hands = Interventions(site, pods=self._pods, objects=self._objects)
         self._pokes: Annotations | None = None
         self._about: Event | None = None
 

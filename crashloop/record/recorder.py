@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from crashloop.cluster.ownership import mark_kept
-from crashloop.cluster.provider import Cluster, ClusterRequest
-from crashloop.cluster.providers import owning_provider, provider
+from crashloop.cluster.provider import ClusterRequest
+from crashloop.cluster.providers import provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
 from crashloop.record.history_ends import seal_unrecorded
 from crashloop.record.lifeline import Interrupted, Lifeline
 from crashloop.record.naming import run_name
+from crashloop.record.run_cluster import kept_cluster, own_cluster
 from crashloop.record.settings import RecorderSettings, recorder_settings
 from crashloop.record.stage import Stage, first_requests
 from crashloop.rundir import RecorderState, RunDir
@@ -92,47 +92,25 @@ class Recorder:
         settings = recorder_settings(self._run.info())
         if not plan.scenarios:
             return
-        where = (
-            self._own_cluster(plan, settings)
-            if settings.cluster is None
-            else self._kept_cluster(plan, settings.cluster)
-        )
-        with where as (cluster, lent):
+        logs, lent = self._run.logs_dir, frozenset[str]()
+        if settings.cluster is None:
+            request = self._request(plan, settings)
+            where = own_cluster(plan.provider, request, self._lifeline, LoggedProgress(), logs=logs, keep=settings.keep)
+        else:
+            version, gates = plan.kubernetes_version, plan.feature_gates
+            where = kept_cluster(settings.cluster, plan.provider, version=version, gates=gates, logs=logs)
+        with where as cluster:
+            if settings.cluster is not None:
+                lent = frozenset(node.name for node in cluster.info.nodes)
             self._write_state("recording")
             Stage(self._run, plan, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
 
-    @contextmanager
-    def _kept_cluster(self, plan: Plan, name: str) -> Iterator[tuple[Cluster, frozenset[str]]]:
-        """A cluster that was up before, and its nodes; the nodes that the run adds are gone afterwards."""
-        cluster = owning_provider(plan.provider).attach(name)
-        if cluster.info.kubernetes_version != plan.kubernetes_version:
-            raise UsageError(
-                f"cluster {name!r}: it runs Kubernetes {cluster.info.kubernetes_version}, the run needs "
-                f"{plan.kubernetes_version}.\nUse --kubernetes-version {cluster.info.kubernetes_version}."
-            )
-        if cluster.info.feature_gates != plan.feature_gates:
-            has = " ".join(
-                f"--feature-gate {gate}={str(on).lower()}" for gate, on in cluster.info.feature_gates.items()
-            )
-            raise UsageError(
-                f"cluster {name!r}: its control plane was started with other feature gates than the run's.\n"
-                f"Use {has or 'no --feature-gate'}."
-            )
-        lent = frozenset(node.name for node in cluster.info.nodes)
-        try:
-            yield cluster, lent
-        finally:
-            cluster.collect_logs(self._run.logs_dir)
-            cluster.remove_nodes(tuple(sorted({node.name for node in cluster.info.nodes} - lent)))
-
-    @contextmanager
-    def _own_cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[tuple[Cluster, frozenset[str]]]:
-        """A cluster with the first nodes; afterwards its logs are kept and it is gone, unless it is to be kept."""
-        maker = provider(plan.provider)
-        request = ClusterRequest(
+    def _request(self, plan: Plan, settings: RecorderSettings) -> ClusterRequest:
+        """A cluster with the first nodes."""
+        return ClusterRequest(
             name=run_name(self._run.root.absolute()),
             kubernetes_version=plan.kubernetes_version,
-            nodes=first_requests(plan, maker.capabilities),
+            nodes=first_requests(plan, provider(plan.provider).capabilities),
             feature_gates=plan.feature_gates,
             kubelet_binary=settings.kubelet_binary,
             bin_dir=settings.bin_dir,
@@ -141,20 +119,6 @@ class Recorder:
             existing=settings.existing,
             logs_dir=str(self._run.logs_dir),
         )
-        with self._lifeline.raising():
-            maker.check(request)
-            cluster = maker.up(request, LoggedProgress())
-        try:
-            yield cluster, frozenset()
-        finally:
-            try:
-                cluster.collect_logs(self._run.logs_dir)
-            finally:
-                if settings.keep:
-                    mark_kept(cluster.info.name)
-                    log.info("cluster %s is kept; its kubeconfig: %s", cluster.info.name, cluster.info.kubeconfig)
-                else:
-                    cluster.down()
 
     def _thread_crashed(self, crash: threading.ExceptHookArgs) -> None:
         """A channel that has crashed loses evidence unseen, so nothing goes on without it."""

@@ -1,14 +1,11 @@
 """A plan from its first scenario to its last, on one cluster: namespace, channels, nodes, scenarios."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from crashloop.cluster.provider import Capability, Cluster, NodeRequest, Progress
 from crashloop.errors import CrashloopError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.pods.manifest import RUN_LABEL
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.event_router import EventRouter
@@ -18,13 +15,12 @@ from crashloop.record.lifeline import Lifeline
 from crashloop.record.naming import run_name
 from crashloop.record.node_facts import NodeFacts
 from crashloop.record.node_keeper import NodeKeeper, Stranded, requests
+from crashloop.record.run_cluster import run_namespace
 from crashloop.record.scenario_loop import ScenarioLoop
 from crashloop.record.schedule import Schedule
 from crashloop.record.site import RecordingSite
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
-
-NAMESPACE_PREFIX = "crashloop-"
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +65,7 @@ class Stage:
 
     def record(self) -> None:
         """Record every scenario; returns early when the life line breaks."""
-        with self._namespace() as namespace:
+        with run_namespace(self._api, self._cluster.info, self._label, self._remove_namespace) as namespace:
             channels = ClusterChannels(self._api, namespace, self._label, self._router, self._restarted)
             self._facts = NodeFacts(self._api, self._plan, self._cluster, self._router, channels.process)
             site = RecordingSite(
@@ -121,18 +117,8 @@ class Stage:
     def _restarted(self, node: str, process: KubeletProcess) -> None:
         self._facts.restarted(node, process)
 
-    @contextmanager
-    def _namespace(self) -> Iterator[str]:
-        given = self._cluster.info.namespace
-        if given is not None:
-            yield given
-            return
-        name = self._api.create_namespace(prefix=NAMESPACE_PREFIX, labels={RUN_LABEL: self._label})
+    def _remove_namespace(self, name: str) -> None:
         try:
-            self._api.wait_for_default_service_account(name)
-            yield name
-        finally:
-            try:
-                self._api.delete_namespace(name)
-            except KubeError as error:
-                log.warning("namespace %s is left behind: %s", name, error)
+            self._api.delete_namespace(name)
+        except KubeError as error:
+            log.warning("namespace %s is left behind: %s", name, error)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -77,6 +77,17 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The delays that follow from it, in words; empty when the kubelet should refuse it."""
     kubernetes_version: str | None = None
     kubelet_binary: str | None = None
+
+    @classmethod
+    def of(cls, profile: KubeletProfile, curve: str) -> Self:
+        return cls(
+            name=profile.name,
+            description=profile.description,
+            config=profile.config,
+            curve=curve,
+            kubernetes_version=profile.kubernetes_version,
+            kubelet_binary=profile.kubelet_binary,
+        )
 
 
 class RunResults(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +179,7 @@ def build_results(
         verdicts=tuple(in_order),
         requirements=touched,
         deviations=tuple(known.get(name, DeviationText(id=name)) for name in sorted(filter(None, named))),
-        profiles=tuple(_profile(each, effective_curves or {}) for each in plan.profiles),
+        profiles=tuple(ProfileSummary.of(each, (effective_curves or {}).get(each.name, "")) for each in plan.profiles),
         curves=curves_of(in_order, plan),
         environment=dict(environment),
     )
@@ -189,14 +200,3 @@ def texts_of(wanted: Set[str], catalogue: Mapping[str, Requirement]) -> tuple[Re
         if name in wanted
     )
     return known + tuple(RequirementText(id=name) for name in sorted(wanted - catalogue.keys()))
-
-
-def _profile(profile: KubeletProfile, curves: Mapping[str, str]) -> ProfileSummary:
-    return ProfileSummary(
-        name=profile.name,
-        description=profile.description,
-        config=profile.config,
-        curve=curves.get(profile.name, ""),
-        kubernetes_version=profile.kubernetes_version,
-        kubelet_binary=profile.kubelet_binary,
-    )

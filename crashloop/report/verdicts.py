@@ -54,14 +54,13 @@ def verdict_sections(results: Results, *, title: str = "Verdicts") -> tuple[Sect
 
 def _rows(results: Results) -> list[Row]:
     """One row a verdict, in their order; the first row of a requirement has its anchor."""
-    rows: dict[str, list[Row]] = {}
-    shown = []
+    rows: list[Row] = []
+    anchors: set[str] = set()
     for verdict in results.verdicts:
         anchor = anchor_of(verdict.requirement)
-        row = _row(results, verdict, "" if anchor in rows else anchor)
-        rows.setdefault(anchor, []).append(row)
-        shown.append(row)
-    return shown
+        rows.append(_row(results, verdict, "" if anchor in anchors else anchor))
+        anchors.add(anchor)
+    return rows
 
 
 def _row(results: Results, verdict: Verdict, anchor: str) -> Row:

@@ -43,25 +43,8 @@ def build_plan(
     if not wanted:
         return None
     version = KubernetesVersion.parse(settings["kubernetes_version"]) if offer is None else offer.version
-    catalogue = load_requirements()
-    skipped, judged = [], []
-    for each in wanted:
-        requirement = catalogue[each.requirement]
-        lacking = (_lacking(one, requirement, capabilities, offer) for one in each.scenario.scenarios)
-        reason = next(filter(None, lacking), None) or _why_not(
-            requirement, [_judged_on(one, settings, offer) for one in each.scenario.scenarios], version
-        )
-        if reason is None:
-            judged.append(each)
-        else:
-            skipped.append(
-                Skip(
-                    requirement=each.requirement,
-                    scenario=each.scenario.name,
-                    profile=each.scenario.subject,
-                    reason=reason,
-                )
-            )
+    reasons = [_why_skipped(each, settings, capabilities, version, offer) for each in wanted]
+    judged = [each for each, reason in zip(wanted, reasons, strict=True) if reason is None]
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
@@ -85,10 +68,34 @@ def build_plan(
             Judgement(requirement=each.requirement, scenario=each.scenario.name, compared=each.scenario.compared)
             for each in judged
         ),
-        skipped=tuple(skipped),
+        skipped=tuple(
+            Skip(
+                requirement=each.requirement,
+                scenario=each.scenario.name,
+                profile=each.scenario.subject,
+                reason=reason,
+            )
+            for each, reason in zip(wanted, reasons, strict=True)
+            if reason is not None
+        ),
         nodes=assignment.nodes,
         placements=assignment.placements,
     )
+
+
+def _why_skipped(
+    declared: Declared,
+    settings: dict[str, Any],
+    capabilities: frozenset[Capability],
+    version: KubernetesVersion,
+    offer: Offer | None,
+) -> str | None:
+    """What the provider, the release or the configuration lacks for it; None if it can be judged."""
+    requirement, scenarios = load_requirements()[declared.requirement], declared.scenario.scenarios
+    lacking = (_lacking(each, requirement, capabilities, offer) for each in scenarios)
+    if (lacks := next(filter(None, lacking), None)) is not None:
+        return lacks
+    return _why_not(requirement, [_judged_on(each, settings, offer) for each in scenarios], version)
 
 
 def _profile(name: str, offer: Offer | None) -> KubeletProfile:

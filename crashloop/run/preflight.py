@@ -8,8 +8,8 @@ from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider
-from crashloop.errors import UsageError
 from crashloop.record.naming import run_name
+from crashloop.record.run_cluster import require_version
 from crashloop.record.settings import RecorderSettings
 from crashloop.spec.plan import Plan
 from crashloop.spec.version import KubernetesVersion
@@ -44,8 +44,5 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
 
 def _check_kept(name: str, plan: Plan) -> None:
     facts = ClusterStore().find(name).facts()
-    if facts is not None and facts.kubernetes_version != plan.kubernetes_version:
-        raise UsageError(
-            f"cluster {name!r}: it runs Kubernetes {facts.kubernetes_version}, the run needs "
-            f"{plan.kubernetes_version}.\nUse --kubernetes-version {facts.kubernetes_version}."
-        )
+    if facts is not None:
+        require_version(name, facts.kubernetes_version, plan.kubernetes_version)

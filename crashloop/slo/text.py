@@ -127,14 +127,15 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
         value += f" (in the bucket {_bounds(lower, upper)})"
     value += f" of {_counted(result.samples, row)}"
     spread = result.interval
-    if spread is None or spread.lower is None or spread.upper is None or spread.lower == spread.upper:
+    bounds = None if spread is None else spread.bounds
+    if spread is None or bounds is None or bounds[0] == bounds[1]:
         return value
     kind = (
         "by starts near the ends"
         if isinstance(row.sli, ConservationSli)
         else f"{100 * spread.confidence:g} % within this run"
     )
-    return f"{value} ({kind} {number(spread.lower)} to {number(spread.upper)})"
+    return f"{value} ({kind} {' to '.join(map(number, bounds))})"
 
 
 def _where(story: Story) -> str:

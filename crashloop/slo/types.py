@@ -116,6 +116,11 @@ class Interval(msgspec.Struct, frozen=True):
     upper: float | None
     confidence: float = 0.95
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Both, if it has both."""
+        return None if self.lower is None or self.upper is None else (self.lower, self.upper)
+
 
 class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     """The value of one SLI in one window, for one group of labels."""

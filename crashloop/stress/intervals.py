@@ -30,7 +30,7 @@ def intervals(
     return {
         name: each
         for name, each in _found(phase, scrapes, lifecycles, targets)
-        if each is not None and each.lower is not None and each.upper is not None
+        if each is not None and each.bounds is not None
     }
 
 

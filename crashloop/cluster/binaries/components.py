@@ -124,20 +124,19 @@ def kubernetes(version: str, programs: tuple[str, ...] = KUBERNETES_PROGRAMS) ->
     )
 
 
+def _on_github(repository: str, file: str, checksum: str, members: dict[str, str]) -> tuple[ReleaseFile, ...]:
+    """A file of the GitHub release of that version, and the file beside it with its checksum."""
+    folder = f"{repository}/releases/download/v{{version}}"
+    return (ReleaseFile(site="github_url", path=f"{folder}/{file}", checksum=f"{folder}/{checksum}", members=members),)
+
+
 def etcd(versions: Versions) -> Component:
     folder = "etcd-v{version}-linux-{arch}"
     return Component(
         name="etcd",
         version=versions.etcd,
         programs=("etcd",),
-        releases=(
-            ReleaseFile(
-                site="github_url",
-                path=f"etcd-io/etcd/releases/download/v{{version}}/{folder}.tar.gz",
-                checksum="etcd-io/etcd/releases/download/v{version}/SHA256SUMS",
-                members={"etcd": f"{folder}/etcd"},
-            ),
-        ),
+        releases=_on_github("etcd-io/etcd", f"{folder}.tar.gz", "SHA256SUMS", {"etcd": f"{folder}/etcd"}),
         go_programs=("etcd",),
     )
 
@@ -145,20 +144,14 @@ def etcd(versions: Versions) -> Component:
 def containerd(versions: Versions) -> Component:
     """containerd 2; the static build runs on every distribution, whatever its C library."""
     programs = ("containerd", "containerd-shim-runc-v2", "ctr")
-    archive = "containerd/containerd/releases/download/v{version}/containerd-static-{version}-linux-{arch}.tar.gz"
+    archive = "containerd-static-{version}-linux-{arch}.tar.gz"
+    members = {program: f"bin/{program}" for program in programs}
     module = "github.com/containerd/containerd/v2"
     return Component(
         name="containerd",
         version=versions.containerd,
         programs=programs,
-        releases=(
-            ReleaseFile(
-                site="github_url",
-                path=archive,
-                checksum=f"{archive}.sha256sum",
-                members={program: f"bin/{program}" for program in programs},
-            ),
-        ),
+        releases=_on_github("containerd/containerd", archive, f"{archive}.sha256sum", members),
         go_install=GoInstall(
             packages={program: f"{module}/cmd/{program}" for program in programs},
             tags="no_btrfs no_devmapper no_zfs",
@@ -168,21 +161,15 @@ def containerd(versions: Versions) -> Component:
 
 
 def cni_plugins(versions: Versions) -> Component:
-    archive = "containernetworking/plugins/releases/download/v{version}/cni-plugins-linux-{arch}-v{version}.tgz"
+    archive = "cni-plugins-linux-{arch}-v{version}.tgz"
+    members = {plugin: f"./{plugin}" for plugin in CNI_PLUGINS}
     module = "github.com/containernetworking/plugins"
     folders = {"ptp": "main", "loopback": "main", "host-local": "ipam"}
     return Component(
         name="cni-plugins",
         version=versions.cni_plugins,
         programs=CNI_PLUGINS,
-        releases=(
-            ReleaseFile(
-                site="github_url",
-                path=archive,
-                checksum=f"{archive}.sha256",
-                members={plugin: f"./{plugin}" for plugin in CNI_PLUGINS},
-            ),
-        ),
+        releases=_on_github("containernetworking/plugins", archive, f"{archive}.sha256", members),
         go_install=GoInstall(
             packages={plugin: f"{module}/plugins/{folders[plugin]}/{plugin}" for plugin in CNI_PLUGINS},
             version_variable=f"{module}/pkg/utils/buildversion.BuildVersion=v{{version}}",
@@ -191,31 +178,23 @@ def cni_plugins(versions: Versions) -> Component:
 
 
 def runc(versions: Versions) -> Component:
-    release = "opencontainers/runc/releases/download/v{version}"
     return Component(
         name="runc",
         version=versions.runc,
         programs=("runc",),
-        releases=(
-            ReleaseFile(
-                site="github_url",
-                path=f"{release}/runc.{{arch}}",
-                checksum=f"{release}/runc.sha256sum",
-                members={"runc": ""},
-            ),
-        ),
+        releases=_on_github("opencontainers/runc", "runc.{arch}", "runc.sha256sum", {"runc": ""}),
         package=Package(name="runc", paths=("usr/sbin/runc", "usr/bin/runc")),
     )
 
 
 def kind(versions: Versions) -> Component:
     """kind itself; no program of a cluster."""
-    release = "kubernetes-sigs/kind/releases/download/v{version}/kind-linux-{arch}"
+    program = "kind-linux-{arch}"
     return Component(
         name="kind",
         version=versions.kind,
         programs=("kind",),
-        releases=(ReleaseFile(site="github_url", path=release, checksum=f"{release}.sha256sum", members={"kind": ""}),),
+        releases=_on_github("kubernetes-sigs/kind", program, f"{program}.sha256sum", {"kind": ""}),
         go_install=GoInstall(packages={"kind": "sigs.k8s.io/kind"}),
     )
 

@@ -53,13 +53,7 @@ def kubelet_profiles(run: JudgedStressRun) -> dict[str, ProfileSummary]:
     """The kubelet profile of each node, by the node's name in the load profile."""
     curves = {node.profile: node.curve for node in run.results.nodes}
     return {
-        node.name: ProfileSummary(
-            name=kubelet.name,
-            config=kubelet.config,
-            curve=curves.get(kubelet.name, ""),
-            kubernetes_version=kubelet.kubernetes_version,
-            kubelet_binary=kubelet.kubelet_binary,
-        )
+        node.name: ProfileSummary.of(kubelet, curves.get(kubelet.name, ""))
         for node, kubelet in zip(run.profile.nodes, run.kubelets, strict=True)
     }
 

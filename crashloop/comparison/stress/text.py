@@ -52,8 +52,8 @@ def value_text(value: Value, unit: str) -> str:
     if value.value is None:
         return "none"
     text = f"{number(value.value)} {unit}"
-    if value.interval is not None and value.interval.lower is not None and value.interval.upper is not None:
-        text += f" ({number(value.interval.lower)} to {number(value.interval.upper)})"
+    if value.interval is not None and (bounds := value.interval.bounds) is not None:
+        text += f" ({' to '.join(map(number, bounds))})"
     return text if value.samples is None else f"{text} of {value.samples:,}"
 
 

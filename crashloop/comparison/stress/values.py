@@ -106,9 +106,7 @@ def _change(measure: Measure, before: Value, after: Value, threshold: float) -> 
 
 
 def _bounds(value: Value) -> tuple[float, float] | None:
-    if value.interval is None or value.interval.lower is None or value.interval.upper is None:
-        return None
-    return value.interval.lower, value.interval.upper
+    return None if value.interval is None else value.interval.bounds
 
 
 def _times(one: float, other: float) -> float:

@@ -58,12 +58,10 @@ def _plot(figure: _Figure, storms: Sequence[StageResult]) -> Plot | None:
         return None
     across = Scale(1.05 * max(each.crashing_pods for each in storms))
     intervals = [
-        (stage.crashing_pods, figure.factor * interval.lower, figure.factor * interval.upper)
+        (stage.crashing_pods, figure.factor * bounds[0], figure.factor * bounds[1])
         for name in figure.lines.values()
         for stage in storms
-        if (interval := stage.intervals.get(name)) is not None
-        and interval.lower is not None
-        and interval.upper is not None
+        if (interval := stage.intervals.get(name)) is not None and (bounds := interval.bounds) is not None
     ]
     up = scale_for((), [*(value for each in values.values() for _, value in each), *(high for _, _, high in intervals)])
     lines = [Line(label, _path(_middles(found), across, up)) for label, found in values.items()]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 import msgspec
 import pytest
 
-from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
+from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.errors import ClusterError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.jsonl import Numbered
@@ -21,10 +22,10 @@ from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.event_router import HELD_EVENTS, EventRouter
 from crashloop.record.history_ends import begin_event, end_events, start_history
 from crashloop.record.interventions import Interventions
-from crashloop.record.node_facts import NodeFacts
 from crashloop.record.nodes import node_event
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
+from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
@@ -259,14 +260,11 @@ class Facts:
 
 def acting_on(cluster: Acts, router: EventRouter, facts: Facts | None = None) -> Interventions:
     api = cast("KubeApi", None)
+    site = SimpleNamespace(api=api, namespace="ns", cluster=cluster, router=router, facts=facts or Facts())
     return Interventions(
-        api,
-        "ns",
-        cast("Cluster", cluster),
-        router,
+        cast("RecordingSite", site),
         pods=Pods(api, "ns", image="image", run="run", router=router),
         objects=ConfigObjects(api, "ns", run="run"),
-        facts=cast("NodeFacts", facts or Facts()),
     )
 
 
