@@ -18,6 +18,7 @@ from crashloop.stress.loads import (
     Churn,
     Crash,
     Demand,
+    Finish,
     Jobs,
     Rollout,
 )
@@ -55,6 +56,10 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
     def healthy(self, load: Churn, serial: int) -> Json:
         """A pod that runs until it is deleted, bound to its node by the scheduler."""
         return _scheduled(self._pod(load, serial))
+
+    def finishing(self, load: Finish, serial: int) -> Json:
+        """A pod that ends, bound to its node."""
+        return self._pod(load, serial)
 
     def job(self, load: Jobs, serial: int) -> Json:
         """A Job whose pod fails `failures` times before it succeeds."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 import gevent
 from locust import User, constant, task
 
-from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
+from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
 from load.arrivals import Arrivals, to_the_end
 from load.manifests import SERVER_PATH, SERVER_PORT, Json, Maker
 from load.pace import arrivals_ns
@@ -103,7 +103,7 @@ class ArrivingUser(LoadUser[L]):
 
     def on_start(self) -> None:
         load = self.load
-        assert isinstance(load, Churn | Jobs | Demand)
+        assert isinstance(load, OpenLoad)
         burst = load.burst if isinstance(load, Demand) else None
         self.arrivals = Arrivals(
             lambda began_ns: arrivals_ns(load.rate_per_s, began_ns, burst),
@@ -134,6 +134,24 @@ class ChurnUser(ArrivingUser[Churn]):
             if not self.worker.watch.wait_for(pod, "started", timeout_s=self.load.start_within_s):
                 self.worker.fail(self.name, "started", pod, self.load.start_within_s)
             gevent.sleep(self.load.hold_s)
+        finally:
+            to_the_end(partial(self.remove, "Pod", pod))
+
+
+class FinishUser(ArrivingUser[Finish]):
+    """Pods that end, and have to stay down."""
+
+    abstract = True
+
+    def arrive(self, intended_ns: int) -> None:
+        manifest = self.maker.finishing(self.load, self.next_serial())
+        pod = manifest["metadata"]["name"]
+        try:
+            if not self.create(manifest, intended_ns):
+                return
+            if not self.worker.watch.wait_for(pod, "started", timeout_s=self.load.start_within_s):
+                self.worker.fail(self.name, "started", pod, self.load.start_within_s)
+            gevent.sleep(self.load.run_s + self.load.hold_s)
         finally:
             to_the_end(partial(self.remove, "Pod", pod))
 
@@ -211,6 +229,7 @@ class DemandUser(ArrivingUser[Demand]):
 USERS: dict[type[AnyLoad], type[User]] = {
     Crash: CrashUser,
     Churn: ChurnUser,
+    Finish: FinishUser,
     Jobs: JobsUser,
     Rollout: RolloutUser,
     Demand: DemandUser,

@@ -100,7 +100,6 @@ def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> li
     kind, pods = SHARES[sli.of], list(in_groups(measured.lifecycles, sli.groups))
     seen = [(t_ns, bad) for pod in pods for t_ns, bad in kind.events(pod) if window.from_ns <= t_ns < window.to_ns]
     bad = [each for _, each in seen]
-    had_chance = any(True for pod in pods for _ in kind.chances(pod))
     known = _effective_share([t_ns for t_ns, _ in seen], bad, window)
     spread = UNKNOWN
     if known is not None:
@@ -115,7 +114,6 @@ def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> li
             bad=sum(bad),
             from_ns=window.from_ns,
             to_ns=window.to_ns,
-            undecided="" if had_chance or not bad else kind.no_chance,
         )
     ]
 

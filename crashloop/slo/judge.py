@@ -6,7 +6,7 @@ window with a broken precondition or without evidence cannot FAIL, and prevents 
 nothing is known. An unknown metric is a fault of the row: ERROR.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ from crashloop.slo.conservation import COUNTER
 from crashloop.slo.estimates import rank
 from crashloop.slo.indicators import results
 from crashloop.slo.preconditions import facts_of
-from crashloop.slo.rows import ConservationSli, SloRow
+from crashloop.slo.rows import ConservationSli, ShareSli, SloRow
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
 from crashloop.verdict import Outcome, worst
@@ -50,10 +50,14 @@ class _Part(NamedTuple):
 def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
     """The windows of a row: its phases, or whole slices of them. The rest of a phase is not judged.
 
-    A phase that is shorter than a slice is one window. Conservation covers the whole recording.
+    A phase that is shorter than a slice is one window. Conservation covers the whole recording, and a share all phases
+    together: bad events are rare, and do not belong to a load of a certain size.
     """
     if isinstance(row.sli, ConservationSli):
         yield from _whole_run(measured)
+        return
+    if isinstance(row.sli, ShareSli) and row.phase is None and measured.phases:
+        yield _together(measured.phases)
         return
     for phase in measured.phases:
         if row.phase not in (None, phase.name):
@@ -66,6 +70,10 @@ def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
             yield Phase(
                 name=phase.name, arm=phase.arm, from_ns=from_ns, to_ns=from_ns + round((row.slice_s or 0) * 1e9)
             )
+
+
+def _together(phases: Sequence[Phase]) -> Phase:
+    return Phase(name="run", from_ns=min(each.from_ns for each in phases), to_ns=max(each.to_ns for each in phases))
 
 
 def _whole_run(measured: Measured) -> Iterator[Phase]:
@@ -110,9 +118,8 @@ def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
         found = results(row, measured, window)
     except ObservationError as missing:
         return _Part(facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
-    undecided = (f"Phase {window.name}: {each.undecided}" for each in found if each.undecided)
     in_phase = tuple(msgspec.structs.replace(each, phase=window.name) for each in found)
-    return _Part(facts, (*obstacles, *undecided), in_phase)
+    return _Part(facts, obstacles, in_phase)
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:

@@ -140,7 +140,7 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
 
 def _where(story: Story) -> str:
     """The judged part of the run; with unjudged parts, the shown phase is named."""
-    if isinstance(story.row.sli, ConservationSli):
+    if isinstance(story.row.sli, ConservationSli) or (isinstance(story.row.sli, ShareSli) and story.row.phase is None):
         return "the whole run"
     if not story.phase or (story.shown is None and story.windows > 1):
         return f"phase {story.row.phase}" if story.row.phase else "every phase"

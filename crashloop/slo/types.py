@@ -146,8 +146,6 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     than the lower one."""
     notes: tuple[str, ...] = ()
     """Sentences on defects of the value: missed scrapes, a restarted process."""
-    undecided: str = ""
-    """Why the value is no evidence, as a sentence; empty if it is."""
 
 
 class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,15 +10,14 @@ import numpy as np
 from crashloop.report.stress.results import OpenModel, Series
 from crashloop.slo.estimates import percentile_of
 from crashloop.stress.assignment import Operation
-from crashloop.stress.loads import AnyLoad, Churn, Demand, Jobs
+from crashloop.stress.loads import AnyLoad, Churn, Demand, Finish, Jobs, OpenLoad
 from crashloop.stress.phases import Measurement
 
 BIN_S = 5.0
 CREATED_WITHIN_S = 30.0
 """How long a request of a load waits for its answer (load/api.py)."""
 
-_Open = Churn | Jobs | Demand
-_ARRIVES_BY: dict[type, str] = {Churn: "create", Jobs: "create", Demand: "request"}
+_ARRIVES_BY: dict[type, str] = {Churn: "create", Finish: "create", Jobs: "create", Demand: "request"}
 
 
 class Asked(NamedTuple):
@@ -68,11 +67,11 @@ def _asked(
     for stage in measured:
         for name, users in stage.stage.users.items():
             load = loads[name]
-            if isinstance(load, Churn | Jobs | Demand):
+            if isinstance(load, OpenLoad):
                 yield _asked_of(name, load, int(users), stage, arrivals.get(name, ()))
 
 
-def _asked_of(name: str, load: _Open, users: int, stage: Measurement, arrivals: Sequence[Operation]) -> Asked:
+def _asked_of(name: str, load: OpenLoad, users: int, stage: Measurement, arrivals: Sequence[Operation]) -> Asked:
     from_ns, to_ns = stage.phase.from_ns, stage.phase.to_ns
     intended = sorted(each.intended_ns for each in arrivals if each.intended_ns is not None)
     came_ns = from_ns if stage.came_ns is None else stage.came_ns
@@ -91,7 +90,7 @@ def _asked_of(name: str, load: _Open, users: int, stage: Measurement, arrivals: 
     )
 
 
-def _due(load: _Open, began_ns: int, from_ns: int, to_ns: int) -> int:
+def _due(load: OpenLoad, began_ns: int, from_ns: int, to_ns: int) -> int:
     """Arrivals of one user that are due in a window, for any phase of the window's start."""
     seconds = max(0.0, (to_ns - from_ns) / 1e9)
     burst = load.burst if isinstance(load, Demand) else None

@@ -14,7 +14,7 @@ from crashloop.stress.arrivals import asked, open_models
 from crashloop.stress.assignment import Operation
 from crashloop.stress.evidence_reader import StressEvidence, owners
 from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout, load_of
+from crashloop.stress.loads import AnyLoad, Crash, Demand, OpenLoad, Rollout, load_of
 from crashloop.stress.phases import Measurement, stage_name
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.run_checks import gate
@@ -164,7 +164,7 @@ def _dropped(
 ) -> Iterator[str]:
     for each in open_models(loads, operations, measured):
         load = loads[each.load]
-        if each.dropped and isinstance(load, Churn | Jobs | Demand):
+        if each.dropped and isinstance(load, OpenLoad):
             yield (
                 f"{each.dropped:,} of {counted(each.intended, 'arrival')} of {each.load} were dropped "
                 f"(in_flight {load.in_flight})."

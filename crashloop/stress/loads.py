@@ -85,6 +85,39 @@ class Churn(Load, frozen=True, kw_only=True, tag="churn"):
         return self.in_flight
 
 
+class Finish(Load, frozen=True, kw_only=True, tag="finish"):
+    """Pods that end and have to stay down (open model): created, ended, watched, deleted. Their restart policy is Never."""
+
+    rate_per_s: float
+    """Pods per second that one user creates."""
+    containers: int = 5
+    """Containers in the pod; every exit is one that has to be final."""
+    run_s: float = 0.5
+    exit_code: int = 7
+    rule: RestartRule | None = None
+    """A rule that no exit of theirs matches."""
+    hold_s: float = 4.0
+    """Time from the exits to the pod's deletion: a kubelet that restarts wrongly does so without a delay."""
+    in_flight: int = 4
+    """The most pods of one user at a time; an arrival beyond it is dropped, and counted as dropped."""
+    start_within_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        _within("rate_per_s", self.rate_per_s, 0.01, 20)
+        _within("containers", self.containers, 1, 20)
+        _within("run_s", self.run_s, 0, 60)
+        _within("exit_code", self.exit_code, 0, 255)
+        _within("hold_s", self.hold_s, 3, 600)
+        _within("in_flight", self.in_flight, 1, 100)
+        _within("start_within_s", self.start_within_s, 1, 600)
+        if self.rule is not None and self.rule.matches(self.exit_code):
+            raise ValueError(f"rule matches exit code {self.exit_code}; the pods of this load have to stay down")
+
+    @property
+    def pods_each(self) -> int:
+        return self.in_flight
+
+
 class Jobs(Load, frozen=True, kw_only=True, tag="jobs"):
     """Jobs at a rate (open model), whose pods fail `failures` times before they succeed."""
 
@@ -168,17 +201,20 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
         _within("in_flight", self.in_flight, 1, 500)
 
 
-AnyLoad = Crash | Churn | Jobs | Rollout | Demand
+OpenLoad = Churn | Finish | Jobs | Demand
+"""Loads with a rate of arrivals."""
+AnyLoad = Crash | Churn | Finish | Jobs | Rollout | Demand
 
 
 def group(load: AnyLoad) -> str:
-    """The group of a load's pods in measurements: crasher, healthy, job or server."""
+    """The group of a load's pods in measurements: crasher, healthy, finished, job or server."""
     return _GROUPS[type(load)]
 
 
 _GROUPS: dict[type[Load], str] = {
     Crash: "crasher",
     Churn: "healthy",
+    Finish: "finished",
     Jobs: "job",
     Rollout: "crasher",
     Demand: "server",
@@ -194,8 +230,10 @@ def has_known_delays(load: AnyLoad) -> bool:
     return isinstance(load, Crash) and (load.rule is None or load.rule.action is not Action.RESTART_ALL_CONTAINERS)
 
 
-def exit_codes(load: Crash) -> frozenset[int]:
+def exit_codes(load: Crash | Finish) -> frozenset[int]:
     """The codes with which pods of the load exit."""
+    if isinstance(load, Finish):
+        return frozenset({load.exit_code})
     failing = {load.exit_code} if load.succeeding < 1 else set()
     return frozenset(failing | ({0} if load.succeeding > 0 else set()))
 

@@ -1,12 +1,13 @@
 """The pods of loads, as scenarios: one definition for the load generator and for the recorder. Pure."""
 
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.spec.program import HOLDS, Life, Program, exits_with
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
-from crashloop.stress.loads import MAX_LIVES, AnyLoad, Churn, Crash, Jobs, Rollout, succeeds
+from crashloop.stress.loads import MAX_LIVES, AnyLoad, Churn, Crash, Finish, Jobs, Rollout, succeeds
 
 SERVER = "server"
 """Container of a Demand."""
+_NEVER = RestartPolicy.NEVER
 
 
 def pod_of(load: AnyLoad, serial: int) -> Pod:
@@ -15,6 +16,9 @@ def pod_of(load: AnyLoad, serial: int) -> Pod:
         return _crashing(load, serial)
     if isinstance(load, Churn):
         return Pod(containers=(Container(program=HOLDS),))
+    if isinstance(load, Finish):
+        program = exits_with(load.exit_code, after_s=load.run_s, times=MAX_LIVES)
+        return Pod(containers=_each(program, load.containers, _NEVER, load.rule), restart_policy=_NEVER)
     if isinstance(load, Jobs):
         failing = (Life(run_s=load.run_s, exit_code=1, times=load.failures),) if load.failures else ()
         program = Program((*failing, Life(run_s=load.run_s, exit_code=0)))
@@ -43,9 +47,14 @@ def serial_of(pod: str) -> int:
 def _crashing(load: Crash, serial: int) -> Pod:
     code = 0 if succeeds(load, serial) else load.exit_code
     program = exits_with(code, after_s=load.run_s, times=MAX_LIVES)
-    names = ["app", *(f"app-{number}" for number in range(2, load.containers + 1))]
-    # A container with rules needs a restart policy of its own.
-    policy, rules = (None, ()) if load.rule is None else (load.restart_policy, (load.rule,))
-    crashers = (Container(name=name, program=program, restart_policy=policy, rules=rules) for name in names)
+    crashers = _each(program, load.containers, load.restart_policy, load.rule)
     beside = (Container(name=f"beside-{number}") for number in range(1, load.companions + 1))
     return Pod(containers=(*crashers, *beside), restart_policy=load.restart_policy)
+
+
+def _each(program: Program, number: int, policy: RestartPolicy, rule: RestartRule | None) -> tuple[Container, ...]:
+    """So many containers with one program."""
+    names = ["app", *(f"app-{each}" for each in range(2, number + 1))]
+    # A container with rules needs a restart policy of its own.
+    own, rules = (None, ()) if rule is None else (policy, (rule,))
+    return tuple(Container(name=name, program=program, restart_policy=own, rules=rules) for name in names)

@@ -7,7 +7,7 @@ from crashloop.model.gates import effective_gates
 from crashloop.spec.policy import Action
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.loads import AnyLoad, Crash, exit_codes
+from crashloop.stress.loads import AnyLoad, Crash, Finish, exit_codes
 
 
 def heeded(name: str, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion) -> AnyLoad:
@@ -16,7 +16,7 @@ def heeded(name: str, load: AnyLoad, kubelet: KubeletProfile, version: Kubernete
     An API server without the feature refuses pods with rules (1.33), or removes the rules. Raises UsageError for a load that
     needs rules on such a kubelet.
     """
-    if not isinstance(load, Crash) or load.rule is None:
+    if not isinstance(load, Crash | Finish) or load.rule is None:
         return load
     restarts_all = load.rule.action is Action.RESTART_ALL_CONTAINERS
     wanted = (RESTART_RULES_GATE, RESTART_ALL_GATE) if restarts_all else (RESTART_RULES_GATE,)

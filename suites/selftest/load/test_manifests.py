@@ -17,6 +17,7 @@ from crashloop.stress.loads import (
     Churn,
     Crash,
     Demand,
+    Finish,
     Jobs,
     Rollout,
     load_of,
@@ -90,6 +91,19 @@ def test_a_healthy_pod_goes_through_the_scheduler() -> None:
     required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     (term,) = required["nodeSelectorTerms"]
     assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]
+
+
+def test_a_pod_that_ends_has_containers_that_no_rule_restarts() -> None:
+    load = Finish(node="n", rate_per_s=1, containers=3, rule=restart_in(42))
+    spec = maker(load).finishing(load, 0)["spec"]
+    assert spec["restartPolicy"] == "Never"
+    assert [each["name"] for each in spec["containers"]] == ["app", "app-2", "app-3"]
+    assert all(each["restartPolicyRules"][0]["exitCodes"]["values"] == [42] for each in spec["containers"])
+
+
+def test_a_rule_that_would_restart_pods_that_have_to_stay_down_is_refused() -> None:
+    with pytest.raises(ValueError, match="rule matches exit code 7; the pods of this load have to stay down"):
+        Finish(node="n", rate_per_s=1, rule=restart_in(7))
 
 
 def test_a_job_fails_some_times_and_then_succeeds() -> None:
