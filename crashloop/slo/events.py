@@ -50,6 +50,8 @@ class Share(NamedTuple):
     of: str
     events: Callable[[Lifecycle], Iterator[tuple[int, bool]]]
     """When, and whether it was bad."""
+    of_time: bool = False
+    """Whether a slow host can make it bad."""
 
 
 class Count(NamedTuple):
@@ -137,6 +139,17 @@ def _unexpected(pod: Lifecycle) -> Iterator[tuple[int, bool]]:
             yield exited_ns, exited_ns in restarted
 
 
+def _late(pod: Lifecycle) -> Iterator[tuple[int, bool]]:
+    """Restarts with an upper bound, and whether they exceed it; one that is still open within it is left out."""
+    for each in pod.restarts:
+        if each.latest_s is None or (each.created_ns is None and each.started_ns is not None):
+            continue
+        until_ns = pod.seen_until_ns if each.created_ns is None else each.created_ns
+        exceeds = until_ns is not None and (until_ns - each.exited_ns) / 1e9 > each.latest_s
+        if each.created_ns is not None or exceeds:
+            yield each.exited_ns, exceeds
+
+
 def _restarts(pod: Lifecycle) -> Iterator[int]:
     return (came_ns for each in pod.restarts if (came_ns := _came_ns(each)) is not None)
 
@@ -164,6 +177,7 @@ SAMPLES: Mapping[str, Samples] = {
 }
 SHARES: Mapping[str, Share] = {
     "unexpected-restarts": Share("final exits", _unexpected),
+    "late-restarts": Share("restarts", _late, of_time=True),
 }
 COUNTS: Mapping[str, Count] = {
     "restarts": Count("restarts", "restart", _restarts),

@@ -19,6 +19,7 @@ from crashloop.slo.indicators import results
 from crashloop.slo.preconditions import facts_of
 from crashloop.slo.rows import ConservationSli, ShareSli, SloRow
 from crashloop.slo.sources import UnknownMetric
+from crashloop.slo.strength import Strength, strength
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
 from crashloop.verdict import Outcome, worst
 
@@ -50,8 +51,8 @@ class _Part(NamedTuple):
 def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
     """The windows of a row: its phases, or whole slices of them. The rest of a phase is not judged.
 
-    A phase that is shorter than a slice is one window. Conservation covers the whole recording, and a share all phases
-    together: bad events are rare, and do not belong to a load of a certain size.
+    A phase that is shorter than a slice is one window. Conservation covers the whole recording, and a share for which the row
+    names no phase covers all of them together, for events that are rare and belong to no load of a certain size.
     """
     if isinstance(row.sli, ConservationSli):
         yield from _whole_run(measured)
@@ -195,9 +196,16 @@ def _verdict(
         samples=shown.samples if shown else 0,
         budget=row.budget,
         budget_used=budget_used(row, shown) if shown else None,
+        evidence=_evidence(row, decided, shown) if shown else None,
         results=results,
         notes=tuple(dict.fromkeys(note for each in results for note in each.notes)),
     )
+
+
+def _evidence(row: SloRow, decided: Outcome, shown: SliResult) -> Strength | None:
+    if decided not in (Outcome.PASS, Outcome.FAIL) or not row.budget or shown.bad is None or not shown.samples:
+        return None
+    return strength(shown.bad, shown.samples, shown.effective_samples, row.budget, kept=decided is Outcome.PASS)
 
 
 def budget_used(row: SloRow, result: SliResult) -> float | None:

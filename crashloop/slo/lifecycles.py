@@ -1,5 +1,6 @@
 """Lifecycles of pods from histories: ground truth and watch events, with the due delay after every exit."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -148,6 +149,7 @@ def _restarts(
             started_ns=_utc_ns(following.start) if following else None,
             due_s=due[number].delay_s if number in due else None,
             due_at_most_s=_longest_s(due[number]) if number in due else None,
+            latest_s=_latest_s(due[number]) if number in due else None,
             expected=expected,
         )
 
@@ -187,6 +189,12 @@ def _longest_s(due: Due) -> float | None:
     """The longest possible due delay, if it is not the shortest."""
     longest_s = max(each.delay_s for each in due.windows)
     return longest_s if longest_s > due.delay_s else None
+
+
+def _latest_s(due: Due) -> float | None:
+    """The upper bound of exit to create, by the window that allows most; None where none is promised."""
+    latest_s = max(each.latest_s for each in due.windows)
+    return latest_s if math.isfinite(latest_s) else None
 
 
 def _restarts_all(ran: dict[str, tuple[Instance, ...]], triggers: Decides) -> Iterator[RestartAll]:

@@ -55,10 +55,10 @@ class SampleSli(_Strict, frozen=True, kw_only=True, tag="samples", tag_field="ki
 
 
 class ShareSli(_Strict, frozen=True, kw_only=True, tag="share", tag_field="kind"):
-    """The share of bad events, in percent."""
+    """The share of bad events, in percent; in a row without a phase, over all phases together."""
 
     of: str
-    """crashloop.slo.events.SHARES: such as unexpected-restarts."""
+    """crashloop.slo.events.SHARES: such as late-restarts."""
     groups: tuple[str, ...] = ()
 
 

@@ -16,6 +16,7 @@ from crashloop.slo.rows import (
     ShareSli,
     SloRow,
 )
+from crashloop.slo.strength import strength
 from crashloop.slo.types import SliResult
 from crashloop.verdict import Outcome
 
@@ -43,7 +44,7 @@ class Story(NamedTuple):
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
-    parts = (_promise, _worst, _budget, _bucket, _proven, _too_few, _obstacles, _undecided)
+    parts = (_promise, _worst, _budget, _strength, _bucket, _proven, _too_few, _obstacles, _undecided)
     return " ".join(sentence for part in parts for sentence in part(story))
 
 
@@ -62,6 +63,15 @@ def _budget(story: Story) -> Iterator[str]:
     shown, budget = story.shown, story.row.budget
     if budget and shown is not None and shown.bad is not None and shown.samples:
         yield f"{number(100 * shown.bad / shown.samples)} % missed the target, budget {number(100 * budget)} %."
+
+
+def _strength(story: Story) -> Iterator[str]:
+    shown, budget = story.shown, story.row.budget
+    if story.outcome not in (Outcome.PASS, Outcome.FAIL) or not budget or shown is None or shown.bad is None:
+        return
+    known = shown.effective_samples
+    found = strength(shown.bad, shown.samples, known, budget, kept=story.outcome is Outcome.PASS)
+    yield f"The evidence is {found} ({'unknown' if known is None else number(known)} effective samples)."
 
 
 def _bucket(story: Story) -> Iterator[str]:

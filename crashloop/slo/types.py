@@ -3,6 +3,7 @@
 import msgspec
 
 from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.strength import Strength
 from crashloop.verdict import Outcome
 
 
@@ -37,6 +38,8 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The shortest backoff delay that the model allows; None if the model has no answer."""
     due_at_most_s: float | None = None
     """The longest due delay, if the evidence leaves several possible; None: only one is."""
+    latest_s: float | None = None
+    """The longest time from exit to create that the model allows; None if it has no answer or promises none."""
     expected: bool | None = None
     """Whether rule, restart policy or a RestartAllContainers of the pod made it due; None if that was not examined."""
 
@@ -167,6 +170,8 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The share of samples that may miss the target."""
     budget_used: float | None = None
     """The share of missed samples, divided by the budget: above 1 the promise is broken."""
+    evidence: Strength | None = None
+    """How much the shown value proves (crashloop.slo.strength); None where no promise was kept or missed by single samples."""
     results: tuple[SliResult, ...] = ()
     """One per window and group; `value` above is that of the worst."""
     notes: tuple[str, ...] = ()

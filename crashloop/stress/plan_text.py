@@ -84,8 +84,8 @@ def user_in_words(load: AnyLoad) -> str:
         rule = f", {_rule(load.rule)}" if load.rule is not None else ""
         return (
             f"pods that end, {load.rate_per_s:g} a second, with {counted(load.containers, 'container')} that run "
-            f"{load.run_s:g} s and exit with {load.exit_code}; restart policy Never{rule}; watched for {load.hold_s:g} s, at most "
-            f"{load.in_flight} at once, abandoned after {load.start_within_s:g} s"
+            f"{load.run_s:g} s and exit with {load.exit_code}; restart policy Never{rule}; watched for "
+            f"{load.hold_s:g} s, at most {load.in_flight} at once, abandoned after {load.start_within_s:g} s"
         )
     if isinstance(load, Jobs):
         return (

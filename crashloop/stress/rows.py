@@ -6,8 +6,9 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.measure.files import load_rows
+from crashloop.slo.events import SHARES
 from crashloop.slo.row_faults import unfit
-from crashloop.slo.rows import HistogramSli, Precondition, RateSli, SampleSli, SloRow
+from crashloop.slo.rows import HistogramSli, Precondition, RateSli, SampleSli, ShareSli, SloRow
 from crashloop.stress.loads import GROUPS
 from crashloop.stress.profile import Slos, StressProfile
 
@@ -56,6 +57,6 @@ def sample_targets(rows: Iterable[SloRow]) -> dict[str, float]:
 def _as_asked(row: SloRow, *, shown: bool) -> SloRow:
     if shown:
         row = msgspec.structs.replace(row, mode="report")
-    if isinstance(row.sli, _OF_TIME):
+    if isinstance(row.sli, _OF_TIME) or (isinstance(row.sli, ShareSli) and SHARES[row.sli.of].of_time):
         row = msgspec.structs.replace(row, preconditions=(*row.preconditions, LEFT_ALONE))
     return row

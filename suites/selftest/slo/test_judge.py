@@ -34,7 +34,7 @@ def test_a_histogram_at_its_edge_is_exact() -> None:
 def test_the_sentence_gives_value_samples_target_and_budget() -> None:
     assert relists({"0.5": 150, "1": 190, "5": 200, "+Inf": 200}).sentence == (
         "made-up: p99 4.2 s (in the bucket from 1 to 5) of 200 relists (95 % within this run 1 to 5), target at most 1 s, "
-        "phase storm. 5 % missed the target, budget 1 %."
+        "phase storm. 5 % missed the target, budget 1 %. The evidence is strong (200 effective samples)."
     )
 
 
@@ -185,7 +185,8 @@ def phases_of(*counts: int, took: float = 1.0, **more: Any) -> SloVerdict:
 def test_the_phase_that_was_judged_is_named_with_those_that_were_not() -> None:
     assert phases_of(1, 4, 0).sentence == (
         "made-up: p50 2 s of 4 pods, target at most 5 s, phase storm. 0 % missed the target, "
-        "budget 50 %. Phases baseline and recovery had fewer than the 2 pods needed and were not judged."
+        "budget 50 %. The evidence is weak (unknown effective samples). "
+        "Phases baseline and recovery had fewer than the 2 pods needed and were not judged."
     )
     assert "Phase recovery had fewer than the 2 pods needed and was not judged." in phases_of(2, 2, 1).sentence
 
@@ -234,6 +235,7 @@ def test_each_group_has_to_keep_the_target() -> None:
     assert verdict.sentence == (
         "made-up: p99 more than 1 s (in the bucket above 1) of 500 requests, target at most 1 s, phase storm. "
         "Shown is the worst of 2: resource pods, verb PATCH. 4 % missed the target, budget 1 %. "
+        "The evidence is weak (unknown effective samples). "
         "1 of 3 groups and phases had fewer than the 100 requests needed and was not judged."
     )
 
@@ -319,7 +321,7 @@ def test_wrong_restarts_are_counted_per_exit_that_had_to_be_final() -> None:
     assert verdict.outcome is Outcome.FAIL  # 1 % is not below 1 %, however many others crash
     assert verdict.sentence == (
         "made-up: 1 % of 200 final exits (95 % within this run 0.148 to 6.45), target below 1 %, the whole run. "
-        "1 % missed the target, budget 1 %."
+        "1 % missed the target, budget 1 %. The evidence is weak (108 effective samples)."
     )
 
 
@@ -332,6 +334,14 @@ def test_a_final_exit_counts_if_it_was_watched_or_a_restart_followed() -> None:
     early = [finished(40, seen_until_s=42)] * 99 + [finished(40, restarts=True, seen_until_s=42)]
     verdict = judge(UNEXPECTED, measured(lifecycles=early))
     assert (verdict.samples, verdict.value) == (1, 100)
+
+
+def test_restarts_beyond_the_bound_of_the_model_are_counted_done_or_overdue() -> None:
+    rule = row({"kind": "share", "of": "late-restarts"}, {"at_most": 1, "unit": "%"}, phase="storm")
+    done = [restart(at, took_s, latest_s=3.5) for at, took_s in enumerate((1.0, 3.5, 3.6, 9.0))]
+    overdue, open_within, without = restart(90, None, latest_s=3.5), restart(98, None, latest_s=3.5), restart(5, 60)
+    verdict = judge(rule, measured(lifecycles=[crasher(*done, overdue, open_within, without)]))
+    assert (verdict.samples, verdict.value, verdict.outcome) == (5, 60, Outcome.FAIL)
 
 
 def test_a_share_covers_all_phases_together() -> None:

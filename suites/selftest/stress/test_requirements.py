@@ -69,7 +69,7 @@ def test_a_missed_requirement_that_is_only_reported_says_what_was_seen_and_fails
     assert (verdict.outcome, verdict.fails_the_run) == (Outcome.FAIL, False)
     assert verdict.findings == (
         "LOAD-11: healthy-neighbour-startup: p99 9 s of 100 pods, target at most 5 s, phase storm at 4 pods/s churn, "
-        "19 pods per node. 100 % missed the target, budget 1 %.",
+        "19 pods per node. 100 % missed the target, budget 1 %. The evidence is strong (100 effective samples).",
     )
 
 
