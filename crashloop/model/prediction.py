@@ -12,25 +12,20 @@ import msgspec
 
 from crashloop.model.admission import kubelet_rejects
 from crashloop.model.backoff import Due, dues
-from crashloop.model.completion import complete_s
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.counter import Setting
-from crashloop.model.gates import kubelet_version
 from crashloop.model.in_force import InForce, in_force
-from crashloop.model.lateness import soonest_s
 from crashloop.model.lives import Observed
 from crashloop.model.phase import FAILED
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse
-from crashloop.model.variants import DOCUMENTED, as_shipped, require_known
+from crashloop.model.variants import DOCUMENTED, require_known
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 
 _SYNCS_THE_POD = (InterventionKind.ANNOTATE, InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
-_SLOW_START_S = 3.0
-"""What a start takes on a loaded node: image check, create, start; for the first one scheduling and sandbox too."""
 
 
 class ContainerPrediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,10 +94,10 @@ def predict(
     """
     require_known(deviations)
     begins = in_force(profile, version, deviations)
-    setting = _setting(scenario, begins, deviations)
+    setting = setting_of(scenario, begins, deviations)
     rehearsal = rehearse(scenario.pod, setting, begins.gates, pace=lambda due_s: due_s)
     if kubelet_rejects(scenario.pod, begins.gates, begins.version, deviations):
-        rehearsal = Rehearsal(exits={}, exits_s={}, restarts_s={}, phase=FAILED, ended_s=0.0, loops=False)
+        rehearsal = Rehearsal(exits={}, exits_s={}, starts_s={}, phase=FAILED, ended_s=0.0, loops=False)
     return Prediction(
         scenario=scenario.name,
         profile=profile.name,
@@ -129,34 +124,8 @@ def predict_startup(
     return effective_curve(candidate, version, deviations=deviations)
 
 
-def expected_duration_s(
-    scenario: PodScenario,
-    profile: KubeletProfile,
-    version: KubernetesVersion,
-    deviations: frozenset[str] | None = None,
-) -> tuple[float, float]:
-    """Earliest and latest time from the pod's creation until its evidence is complete; interventions apart.
-
-    Both end with the watch itself, and are as long as that if the scenario changes the kubelet's configuration. By default
-    for the kubelet as shipped, known deviations included.
-    Raises UsageError if the kubelet does not start with the profile.
-    """
-    known = as_shipped(kubelet_version(profile, version)) if deviations is None else deviations
-    begins = in_force(profile, version, known)
-    if any(each.profile is not None for each in scenario.interventions):
-        return scenario.longest_s, scenario.longest_s
-    setting = _setting(scenario, begins, known)
-    soonest = rehearse(
-        scenario.pod,
-        setting,
-        begins.gates,
-        pace=lambda due_s: soonest_s(due_s, setting.version, mode=setting.mode),
-    )
-    latest = rehearse(scenario.pod, setting, begins.gates, pace=setting.latest_s, start_s=_SLOW_START_S)
-    return complete_s(scenario.until, soonest), complete_s(scenario.until, latest)
-
-
-def _setting(scenario: PodScenario, in_force: InForce, deviations: frozenset[str]) -> Setting:
+def setting_of(scenario: PodScenario, in_force: InForce, deviations: frozenset[str]) -> Setting:
+    """What the counters of a scenario's containers go by, on a node with that in force."""
     return Setting(
         curve=in_force.curve,
         version=in_force.version,

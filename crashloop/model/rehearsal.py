@@ -31,12 +31,17 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
 
     exits: dict[str, tuple[PlannedExit, ...]]
     exits_s: dict[str, tuple[float, ...]]
-    restarts_s: dict[str, tuple[float, ...]]
+    starts_s: dict[str, tuple[float, ...]]
+    """First starts included."""
     phase: str
     ended_s: float
     """When the last thing happened."""
     loops: bool
     """It would go on for ever; the rest is left out."""
+
+    @property
+    def restarts_s(self) -> dict[str, tuple[float, ...]]:
+        return {name: starts_s[1:] for name, starts_s in self.starts_s.items()}
 
 
 def rehearse(
@@ -71,7 +76,7 @@ class _Play:
         return Rehearsal(
             exits={name: tuple(each.exits) for name, each in self.actors.items()},
             exits_s={name: tuple(each.exits_s) for name, each in self.actors.items()},
-            restarts_s={name: tuple(each.restarts_s) for name, each in self.actors.items()},
+            starts_s={name: tuple(each.starts_s) for name, each in self.actors.items()},
             phase=phase(
                 self.pod,
                 {name: each.state for name, each in self.actors.items()},

@@ -44,7 +44,7 @@ class Actor:
         self.previous_finished_s: float | None = None
         self.exits: list[PlannedExit] = []
         self.exits_s: list[float] = []
-        self.restarts_s: list[float] = []
+        self.starts_s: list[float] = []
         self._being_reset = False
         self._first_s = 0.0
         self._holds = False
@@ -73,8 +73,7 @@ class Actor:
         self._first_s = now_s if self.instance == 0 else self._first_s
         recovers_s = self.container.program.fails_until_s
         self._holds = recovers_s is not None and now_s - self._first_s >= recovers_s
-        if self.instance:
-            self.restarts_s.append(now_s)
+        self.starts_s.append(now_s)
         if self.following is not None:
             self.entry = self.following.entry_after(now_s)
             self.following = None

@@ -71,7 +71,7 @@ class ScenarioLoop:
             task.result()
         if scenario.stage is ScenarioStage.SEALED:
             del self._active[scenario.name]
-            self._schedule.ended(scenario.name)
+            self._schedule.ended(scenario.name, time.monotonic())
         elif (step := scenario.step()) is not None:
             self._tasks[scenario.name] = self._pool.submit(step)
 

@@ -3,8 +3,8 @@
 Theory of operation. The schedule takes the events of the run and returns the next steps; it has no effects itself. Nodes
 start in the order of the plan while slots are free; after its last scenario a node gives its slot to the next. Scenarios
 are launched in the order of the plan, each when its node is up and free for it: in parallel with others, or alone if it
-disturbs the node, after all that do not. If a budget delays a pod, all later pods wait too, so that the longest never
-waits for short ones. A budget never delays a pod that would be alone.
+disturbs the node, after all that do not. The first pod that the host cannot carry yet keeps the room that it will have; a
+later one goes before it only beside that. If there are too many pods, all later ones wait.
 """
 
 from collections.abc import Mapping
@@ -92,23 +92,33 @@ class Schedule:
     def to_launch(self, now_s: float) -> tuple[Scenario, ...]:
         """The scenarios that are to be launched now, each once. `now_s` never falls."""
         launched = []
-        is_held_up = False
+        room_for_pods, first = True, None
         for scenario in list(self._waiting):
-            is_pod = scenario.pod_spec is not None
-            if (is_pod and is_held_up) or not self._can_be_launched(scenario):
+            if not self._can_be_launched(scenario):
                 continue
-            if is_pod and not self._is_within_budgets(scenario, now_s):
-                is_held_up = True
-                continue
-            self._budget.take(scenario.starts, now_s)
+            if scenario.pod_spec is not None:
+                room_for_pods = room_for_pods and self._budget.is_open(now_s) and self._has_room_for_a_pod()
+                if not room_for_pods:
+                    continue
+                starts_s = self._plan.starts_of(scenario)
+                if not self._budget.allows(starts_s, now_s):
+                    if first is None:
+                        first = scenario.name
+                        self._budget.reserve(first, starts_s, now_s)
+                    continue
+                self._budget.take(scenario.name, starts_s, now_s)
             self._waiting.remove(scenario)
             self._running[scenario.name] = scenario
             launched.append(scenario)
+        if first is not None:
+            self._budget.cancel(first)
+            self._budget.close(now_s)
         return tuple(launched)
 
-    def ended(self, scenario: str) -> None:
+    def ended(self, scenario: str, now_s: float) -> None:
         """The scenario's history is sealed."""
         del self._running[scenario]
+        self._budget.ended(scenario, now_s)
 
     def _can_be_launched(self, scenario: Scenario) -> bool:
         most = self._at_once.get(type(scenario))
@@ -125,9 +135,8 @@ class Schedule:
         first = any(not each.disturbs_node and self._plan.placements.get(each.name) == node for each in self._waiting)
         return not beside and not first
 
-    def _is_within_budgets(self, scenario: Scenario, now_s: float) -> bool:
-        room = self._has_room_for_pods(1) or all(each.pod_spec is None for each in self._running.values())
-        return room and self._budget.allows(scenario.starts, now_s)
+    def _has_room_for_a_pod(self) -> bool:
+        return self._has_room_for_pods(1) or all(each.pod_spec is None for each in self._running.values())
 
     def _has_room_for_a_node(self) -> bool:
         if not self._nodes_change:

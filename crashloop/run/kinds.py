@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from crashloop.cluster.provider import Capability
-from crashloop.model.prediction import expected_duration_s
+from crashloop.model.course import Course, course_of
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import LifeEnd
@@ -38,8 +38,8 @@ class Planning(msgspec.Struct, frozen=True, kw_only=True):
 
     capabilities: Callable[[Any], Iterable[Capability]]
     """Capabilities of the provider, besides a node with the profile."""
-    expected_s: Callable[[Any, KubeletProfile, KubernetesVersion], float]
-    """Most seconds on a node with that profile in a cluster of that version."""
+    course: Callable[[Any, KubeletProfile, KubernetesVersion], Course]
+    """What to expect on a node with that profile in a cluster of that version."""
 
 
 KINDS: dict[type[AnyScenario], Planning] = {
@@ -50,18 +50,18 @@ KINDS: dict[type[AnyScenario], Planning] = {
             *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
             *((Capability.KUBELET_PROFILES,) if scenario.by_scheduler else ()),
         ],
-        expected_s=lambda scenario, profile, version: expected_duration_s(scenario, profile, version)[1],
+        course=course_of,
     ),
     StartupScenario: Planning(
         capabilities=lambda _: (Capability.KUBELET_CANDIDATE,),
-        expected_s=lambda *_: 0.0,
+        course=lambda *_: Course(),
     ),
     ApiScenario: Planning(
         capabilities=lambda _: (),
-        expected_s=lambda *_: 0.0,
+        course=lambda *_: Course(),
     ),
     TextScenario: Planning(
         capabilities=lambda _: (),
-        expected_s=lambda *_: 0.0,
+        course=lambda *_: Course(),
     ),
 }

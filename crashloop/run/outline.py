@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from crashloop.cluster.provider import Capability
+from crashloop.record.forecast import Forecast, forecast
+from crashloop.record.stage import schedule_of
 from crashloop.run.kinds import KINDS
-from crashloop.spec.occupation import Slots, jobs_of
+from crashloop.spec.occupation import REPLACE_S
 from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
@@ -30,24 +33,28 @@ class Outline(NamedTuple):
     """Scenarios that need no node."""
     skipped: int
     container_starts: int
-    """Sandboxes and containers that launches start."""
+    """Starts of sandboxes and containers, exec probes included."""
     expected_s: float
     """Longest expected recording, from the first pod to the last history."""
 
 
-def outline(plan: Plan) -> Outline:
-    """Nodes in the order in which they come up."""
-    nodes = tuple(_nodes(plan))
-    starts = sum(each.starts for each in plan.scenarios)
-    launching_s = starts / plan.budgets.container_starts_per_s
+def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
+    """Nodes in the order in which they come up, on a provider that can do so much."""
+    version = KubernetesVersion.parse(plan.kubernetes_version)
+    played = forecast(
+        schedule_of(plan, capabilities),
+        {each.name: _expected_s(plan, each, version) for each in plan.scenarios},
+        bring_up_s=REPLACE_S,
+        take_down_s=0.0,
+    )
     return Outline(
-        nodes=nodes,
+        nodes=tuple(_nodes(plan, played)),
         requirements=len({each.requirement for each in plan.judgements}),
         judgements=len(plan.judgements),
         without_node=sum(each.node_profile is None for each in plan.scenarios),
         skipped=len(plan.skipped),
-        container_starts=starts,
-        expected_s=max([launching_s, *(node.end_s for node in nodes)]),
+        container_starts=sum(len(plan.starts_of(each)) for each in plan.scenarios),
+        expected_s=max(played.ends_s - REPLACE_S, 0.0),
     )
 
 
@@ -55,29 +62,25 @@ def sentences(found: Outline) -> Iterator[str]:
     """For people."""
     yield (
         f"{found.judgements} verdicts on {found.requirements} requirements; {len(found.nodes)} nodes, "
-        f"{found.container_starts} container starts at launch, {found.without_node} scenarios without a node."
+        f"{found.container_starts} container starts, {found.without_node} scenarios without a node."
     )
     if found.skipped:
         yield f"{found.skipped} verdicts are skipped: this provider, release or configuration lacks what they need."
     yield f"Expected time: {_minutes(found.expected_s)} at most once the first nodes are up."
 
 
-def _nodes(plan: Plan) -> Iterator[NodeOutline]:
-    """Each node from the slot that is free first to the end of its last scenario."""
-    version = KubernetesVersion.parse(plan.kubernetes_version)
-    slots = Slots(plan.budgets.live_nodes)
+def _nodes(plan: Plan, played: Forecast) -> Iterator[NodeOutline]:
+    """Each node from the moment at which it is up to the end of its last scenario."""
     for planned in plan.nodes:
-        scenarios = [plan.scenario(name) for name, node in plan.placements.items() if node == planned.name]
-        length_s = {each.name: _expected_s(plan, each, version) for each in scenarios}
-        first, *others = jobs_of(scenarios, length_s, {each.node_profile or "": planned.name for each in scenarios})
-        node = slots.come_up(planned.name, first)
-        for job in others:
-            node.join(job)
-        yield NodeOutline(planned.name, planned.profile, len(scenarios), node.begin_s, node.end_s)
+        ends_s = [played.scenarios[name][1] for name, node in plan.placements.items() if node == planned.name]
+        begin_s, _ = played.nodes[planned.name]
+        yield NodeOutline(planned.name, planned.profile, len(ends_s), begin_s, max(ends_s) - REPLACE_S)
 
 
 def _expected_s(plan: Plan, scenario: Scenario, version: KubernetesVersion) -> float:
-    return KINDS[type(scenario)].expected_s(scenario, plan.profile(scenario.node_profile or ""), version)
+    if scenario.node_profile is None:
+        return 0.0
+    return KINDS[type(scenario)].course(scenario, plan.profile(scenario.node_profile), version).latest_s
 
 
 def _minutes(seconds: float) -> str:

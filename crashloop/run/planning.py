@@ -48,10 +48,15 @@ def build_plan(
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
+    courses = {
+        each.name: KINDS[type(each)].course(each, _profile(each.node_profile, offer), version)
+        for each in scenarios
+        if each.node_profile is not None
+    }
     assignment = assign(
         scenarios,
         budgets,
-        _durations_s(scenarios, version, offer),
+        {name: course.latest_s for name, course in courses.items()},
         _nodes(scenarios, offer),
         nodes_change=Capability.NODES_CHANGE in capabilities,
     )
@@ -80,6 +85,11 @@ def build_plan(
         ),
         nodes=assignment.nodes,
         placements=assignment.placements,
+        starts_s={
+            name: tuple(round(at_s, 1) for at_s in course.starts_s)
+            for name, course in courses.items()
+            if course.starts_s
+        },
     )
 
 
@@ -131,15 +141,6 @@ def _why_not(requirement: Requirement, profiles: Iterable[KubeletProfile], versi
         for profile in profiles
     ]
     return None if None in reasons else reasons[0]
-
-
-def _durations_s(scenarios: Iterable[Scenario], version: KubernetesVersion, offer: Offer | None) -> dict[str, float]:
-    """Longest expected observation of every scenario with a node."""
-    return {
-        each.name: KINDS[type(each)].expected_s(each, _profile(each.node_profile, offer), version)
-        for each in scenarios
-        if each.node_profile is not None
-    }
 
 
 def _profiles(scenarios: Iterable[Scenario], offer: Offer | None) -> Iterator[KubeletProfile]:

@@ -12,8 +12,8 @@ PLAN_FORMAT = "crashloop.plan/1"
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):
     """What the host can carry at once; `crashloop doctor` measures it."""
 
-    container_starts_per_s: float = 3.0
-    """Sandboxes and containers that launches start per second, over any 10 s."""
+    container_starts_per_s: float = 6.0
+    """Starts of sandboxes and containers per second, over some seconds; an exec probe counts as one."""
     live_nodes: int = 12
     live_pods: int | None = None
     """Pods at once, with one for each node's heartbeat; None: no limit."""
@@ -83,6 +83,8 @@ class Plan(RunPlan, frozen=True, kw_only=True):
     skipped: tuple[Skip, ...] = ()
     placements: dict[str, str] = {}
     """Node by scenario, in the order of launch. A scenario that is missing here needs no node."""
+    starts_s: dict[str, tuple[float, ...]] = {}
+    """By scenario, when starts are expected, in seconds after its launch. One that is missing here has all at its launch."""
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name. Raises KeyError."""
@@ -90,6 +92,10 @@ class Plan(RunPlan, frozen=True, kw_only=True):
             if scenario.name == name:
                 return scenario
         raise KeyError(name)
+
+    def starts_of(self, scenario: Scenario) -> tuple[float, ...]:
+        """When its starts are expected, in seconds after its launch."""
+        return self.starts_s.get(scenario.name) or (0.0,) * scenario.starts
 
     def histories_of(self, judged: str) -> tuple[str, ...]:
         """Names of the scenarios whose histories the judgements on a scenario or comparison of that name take."""

@@ -146,8 +146,8 @@ def test_probes_go_on_after_restart_all_containers() -> Scenario:
 
 @requirement("PROBE-25")
 def test_ready_follows_the_readiness_probe() -> Scenario:
-    comes = held(Probe(kind=ProbeKind.READINESS, pattern="FF" + "S" * 80), name="comes")
-    goes = held(Probe(kind=ProbeKind.READINESS, pattern="SSSS" + "F" * 80), name="goes")
+    comes = held(Probe(kind=ProbeKind.READINESS, pattern="F" + "S" * 40, period_s=2), name="comes")
+    goes = held(Probe(kind=ProbeKind.READINESS, pattern="SS" + "F" * 40, period_s=2), name="goes")
     return probed("readiness-comes-and-goes", comes, goes, restarts={}, at_least_s=72)
 
 

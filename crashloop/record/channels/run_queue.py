@@ -2,8 +2,9 @@
 
 Theory of operation. The second figure of /proc/<pid>/task/<tid>/schedstat is the time that a thread has waited on a run
 queue (https://docs.kernel.org/scheduler/sched-stats.html), counted when the wait is over. A restart goes from thread to
-thread, one after the other, so it cannot have waited for longer than all threads of kubelet, runtime and shims together,
-nor for longer than the time there was. Only nodes on this host can be looked at.
+thread, one after the other, so it cannot have waited for longer than all threads of the kubelet, the runtime and the pod's
+own shim together, nor for longer than the time there was. The pod's shim stands for the one that waited most. Only nodes on
+this host can be looked at.
 """
 
 import contextlib
@@ -27,15 +28,21 @@ Waits = dict[int, int]
 """Nanoseconds that each thread has waited since it began, by thread id."""
 
 
-def waited_ns(before: Mapping[int, int], after: Mapping[int, int], spent_ns: int) -> int:
-    """For how long threads waited between two looks: all together, and no longer than there was time.
+def grown_ns(before: Mapping[int, int], after: Mapping[int, int]) -> list[int]:
+    """For how long each thread of a process waited between two looks."""
+    grown = [(ns, ns - before.get(thread, 0)) for thread, ns in after.items()]
+    # A smaller figure is that of a new thread which has the id of one that is gone.
+    return [ns if more < 0 else more for ns, more in grown]
+
+
+def waited_ns(mains: Iterable[Iterable[int]], shims: Iterable[Iterable[int]], spent_ns: int) -> int:
+    """The most that one restart can have waited in `spent_ns`, by the waits of the threads of every process.
 
     A single thread may have waited longer than that: its wait began before the first look and is counted now.
     """
-    grown = [ns - before.get(thread, 0) for thread, ns in after.items()]
-    # A smaller figure is that of a new thread which has the id of one that is gone.
-    waited = [ns if more < 0 else more for more, ns in zip(grown, after.values(), strict=True)]
-    return min(sum(waited), max(spent_ns, max(waited, default=0)))
+    chain = [*mains, max(shims, key=sum, default=())]
+    longest = max((ns for threads in chain for ns in threads), default=0)
+    return min(sum(map(sum, chain)), max(spent_ns, longest))
 
 
 def are_counted() -> bool:
@@ -61,25 +68,27 @@ class NodeProcesses:
     def __init__(self, info: ClusterInfo) -> None:
         self._components = Components(info)
         self._of_node: dict[int, str] = {}
+        self._shims: set[int] = set()
         self._kubelets: set[int] = set()
         self._young: set[int] = set()
         """Met once and not recognized: what was forked a moment ago is not yet the program that it becomes."""
         self._strangers: set[int] = set()
 
-    def look(self) -> dict[str, set[int]]:
-        """The processes of each node whose kubelet is among them."""
+    def look(self) -> dict[str, dict[int, bool]]:
+        """The processes of each node whose kubelet is among them; True for those that are shims."""
         now = set(psutil.pids())
         self._strangers &= now
         for pid in self._of_node.keys() - now:
             del self._of_node[pid]
             self._kubelets.discard(pid)
+            self._shims.discard(pid)
         met = {pid for pid in now - self._strangers - self._of_node.keys() if not self._recognizes(pid)}
         self._strangers |= met & self._young
         self._young = met - self._strangers
-        nodes: dict[str, set[int]] = {self._of_node[pid]: set() for pid in self._kubelets}
+        nodes: dict[str, dict[int, bool]] = {self._of_node[pid]: {} for pid in self._kubelets}
         for pid, node in self._of_node.items():
             if node in nodes:
-                nodes[node].add(pid)
+                nodes[node][pid] = pid in self._shims
         return nodes
 
     def _recognizes(self, pid: int) -> bool:
@@ -92,6 +101,8 @@ class NodeProcesses:
         self._of_node[pid] = member.node
         if member.component == "kubelet":
             self._kubelets.add(pid)
+        if not member.is_main:
+            self._shims.add(pid)
         return True
 
 
@@ -128,18 +139,18 @@ class RunQueueChannel:
             if processes is not None:
                 self._report(processes.look())
 
-    def _report(self, nodes: Mapping[str, Iterable[int]]) -> None:
+    def _report(self, nodes: Mapping[str, Mapping[int, bool]]) -> None:
         before, before_ns = self._waits, self._looked_ns
         self._waits, self._looked_ns = {}, time.monotonic_ns()
         spent_ns = self._looked_ns - before_ns
         for node, pids in nodes.items():
-            known, found = Waits(), Waits()
-            for pid in pids:
+            # A process that is met only now may have waited long ago; what it waits for counts from now on.
+            grown: dict[bool, list[list[int]]] = {True: [], False: []}
+            for pid, is_shim in pids.items():
                 with contextlib.suppress(OSError):
                     self._waits[pid] = read_waits(pid)
-                    # A process that is met only now may have waited long ago; what it waits for counts from now on.
-                    known |= before.get(pid, self._waits[pid])
-                    found |= self._waits[pid]
-            if before_ns and known:
-                data = {"waited_us": waited_ns(known, found, spent_ns) // 1_000, "interval_ns": spent_ns}
+                    grown[is_shim].append(grown_ns(before.get(pid, self._waits[pid]), self._waits[pid]))
+            if before_ns and grown[False]:
+                waited = waited_ns(grown[False], grown[True], spent_ns)
+                data = {"waited_us": waited // 1_000, "interval_ns": spent_ns}
                 self._sink.node(node, recorder_event(Kind.CPU_WAIT, now_ns(), data, node=node))

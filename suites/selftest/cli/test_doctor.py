@@ -34,11 +34,11 @@ def test_a_usual_host_is_fit() -> None:
 
 
 def test_budgets_follow_from_cores_and_memory() -> None:
-    assert report(CALM).budgets == Budgets(container_starts_per_s=1.5, live_nodes=12)
+    assert report(CALM).budgets == Budgets(container_starts_per_s=5.9, live_nodes=12)
     slow = msgspec.structs.replace(
         CALM, process_start_s=0.0065, host=msgspec.structs.replace(GOOD, cores=8, memory_available=3 * GIB)
     )
-    assert report(slow).budgets == Budgets(container_starts_per_s=0.6, live_nodes=13)
+    assert report(slow).budgets == Budgets(container_starts_per_s=2.4, live_nodes=13)
 
 
 def test_what_stands_in_the_way_fails_with_its_remedy() -> None:

@@ -119,7 +119,7 @@ def test_a_node_that_has_served_its_last_scenario_makes_room_for_the_next(rig: C
     run = rig("a", "b", live_nodes=2)
     run.launch("on-a", "on-b")
     assert run.cluster.done == []
-    run.schedule.ended("on-b")
+    run.schedule.ended("on-b", 0.0)
     run.launch("on-c")
     assert run.cluster.done == ["collect logs", "remove b", "add c"]
     written = msgspec.json.decode(run.run.cluster_json.read_bytes(), type=ClusterInfo)
@@ -152,6 +152,6 @@ def test_what_the_user_has_to_mend_ends_the_run(rig: Callable[..., Rig]) -> None
 def test_a_node_that_is_lent_serves_a_planned_one_of_its_profile_and_stays(rig: Callable[..., Rig]) -> None:
     run = rig("a-kept", live_nodes=1, lent=True)
     run.launch("on-a")
-    run.schedule.ended("on-a")
+    run.schedule.ended("on-a", 0.0)
     run.launch("on-b")
     assert run.cluster.done == ["add b"]

@@ -11,7 +11,14 @@ import pytest
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
-from crashloop.record.channels.run_queue import NodeProcesses, RunQueueChannel, are_counted, read_waits, waited_ns
+from crashloop.record.channels.run_queue import (
+    NodeProcesses,
+    RunQueueChannel,
+    are_counted,
+    grown_ns,
+    read_waits,
+    waited_ns,
+)
 from crashloop.waiting import wait_until
 from suites.selftest.kit.node_sink import NodeSink
 
@@ -20,20 +27,37 @@ S = 1_000 * MS
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "waited"),
+    ("before", "after", "grown"),
     [
-        ({1: 10 * MS}, {1: 40 * MS}, 30 * MS),
-        ({1: 10 * MS, 2: 0}, {1: 40 * MS, 2: 5 * MS}, 35 * MS),
-        ({1: 10 * MS}, {1: 10 * MS, 2: 7 * MS}, 7 * MS),
-        ({1: 900 * MS}, {1: 4 * MS}, 4 * MS),
-        ({1: 0, 2: 0, 3: 0}, {1: 600 * MS, 2: 600 * MS, 3: 600 * MS}, S),
-        ({1: 0, 2: 0}, {1: 3 * S, 2: 600 * MS}, 3 * S),
-        ({1: 9 * MS}, {}, 0),
+        ({1: 10 * MS}, {1: 40 * MS}, [30 * MS]),
+        ({1: 10 * MS, 2: 0}, {1: 40 * MS, 2: 5 * MS}, [30 * MS, 5 * MS]),
+        ({1: 10 * MS}, {1: 10 * MS, 2: 7 * MS}, [0, 7 * MS]),
+        ({1: 900 * MS}, {1: 4 * MS}, [4 * MS]),
+        ({1: 9 * MS}, {}, []),
     ],
-    ids=["one", "two", "a-new-thread", "an-id-used-again", "no-more-than-there-was-time", "one-long-wait", "all-gone"],
+    ids=["one", "two", "a-new-thread", "an-id-used-again", "all-gone"],
 )
-def test_waits_add_up(before: dict[int, int], after: dict[int, int], waited: int) -> None:
-    assert waited_ns(before, after, S) == waited
+def test_a_thread_waited_by_what_its_figure_has_grown(
+    before: dict[int, int], after: dict[int, int], grown: list[int]
+) -> None:
+    assert grown_ns(before, after) == grown
+
+
+@pytest.mark.parametrize(
+    ("mains", "shims", "waited"),
+    [
+        ([[30 * MS, 5 * MS], [10 * MS]], [], 45 * MS),
+        ([[30 * MS]], [[5 * MS, 5 * MS], [7 * MS], []], 40 * MS),
+        ([[600 * MS], [600 * MS]], [], S),
+        ([[3 * S, 600 * MS]], [], 3 * S),
+        ([[]], [], 0),
+    ],
+    ids=["processes-add-up", "one-shim-at-most", "no-more-than-there-was-time", "one-long-wait", "nothing"],
+)
+def test_a_restart_waits_for_kubelet_runtime_and_one_shim(
+    mains: list[list[int]], shims: list[list[int]], waited: int
+) -> None:
+    assert waited_ns(mains, shims, S) == waited
 
 
 def test_the_kernel_says_how_long_each_thread_has_waited() -> None:
@@ -78,13 +102,16 @@ def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
 ) -> None:
     processes = NodeProcesses(cluster)
     with started(tmp_path, "kubelet", "node-1") as kubelet, started(tmp_path, "containerd", "node-1") as runtime:
+        with started(tmp_path, "containerd-shim-runc-v2", "node-1") as shim:
+            assert processes.look() == {"node-1": {kubelet.pid: False, runtime.pid: False, shim.pid: True}}
+            shim.kill()
         with started(tmp_path, "containerd", "node-2") as other, started(tmp_path, "etcd", "node-1") as etcd:
-            assert processes.look() == {"node-1": {kubelet.pid, runtime.pid}}
+            assert processes.look() == {"node-1": {kubelet.pid: False, runtime.pid: False}}
             for child in (other, etcd):
                 child.kill()
         runtime.kill()
         runtime.wait()
-        assert processes.look() == {"node-1": {kubelet.pid}}
+        assert processes.look() == {"node-1": {kubelet.pid: False}}
         kubelet.kill()
         kubelet.wait()
         assert processes.look() == {}

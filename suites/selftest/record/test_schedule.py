@@ -1,17 +1,16 @@
 """What is due next in a run, played with a clock of its own: budgets are kept, and nobody waits without need."""
 
-import heapq
+from collections import defaultdict
 from collections.abc import Mapping
-from itertools import count
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crashloop.record.forecast import Forecast, forecast
 from crashloop.record.kinds import AT_ONCE
 from crashloop.record.schedule import Schedule
-from crashloop.record.start_budget import WINDOW_S, StartBudget
+from crashloop.record.start_budget import WINDOW_S
 from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.assignment import assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
@@ -52,66 +51,26 @@ def planned(scenarios: tuple[Scenario, ...], *, nodes_change: bool = True, **bud
         judgements=(),
         nodes=assignment.nodes,
         placements=assignment.placements,
+        starts_s={each.name: restarting(each) for each in scenarios if each.starts},
     )
 
 
-class Played(NamedTuple):
-    """When everything was, in seconds."""
-
-    scenarios: dict[str, tuple[float, float]]
-    nodes: dict[str, tuple[float, float]]
-    """From the begin of a node's coming to the end of its going."""
-
-    @property
-    def makespan_s(self) -> float:
-        return max((end for _, end in self.scenarios.values()), default=0.0)
-
-    def most_nodes(self) -> int:
-        return max(sum(begin <= at < end for begin, end in self.nodes.values()) for at, _ in self.nodes.values())
+def restarting(scenario: Scenario) -> tuple[float, ...]:
+    """Its launch, and a restart each 7 s."""
+    return (*(0.0,) * scenario.starts, *range(7, int(scenario.longest_s), 7))
 
 
 def play(
     plan: Plan, took_s: Mapping[str, float] | None = None, *, node_pods: int = 0, nodes_change: bool = True
-) -> Played:
+) -> Forecast:
     """Carry a plan out by its schedule; a scenario takes as long as it may, or `took_s`."""
     schedule = Schedule(plan, at_once=AT_ONCE, node_pods=node_pods, nodes_change=nodes_change)
-    began: dict[str, float] = {}
-    scenarios: dict[str, tuple[float, float]] = {}
-    came: dict[str, float] = {}
-    nodes: dict[str, tuple[float, float]] = {}
-    order = count()
-    due: list[tuple[float, int, str, str]] = []
-    now_s, deadline_s = 0.0, 1e6
-    while not schedule.is_done:
-        assert now_s < deadline_s, f"nothing moves any more; ended: {sorted(scenarios)}"
-        for node in schedule.nodes_to_take_down():
-            heapq.heappush(due, (now_s + TAKE_DOWN_S, next(order), "gone", node.name))
-        for node in schedule.nodes_to_bring_up():
-            came[node.name] = now_s
-            heapq.heappush(due, (now_s + BRING_UP_S, next(order), "up", node.name))
-        for scenario in schedule.to_launch(now_s):
-            assert scenario.name not in began, "launched twice"
-            began[scenario.name] = now_s
-            length_s = (took_s or {}).get(scenario.name, scenario.longest_s)
-            heapq.heappush(due, (now_s + length_s, next(order), "ended", scenario.name))
-        if not due:
-            now_s += 0.5
-            deadline_s = min(deadline_s, now_s + 60.0)
-            continue
-        deadline_s = 1e6
-        now_s = min(now_s + 0.5, max(due[0][0], now_s))
-        while due and due[0][0] <= now_s:
-            _, _, what, name = heapq.heappop(due)
-            if what == "up":
-                schedule.is_up(name)
-            elif what == "gone":
-                schedule.is_gone(name)
-                nodes[name] = came[name], now_s
-            else:
-                schedule.ended(name)
-                scenarios[name] = began[name], now_s
-    nodes |= {name: (at, now_s + 1.0) for name, at in came.items() if name not in nodes}
-    return Played(scenarios, nodes)
+    length_s = {each.name: each.longest_s for each in plan.scenarios} | dict(took_s or {})
+    return forecast(schedule, length_s, bring_up_s=BRING_UP_S, take_down_s=TAKE_DOWN_S)
+
+
+def most_nodes(played: Forecast) -> int:
+    return max(sum(begin <= at < end for begin, end in played.nodes.values()) for at, _ in played.nodes.values())
 
 
 DRAFTS = st.lists(
@@ -146,10 +105,15 @@ def test_every_scenario_runs_once_and_no_budget_is_exceeded(
     played = play(plan, took_s, nodes_change=nodes_change)
     assert played.scenarios.keys() == {each.name for each in scenarios}
     if nodes_change:
-        assert played.most_nodes() <= live_nodes
-    for begin_s, _ in played.scenarios.values():
-        window = [each for each in scenarios if begin_s <= played.scenarios[each.name][0] < begin_s + WINDOW_S]
-        assert sum(each.starts for each in window) <= plan.budgets.container_starts_per_s * WINDOW_S or len(window) == 1
+        assert most_nodes(played) <= live_nodes
+    windows: defaultdict[int, list[str]] = defaultdict(list)
+    for each in scenarios:
+        begin_s, end_s = played.scenarios[each.name]
+        for at_s in plan.starts_of(each):
+            if begin_s + at_s <= end_s:
+                windows[int((begin_s + at_s) // WINDOW_S)].append(each.name)
+    for names in windows.values():
+        assert len(names) <= plan.budgets.container_starts_per_s * WINDOW_S or len(set(names)) == 1
 
 
 @given(DRAFTS, st.integers(1, 4), st.booleans())
@@ -184,9 +148,9 @@ def test_no_more_pods_are_there_than_the_budget_allows_heartbeats_included(
 def test_where_slots_suffice_the_run_takes_little_longer_than_its_longest_scenario(drafts: Drafts) -> None:
     scenarios, _ = drafted(drafts)
     plan = planned(scenarios, live_nodes=len(scenarios))
-    launching_s = sum(each.starts for each in scenarios) / plan.budgets.container_starts_per_s
+    launching_s = sum(len(plan.starts_of(each)) for each in scenarios) / plan.budgets.container_starts_per_s
     critical_s = max(each.longest_s for each in scenarios)
-    assert play(plan).makespan_s <= critical_s + BRING_UP_S + launching_s + 1.0
+    assert play(plan).ends_s <= critical_s + BRING_UP_S + launching_s + 1.0
 
 
 @given(DRAFTS, st.integers(1, 4))
@@ -200,9 +164,9 @@ def test_where_slots_are_short_they_are_never_idle_while_a_node_waits(drafts: Dr
     alone_s = [each.longest_s for each in scenarios if each.disturbs_node]
     work_s = sum(side_by_side_s.values()) + sum(alone_s)
     turns_s = (BRING_UP_S + TAKE_DOWN_S + REPLACE_S + 1.0) * (len(side_by_side_s) + len(alone_s))
-    launching_s = sum(each.starts for each in scenarios) / plan.budgets.container_starts_per_s
+    launching_s = sum(len(plan.starts_of(each)) for each in scenarios) / plan.budgets.container_starts_per_s
     bound_s = work_s / live_nodes + max(each.longest_s for each in scenarios) + turns_s + launching_s
-    assert play(plan).makespan_s <= bound_s, "Graham's bound for lists"
+    assert play(plan).ends_s <= bound_s, "Graham's bound for lists"
 
 
 def forty_one_nodes() -> tuple[PodScenario, ...]:
@@ -247,8 +211,8 @@ def test_forty_one_nodes_on_twelve_slots_take_no_longer_than_the_longest_scenari
     assert len(scenarios) == 41
     assert 6_500 <= sum(each.longest_s for each in scenarios) <= 7_200
     played = play(planned(scenarios))
-    assert played.most_nodes() <= 12
-    assert played.makespan_s <= 961 * 1.10
+    assert most_nodes(played) <= 12
+    assert played.ends_s <= 961 * 1.10
 
 
 def test_a_node_comes_up_as_soon_as_another_has_served_its_last_scenario() -> None:
@@ -265,7 +229,7 @@ def test_nodes_that_nobody_waits_for_stay_up() -> None:
     for node in schedule.nodes_to_bring_up():
         schedule.is_up(node.name)
     (first,) = schedule.to_launch(0.0)
-    schedule.ended(first.name)
+    schedule.ended(first.name, 0.0)
     assert schedule.nodes_to_take_down() == ()
 
 
@@ -275,7 +239,7 @@ def test_scenarios_whose_node_did_not_come_up_are_given_back() -> None:
     schedule.is_up("max-2s")
     assert sorted(each.name for each in schedule.did_not_come_up("stock")) == ["a", "b"]
     assert [each.name for each in schedule.to_launch(0.0)] == ["c"]
-    schedule.ended("c")
+    schedule.ended("c", 0.0)
     assert schedule.is_done
 
 
@@ -286,7 +250,7 @@ def test_kubelets_are_tried_two_at_a_time_and_wait_for_no_budget() -> None:
     for node in schedule.nodes_to_bring_up():
         schedule.is_up(node.name)
     assert [each.name for each in schedule.to_launch(0.0)] == ["p-0", "t-0", "t-1"]
-    schedule.ended("t-0")
+    schedule.ended("t-0", 0.1)
     assert [each.name for each in schedule.to_launch(0.1)] == ["t-2"]
 
 
@@ -295,26 +259,10 @@ def test_requests_to_the_api_server_need_no_node_and_follow_each_other() -> None
     scenarios = tuple(ApiScenario(name=f"api-{n}", requests=(request,)) for n in range(2))
     schedule = Schedule(planned(scenarios), at_once=AT_ONCE, node_pods=0)
     assert [each.name for each in schedule.to_launch(0.0)] == ["api-0"]
-    schedule.ended("api-0")
+    schedule.ended("api-0", 0.0)
     assert [each.name for each in schedule.to_launch(0.0)] == ["api-1"]
-    schedule.ended("api-1")
+    schedule.ended("api-1", 0.0)
     assert schedule.is_done
-
-
-def test_launches_are_spread_evenly_and_kept_within_every_window() -> None:
-    budget = StartBudget(2.0)
-    budget.take(3, 0.0)
-    assert not budget.allows(1, 1.4)
-    assert budget.allows(1, 1.5)
-    assert budget.allows(0, 0.0)
-
-
-def test_a_launch_that_exceeds_the_budget_by_itself_has_its_window_for_itself() -> None:
-    budget = StartBudget(0.5)
-    assert budget.allows(8, 0.0)
-    budget.take(8, 0.0)
-    assert not budget.allows(1, 15.9)
-    assert budget.allows(1, 16.0)
 
 
 @pytest.mark.parametrize("node_pods", [0, 1])

@@ -18,19 +18,19 @@ TWO = (
 def test_nodes_that_fit_are_up_at_once() -> None:
     plan = build_plan(TWO, SETTINGS, frozenset(Capability), Budgets())
     assert plan is not None
-    found = outline(plan)
+    found = outline(plan, frozenset(Capability))
     assert [(node.profile, node.scenarios, node.begin_s) for node in found.nodes] == [
         ("max-2s", 1, 0.0),
         ("max-1s", 1, 0.0),
     ]
     assert found.expected_s == max(node.end_s for node in found.nodes)
     assert next(sentences(found)) == (
-        "2 verdicts on 1 requirements; 2 nodes, 4 container starts at launch, 0 scenarios without a node."
+        "2 verdicts on 1 requirements; 2 nodes, 26 container starts, 0 scenarios without a node."
     )
 
 
 def test_a_node_that_does_not_fit_follows_the_one_that_ends_first() -> None:
     plan = build_plan(TWO, SETTINGS, frozenset(Capability), Budgets())
     assert plan is not None
-    first, second = outline(msgspec.structs.replace(plan, budgets=Budgets(live_nodes=1))).nodes
+    first, second = outline(msgspec.structs.replace(plan, budgets=Budgets(live_nodes=1)), frozenset(Capability)).nodes
     assert second.begin_s == first.end_s + 10.0

@@ -1,0 +1,85 @@
+"""The expected course of a scenario: how long it takes, and when it makes its node start processes. Pure.
+
+Theory of operation. The pod is rehearsed twice, as the fastest and as the slowest right kubelet would have it; interventions
+are left out. A container start and an exec probe both make the runtime create a process in the container's namespaces, at about
+the same cost to the host.
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile, zip_longest
+
+import msgspec
+
+from crashloop.model.completion import complete_s
+from crashloop.model.gates import kubelet_version
+from crashloop.model.in_force import in_force
+from crashloop.model.lateness import soonest_s
+from crashloop.model.prediction import setting_of
+from crashloop.model.rehearsal import Rehearsal, rehearse
+from crashloop.model.variants import as_shipped
+from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.scenario import Pod, PodScenario
+from crashloop.spec.version import KubernetesVersion
+
+_SLOW_START_S = 3.0
+"""What a start takes on a loaded node: image check, create, start; for the first one scheduling and sandbox too."""
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """What to expect of a scenario; seconds since it was launched. Nothing, unless said otherwise."""
+
+    soonest_s: float = 0.0
+    latest_s: float = 0.0
+    """When its evidence is complete, with the fastest and with the slowest right kubelet."""
+    starts_s: tuple[float, ...] = ()
+    """Starts of its sandbox and its containers, and its exec probes, in order, with the fastest kubelet."""
+
+
+def course_of(
+    scenario: PodScenario,
+    profile: KubeletProfile,
+    version: KubernetesVersion,
+    deviations: frozenset[str] | None = None,
+) -> Course:
+    """The course on a node with that profile in a cluster of that version; by default of the kubelet as shipped.
+
+    It ends with the watch itself at most, and lasts as long as that if the scenario changes the kubelet's configuration.
+    Raises UsageError if the kubelet does not start with the profile.
+    """
+    known = as_shipped(kubelet_version(profile, version)) if deviations is None else deviations
+    begins = in_force(profile, version, known)
+    setting = setting_of(scenario, begins, known)
+    soonest = rehearse(
+        scenario.pod,
+        setting,
+        begins.gates,
+        pace=lambda due_s: soonest_s(due_s, setting.version, mode=setting.mode),
+    )
+    latest = rehearse(scenario.pod, setting, begins.gates, pace=setting.latest_s, start_s=_SLOW_START_S)
+    ends_s = complete_s(scenario.until, soonest), complete_s(scenario.until, latest)
+    if scenario.later_profiles:
+        ends_s = scenario.longest_s, scenario.longest_s
+    starts_s = sorted(_starts_s(scenario.pod, soonest, ends_s[1]))
+    return Course(
+        soonest_s=ends_s[0],
+        latest_s=ends_s[1],
+        starts_s=tuple(takewhile(lambda at_s: at_s <= ends_s[1], starts_s)),
+    )
+
+
+def _starts_s(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[float]:
+    yield 0.0  # the sandbox
+    for name, starts_s in rehearsal.starts_s.items():
+        executed = [each for each in pod.container(name).probes if each.handler is Handler.EXEC]
+        for began_s, exited_s in zip_longest(starts_s, rehearsal.exits_s[name], fillvalue=end_s):
+            yield began_s
+            for probe in executed:
+                yield from _probed_s(probe, began_s, min(exited_s, end_s))
+
+
+def _probed_s(probe: Probe, from_s: float, to_s: float) -> Iterator[float]:
+    at_s = from_s + probe.period_s
+    while at_s < to_s:
+        yield at_s
+        at_s += probe.period_s

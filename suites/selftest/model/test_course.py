@@ -1,0 +1,70 @@
+"""How long a scenario takes until its evidence is complete, and when it starts processes."""
+
+import pytest
+
+from crashloop.model.course import Course, course_of
+from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.profile import MAX_PERIOD_GATE
+from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.scenario import (
+    Container,
+    ContainerKind,
+    Mode,
+    Until,
+)
+from crashloop.spec.version import KubernetesVersion
+from suites.selftest.kit.model_inputs import V1_34, V1_37, profile, scenario
+
+
+def duration_s(course: Course) -> tuple[float, float]:
+    return course.soonest_s, course.latest_s
+
+
+@pytest.mark.parametrize(
+    ("until", "mode", "version", "expected"),
+    [
+        (Until(restarts={"app": 3}), Mode.NATURAL, V1_37, (33, 64)),
+        (Until(restarts={"app": 3}), Mode.ANNOTATED, V1_37, (33, 52.5)),
+        (Until(restarts={"app": 3}), Mode.NATURAL, V1_34, (33, 79)),
+        (Until(exits={"app": 1}), Mode.NATURAL, V1_37, (1, 4)),
+        (Until(at_least_s=30), Mode.NATURAL, V1_37, (30, 30)),
+        (Until(restarts={"app": 9}), Mode.NATURAL, V1_37, (90, 90)),
+        (Until(phase="Running"), Mode.NATURAL, V1_37, (33, 64)),
+        (Until(phase="Failed"), Mode.NATURAL, V1_37, (90, 90)),
+    ],
+    ids=["restarts", "annotated", "polled", "exits", "at-least", "never-reached", "phase", "other-phase"],
+)
+def test_the_expected_duration_spans_the_fastest_and_the_slowest_right_kubelet(
+    until: Until, mode: Mode, version: KubernetesVersion, expected: tuple[float, float]
+) -> None:
+    tried = scenario(Container(program=exits_with(1, times=3)), until=until, mode=mode)
+    assert duration_s(course_of(tried, profile(), version)) == expected
+
+
+def test_small_delays_last_as_long_as_the_poll_up_to_1_34() -> None:
+    tried = scenario(Container(program=exits_with(1, times=3)), until=Until(restarts={"app": 3}))
+    node = profile("1s", **{MAX_PERIOD_GATE: True})
+    assert duration_s(course_of(tried, node, V1_34)) == (23, 51)
+    assert duration_s(course_of(tried, node, V1_37)) == (5, 22)
+
+
+def test_sandbox_and_restarts_are_starts() -> None:
+    tried = scenario(Container(program=exits_with(1, times=3)), until=Until(restarts={"app": 2}))
+    assert course_of(tried, profile(), V1_37).starts_s == (0, 0, 1, 12)
+
+
+def test_an_init_container_delays_the_starts_after_it() -> None:
+    first = Container(name="first", kind=ContainerKind.INIT, program=runs((4, 0)))
+    tried = scenario(first, Container(program=HOLDS), until=Until(at_least_s=20))
+    assert course_of(tried, profile(), V1_37).starts_s == (0, 0, 4)
+
+
+def test_each_exec_probe_is_a_start_and_a_request_is_none() -> None:
+    executed, requested = Probe(period_s=3), Probe(kind=ProbeKind.READINESS, handler=Handler.HTTP)
+    tried = scenario(Container(program=HOLDS, probes=(executed, requested)), until=Until(at_least_s=10))
+    assert course_of(tried, profile(), V1_37).starts_s == (0, 0, 3, 6, 9)
+
+
+def test_what_would_come_after_the_watch_is_left_out() -> None:
+    tried = scenario(Container(program=exits_with(1, times=9)), until=Until(at_most_s=30))
+    assert max(course_of(tried, profile(), V1_37).starts_s) < 30

@@ -1,0 +1,65 @@
+"""What the host is asked to start never exceeds what it can, restarts to come included."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crashloop.record.start_budget import LOOK_AGAIN_S, WINDOW_S, StartBudget
+
+AT_ONCE = (0.0, 0.0)
+LATER = (0.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0)
+"""At 2 starts per second a window has room for 10."""
+
+
+def test_a_launch_waits_until_the_burst_of_the_one_before_is_over() -> None:
+    budget = StartBudget(2.0)
+    budget.take("a", (0.0, 0.0, 0.4, 30.0), 0.0)
+    assert not budget.is_open(1.4)
+    assert budget.is_open(1.5)
+
+
+def test_what_did_not_fit_is_tried_again_a_little_later() -> None:
+    budget = StartBudget(2.0)
+    budget.close(7.0)
+    assert not budget.is_open(7.0)
+    assert budget.is_open(7.0 + LOOK_AGAIN_S)
+
+
+def test_restarts_that_are_due_later_take_the_room_of_a_launch() -> None:
+    budget = StartBudget(2.0)
+    budget.take("a", LATER, 0.0)
+    assert budget.allows(LATER, 1.0) is False
+    assert budget.allows(LATER, 6.0) is True, "its restarts come in a window of their own"
+    assert budget.allows(AT_ONCE, 1.0) is True
+
+
+def test_the_room_of_what_has_ended_is_free_but_for_what_it_started() -> None:
+    budget = StartBudget(2.0)
+    budget.take("a", (0.0,) * 7 + (6.0,) * 7, 0.0)
+    budget.ended("a", 3.0)
+    assert budget.allows(LATER, 0.0) is True
+    assert budget.allows((0.0,) * 4, 3.0) is False
+
+
+def test_reserved_room_is_nobody_elses_until_it_is_cancelled() -> None:
+    budget = StartBudget(2.0)
+    budget.take("a", (0.0,) * 8, 0.0)
+    budget.reserve("b", (0.0,) * 9, 1.0)
+    assert budget.allows((0.0, 5.0), 1.0) is True
+    assert budget.allows((0.0, 5.0, 5.0), 1.0) is False
+    budget.cancel("b")
+    assert budget.allows((0.0, 5.0, 5.0), 1.0) is True
+
+
+def test_a_launch_that_exceeds_a_window_by_itself_has_it_for_itself() -> None:
+    budget = StartBudget(0.5)
+    assert budget.allows((0.0,) * 8, 0.0) is True
+    budget.take("a", (0.0,) * 8, 0.0)
+    assert budget.allows((0.0,), WINDOW_S - 1) is False
+    assert budget.allows((0.0,), WINDOW_S) is True
+
+
+@given(st.lists(st.lists(st.floats(0, 60), min_size=1, max_size=20).map(tuple), min_size=1, max_size=10))
+def test_room_is_found_for_everything(launches: list[tuple[float, ...]]) -> None:
+    budget = StartBudget(1.0)
+    for number, starts_s in enumerate(launches):
+        budget.reserve(f"launch-{number}", starts_s, 0.0)
