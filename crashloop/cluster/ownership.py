@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -18,6 +19,7 @@ from crashloop.cluster.host_settings import HostSettings
 from crashloop.errors import ClusterError, UsageError
 from crashloop.settings import resolve_settings
 
+T = TypeVar("T")
 _NEVER_HELD_LONG_S = 120.0
 
 
@@ -174,6 +176,16 @@ class ClusterStore:
             return ()
         return tuple(StateFolder(path) for path in sorted(self.root.iterdir()) if path.is_dir())
 
+    def attach(self, name: str, blueprint: type[T]) -> tuple[StateFolder, T]:
+        """Own a kept cluster from now on, and read its blueprint. Raises UsageError."""
+        state = self.find(name)
+        if not state.take():
+            raise UsageError(f"cluster {name!r}: it is in use by another process.\nEnd that run first.")
+        found = read_blueprint(state.path, blueprint)
+        if found is None:
+            raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
+        return state, found
+
     def find(self, name: str) -> StateFolder:
         """The state folder of a cluster. Raises UsageError that lists the existing clusters."""
         for state in self.folders():
@@ -181,6 +193,12 @@ class ClusterStore:
                 return state
         known = ", ".join(state.path.name for state in self.folders()) or "none"
         raise UsageError(f"cluster {name!r}: unknown on this host; known are: {known}.")
+
+
+def read_blueprint(state: Path, kind: type[T]) -> T | None:
+    """The provider's blueprint in a state folder; None if its cluster ended before it was written."""
+    path = state / "blueprint.json"
+    return msgspec.json.decode(path.read_bytes(), type=kind) if path.exists() else None
 
 
 def list_clusters(store: ClusterStore | None = None) -> tuple[ClusterRecord, ...]:

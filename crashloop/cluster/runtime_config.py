@@ -1,6 +1,7 @@
 """Configuration files of a node's container runtime and of its pod network. Pure texts."""
 
 import json
+from pathlib import Path
 
 from crashloop.cluster.node_layout import NodeLayout
 
@@ -68,18 +69,14 @@ disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
 """
 
 
-def cni_conflist(layout: NodeLayout, *, pods: str) -> str:
-    """The pod network: a cable from each pod to its node, addresses from the node's own range."""
-    plugin = {
-        "type": "ptp",
-        "ipMasq": False,
-        "ipam": {
-            "type": "host-local",
-            "dataDir": str(layout.cni_addresses),
-            "ranges": [[{"subnet": pods}]],
-            "routes": [{"dst": "0.0.0.0/0"}],
-        },
-    }
+def cni_conflist(*, pods: str, addresses: Path | None = None) -> str:
+    """The pod network: a cable from each pod to its node, none to another node's pods. `pods` is the node's own range.
+
+    `addresses` is the folder of those that are in use. Default: the plugin's own.
+    """
+    ipam = {"type": "host-local"} | ({} if addresses is None else {"dataDir": str(addresses)})
+    ranges = {"ranges": [[{"subnet": pods}]], "routes": [{"dst": "0.0.0.0/0"}]}
+    plugin = {"type": "ptp", "ipMasq": False, "ipam": ipam | ranges}
     return json.dumps({"cniVersion": "1.0.0", "name": "crashloop", "plugins": [plugin]}, indent=2) + "\n"
 
 

@@ -1,11 +1,12 @@
 """Where the scenarios of a run are recorded, as every kind of scenario needs it."""
 
+from functools import partial
+
 import msgspec
 
 from crashloop.cluster.provider import Cluster, Node
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.control_starts import ControlStarts
 from crashloop.record.event_router import EventRouter
@@ -59,11 +60,5 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
     def wait_until_ready(self, node: Node) -> None:
         """Return once the node is Ready. Raises WaitTimeout, and ClusterError for a node that was left broken."""
         self.facts.require_sound(node.name)
-
-        def is_ready() -> bool:
-            try:
-                return self.api.is_ready(node.name)
-            except KubeError:
-                return False
-
-        wait_until(f"node {node.name} to be Ready", is_ready, timeout_s=READY_WITHIN_S, every_s=0.5)
+        ready = partial(self.api.seems_ready, node.name)
+        wait_until(f"node {node.name} to be Ready", ready, timeout_s=READY_WITHIN_S, every_s=0.5)

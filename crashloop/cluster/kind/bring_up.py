@@ -14,7 +14,6 @@ from crashloop.cluster.processes import STATE_MARK, kill_until_gone, marked_proc
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.waiting import WaitTimeout, wait_until
 
 LOOK_AFTER_S = 12.0
@@ -88,14 +87,8 @@ class BringUp:
             api.close()
 
     def _wait_until_ready(self, api: KubeApi, node: NodePlan) -> None:
-        def ready() -> bool:
-            try:
-                return api.is_ready(node.name)
-            except KubeError:
-                return False
-
         try:
-            wait_until("its Node object to be Ready", ready, timeout_s=READY_S)
+            wait_until("its Node object to be Ready", lambda: api.seems_ready(node.name), timeout_s=READY_S)
         except WaitTimeout as error:
             self._require_kubelets()
             raise ClusterError(f"node {node.label}: {error}\n{self.log_excerpt(node)}") from error

@@ -1,6 +1,5 @@
 """The configuration that `kind` makes a cluster from (kind.x-k8s.io/v1alpha4), and the files that its nodes see. Pure texts."""
 
-import json
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -9,6 +8,7 @@ import yaml
 
 from crashloop.cluster.kind.kubelet_config import kubelet_patch
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
+from crashloop.cluster.runtime_config import cni_conflist
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import PROFILE_LABEL
 from crashloop.spec.version import KubernetesVersion
@@ -41,7 +41,7 @@ def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
         # kubeadm merges it over the kubelet's configuration: the target's name, then how (kubeadm patches).
         f"{PATCHES}/kubeletconfiguration+merge.yaml": _yaml(kubelet_patch(blueprint, node)),
         "resolv.conf": "# Pods of this cluster have no name service.\n",
-        CNI: cni_conflist(node.index),
+        CNI: cni_conflist(pods=f"10.244.{node.index}.0/24"),
         **storage,
     }
 
@@ -53,20 +53,6 @@ def describe(blueprint: Blueprint) -> str:
         for path, text in node_files(blueprint, node).items():
             parts.append(f"## file {blueprint.layout.node(node.name) / path}\n\n{indent(text, '    ')}")
     return "\n".join(parts)
-
-
-def cni_conflist(index: int) -> str:
-    """The pod network: a cable from each pod to its node. No pod talks to another node's."""
-    plugin = {
-        "type": "ptp",
-        "ipMasq": False,
-        "ipam": {
-            "type": "host-local",
-            "ranges": [[{"subnet": f"10.244.{index}.0/24"}]],
-            "routes": [{"dst": "0.0.0.0/0"}],
-        },
-    }
-    return json.dumps({"cniVersion": "1.0.0", "name": "crashloop", "plugins": [plugin]}, indent=2) + "\n"
 
 
 def _node(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:

@@ -127,9 +127,3 @@ class Layout:
     def kubelet_log(self, name: str) -> Path:
         """The kubelet's log, written by a follower if the node's files cannot be read from here."""
         return self.root / f"{name}.kubelet.log"
-
-
-def read_blueprint(state: Path) -> Blueprint | None:
-    """The blueprint in a state folder; None if its cluster ended before it was written."""
-    path = state / "blueprint.json"
-    return msgspec.json.decode(path.read_bytes(), type=Blueprint) if path.exists() else None

@@ -12,14 +12,13 @@ from crashloop.cluster.kind.config import describe
 from crashloop.cluster.kind.docker import chosen_docker
 from crashloop.cluster.kind.host_paths import may_reach
 from crashloop.cluster.kind.image_choice import Choice
-from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted, read_blueprint
+from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
 from crashloop.cluster.signals import sigterm_as_exit
-from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
 
@@ -50,12 +49,7 @@ class KindProvider:
 
     def attach(self, name: str) -> KindCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
-        state = self._store.find(name)
-        if not state.take():
-            raise UsageError(f"cluster {name!r}: it is in use by another process.\nEnd that run first.")
-        blueprint = read_blueprint(state.path)
-        if blueprint is None:
-            raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
+        state, blueprint = self._store.attach(name, Blueprint)
         default = KubeletProgram(path=IMAGES_OWN, version=blueprint.image.kubernetes_version)
         return KindCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(default, blueprint))
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.owned_objects import own_containers, strangers
-from crashloop.cluster.kind.plan import Blueprint, read_blueprint
+from crashloop.cluster.kind.plan import Blueprint
 from crashloop.cluster.mounts import unmount_below
-from crashloop.cluster.ownership import OutOfReach
+from crashloop.cluster.ownership import OutOfReach, read_blueprint
 from crashloop.cluster.processes import kill_until_gone, marked_processes
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 def remove_what_is_left(state: Path) -> None:
     """Remove the cluster of a state folder; nothing if it ended before it had a blueprint."""
-    blueprint = read_blueprint(state)
+    blueprint = read_blueprint(state, Blueprint)
     if blueprint is not None:
         remove_cluster(blueprint)
 

@@ -67,6 +67,13 @@ def node_plan(
         ),
         profile.config,
     )
+    texts = {
+        layout.kubeconfig: _kubeconfig(blueprint, layout),
+        layout.kubelet_config: as_yaml(config),
+        layout.resolv_conf: "# Pods of this cluster have no name service.\n",
+        layout.runtime_config: _containerd_toml(blueprint, layout),
+        layout.cni_config: cni_conflist(pods=blueprint.network.pods(place.index), addresses=layout.cni_addresses),
+    }
     return NodePlan(
         name=place.name,
         index=place.index,
@@ -75,13 +82,7 @@ def node_plan(
         cgroup=cgroup,
         folders=tuple(str(folder) for folder in layout.folders()),
         certificate=_certificate(layout, place),
-        files=(
-            FilePlan(path=str(layout.kubeconfig), text=_kubeconfig(blueprint, layout)),
-            FilePlan(path=str(layout.kubelet_config), text=as_yaml(config)),
-            FilePlan(path=str(layout.resolv_conf), text="# Pods of this cluster have no name service.\n"),
-            FilePlan(path=str(layout.runtime_config), text=_containerd_toml(blueprint, layout)),
-            FilePlan(path=str(layout.cni_config), text=cni_conflist(layout, pods=blueprint.network.pods(place.index))),
-        ),
+        files=tuple(FilePlan(path=str(path), text=text) for path, text in texts.items()),
         address=place.address,
         kubelet_port=config["port"],
         runtime=_runtime(blueprint, layout, place),

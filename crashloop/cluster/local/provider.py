@@ -23,7 +23,6 @@ from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
 from crashloop.cluster.signals import sigterm_as_exit
-from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
 
@@ -70,13 +69,7 @@ class LocalProvider:
 
     def attach(self, name: str) -> LocalCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
-        state = self._store.find(name)
-        if not state.take():
-            raise UsageError(f"cluster {name!r}: it is in use by another process.\nEnd that run first.")
-        path = state.path / "blueprint.json"
-        if not path.exists():
-            raise UsageError(f"cluster {name!r}: it never came up.\nRemove it with `crashloop down {name}`.")
-        blueprint = msgspec.json.decode(path.read_bytes(), type=Blueprint)
+        state, blueprint = self._store.attach(name, Blueprint)
         return LocalCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint))
 
     def _up(
