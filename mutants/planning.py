@@ -1,6 +1,7 @@
 """The plan of a run: nodes for mutants, each with the scenarios that it has to meet, and one for the kubelet itself. Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,38 +49,16 @@ def build_plan(
     """
     judged = list(declared)
     suite: Mapping[str, Scenario] = {one.name: one for each in judged for one in each.scenario.scenarios}
-    nodes: list[PlannedNode] = []
-    profiles: list[KubeletProfile] = []
-    scenarios: list[PodScenario] = []
-    placements: dict[str, str] = {}
-    for work in works:
-        ours = [each for name in work.scenarios if isinstance(each := suite[name], PodScenario)]
-        for position, base in enumerate(dict.fromkeys(each.profile for each in ours)):
-            node = f"m{work.number}" if position == 0 else f"m{work.number}-{position}"
-            profile = profile_of(base)
-            named = f"{base}--m{work.number}"
-            nodes.append(PlannedNode(name=node, profile=named))
-            profiles.append(
-                KubeletProfile(
-                    name=named,
-                    config=profile.config,
-                    description=profile.description,
-                    kubelet_binary=kubelet_of(work.number),
-                )
-            )
-            for each in ours:
-                if each.profile == base:
-                    placed = msgspec.structs.replace(each, name=name_for(each.name, work.number), profile=named)
-                    scenarios.append(placed)
-                    placements[placed.name] = node
+    placed = [each for work in works for each in _placed(work, suite)]
+    nodes = {each.node: each for each in placed}
     return Plan(
         suite=SUITE,
         provider="local",
         kubernetes_version=kubernetes_version,
         scope="quick",
         budgets=budgets,
-        profiles=tuple(profiles),
-        scenarios=tuple(scenarios),
+        profiles=tuple(_profile(each, profile_of(each.base), kubelet_of(each.number)) for each in nodes.values()),
+        scenarios=tuple(each.scenario for each in placed),
         judgements=tuple(
             Judgement(requirement=each.requirement, scenario=name)
             for work in works
@@ -88,6 +67,33 @@ def build_plan(
             for each in judged
             if each.scenario.name == scenario
         ),
-        nodes=tuple(nodes),
-        placements=placements,
+        nodes=tuple(PlannedNode(name=each.node, profile=each.scenario.profile) for each in nodes.values()),
+        placements={each.scenario.name: each.node for each in placed},
+    )
+
+
+class _Placed(NamedTuple):
+    """A scenario on the node of a kubelet."""
+
+    scenario: PodScenario
+    node: str
+    base: str
+    """The profile that its own is made from."""
+    number: int
+
+
+def _placed(work: Work, suite: Mapping[str, Scenario]) -> Iterator[_Placed]:
+    """Node after node: one for each profile."""
+    ours = [each for name in work.scenarios if isinstance(each := suite[name], PodScenario)]
+    for position, base in enumerate(dict.fromkeys(each.profile for each in ours)):
+        node, named = f"m{work.number}" + (f"-{position}" if position else ""), f"{base}--m{work.number}"
+        for each in ours:
+            if each.profile == base:
+                scenario = msgspec.structs.replace(each, name=name_for(each.name, work.number), profile=named)
+                yield _Placed(scenario, node, base, work.number)
+
+
+def _profile(placed: _Placed, base: KubeletProfile, kubelet: str) -> KubeletProfile:
+    return KubeletProfile(
+        name=placed.scenario.profile, config=base.config, description=base.description, kubelet_binary=kubelet
     )

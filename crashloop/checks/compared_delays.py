@@ -10,7 +10,7 @@ from itertools import pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, delays_of
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
@@ -84,37 +84,36 @@ def check_added_restarts(cases: Sequence[Case]) -> Checked:
     """
     base, more = cases[0], cases[-1]
     most, within_s, slack_s = (base.number(name, 0.0) for name in ("most", "within_s", "slack_s"))
-    findings: list[Finding] = []
-    counted: dict[str, int] = {}
-    for case, for_s in ((base, within_s + slack_s), (more, within_s)):
-        instances = ran(case.pod, FIRST)
-        first = instances[0].start if instances else None
-        if first is None or first.utc_ns is None:
-            findings.append(
-                inconclusive(f"in {case.scenario.name} the first start was not seen: {why_it_ended(case)}.")
-            )
-            continue
-        end_ns = first.utc_ns + round(for_s * 1e9)
-        starts = [
-            each.start.utc_ns for each in instances[1:] if each.start is not None and each.start.utc_ns is not None
-        ]
-        counted[case.scenario.name] = sum(at_ns <= end_ns for at_ns in starts)
-        blind = blind_spot(case, case.pod, instances, first.utc_ns, min(end_ns, case.recording.end_ns))
-        if end_ns > case.recording.end_ns:
-            findings.append(
-                inconclusive(f"{case.scenario.name} was watched for less than {seconds(for_s)}: {why_it_ended(case)}.")
-            )
-        elif blind is not None:
-            findings.append(inconclusive(f"in {case.scenario.name} restarts could have gone unseen: {blind}."))
-    if not findings:
-        added = counted[more.scenario.name] - counted[base.scenario.name]
-        held_s = base.recording.host.held_s(base.recording.begin_ns, base.recording.end_ns)
+    seen = {
+        each.scenario.name: _restarts_within(each, for_s)
+        for each, for_s in ((base, within_s + slack_s), (more, within_s))
+    }
+    findings = [finding for _, finding in seen.values() if finding is not None]
+    counted = {name: number for name, (number, _) in seen.items() if number is not None}
+    if not findings and counted[more.scenario.name] - counted[base.scenario.name] > most:
         sentence = (
             f"{count(counted[more.scenario.name], 'restart')} in {more.scenario.name} within {seconds(within_s)} of the "
             f"first start and {counted[base.scenario.name]} in {base.scenario.name} within {seconds(within_s + slack_s)}; "
             f"{most:g} more are the most."
         )
-        if added > most:
-            doubt = f" The host held {base.scenario.name} up for {seconds(held_s)}."
-            findings.append(inconclusive(sentence + doubt) if held_s > slack_s / 2 else fail(sentence))
+        held_s = base.recording.host.held_s(base.recording.begin_ns, base.recording.end_ns)
+        doubt = f"The host held {base.scenario.name} up for {seconds(held_s)}" if held_s > slack_s / 2 else None
+        findings.append(fail_unless(doubt, sentence))
     return Checked(findings=tuple(findings), facts={"restarts": counted})
+
+
+def _restarts_within(case: Case, for_s: float) -> tuple[int | None, Finding | None]:
+    """The restarts seen in the time after the first start, and why there could be more."""
+    name, instances = case.scenario.name, ran(case.pod, FIRST)
+    first = instances[0].start if instances else None
+    if first is None or first.utc_ns is None:
+        return None, inconclusive(f"in {name} the first start was not seen: {why_it_ended(case)}.")
+    end_ns = first.utc_ns + round(for_s * 1e9)
+    starts = [each.start.utc_ns for each in instances[1:] if each.start is not None and each.start.utc_ns is not None]
+    number = sum(at_ns <= end_ns for at_ns in starts)
+    if end_ns > case.recording.end_ns:
+        return number, inconclusive(f"{name} was watched for less than {seconds(for_s)}: {why_it_ended(case)}.")
+    blind = blind_spot(case, case.pod, instances, first.utc_ns, end_ns)
+    if blind is not None:
+        return number, inconclusive(f"in {name} restarts could have gone unseen: {blind}.")
+    return number, None

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
@@ -77,9 +77,6 @@ def _wrong(
 ) -> Iterator[Finding]:
     answers = tuple(answers_of(instance, probe))
     says = status.containers[spec.name].ready
-    until_ns = newer.t_ns if newer else case.recording.end_ns
-    if instance.exit is not None and instance.exit.utc_ns is not None:
-        until_ns = min(until_ns, instance.exit.utc_ns)
     lost = instance.journal_started is None or is_journal_lost(case, pod)
     if says and not any(not each.failed for each in answers):
         lines = (*instance.lines[:1], status.line)
@@ -87,26 +84,28 @@ def _wrong(
             f'a status says that "{spec.name}" is ready {at_lines(lines)}; its readiness probe had not succeeded once '
             f"in {count(len(answers), 'answer')}."
         )
-        yield inconclusive(f"{sentence} Its journal may lack answers.", *lines) if lost else fail(sentence, *lines)
-        return
-    since = _since(answers, probe, ready=not says, until_ns=until_ns)
-    if since is None or lost:
-        return
-    stood_ns = until_ns - max(since.had_ns, status.t_ns)
-    if stood_ns <= SETTLED_NS:
-        return
+        yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)
+    elif not lost:
+        until_ns = newer.t_ns if newer else case.recording.end_ns
+        if instance.exit is not None and instance.exit.utc_ns is not None:
+            until_ns = min(until_ns, instance.exit.utc_ns)
+        since = _since(answers, probe, ready=not says, until_ns=until_ns)
+        if since is not None and until_ns - max(since.had_ns, status.t_ns) > SETTLED_NS:
+            yield _outdated(case, spec.name, since, status, until_ns, says=says)
+
+
+def _outdated(case: Case, name: str, since: ProbeAnswer, status: StatusReport, until_ns: int, *, says: bool) -> Finding:
+    """A statement that stood for too long after an answer."""
     lines = (since.fact.line, status.line)
     was, answered = ("ready", "failed") if says else ("not ready", "succeeded")
     sentence = (
-        f'"{spec.name}" was said to be {was} until {seconds((until_ns - since.had_ns) / 1e9)} after its readiness probe '
+        f'"{name}" was said to be {was} until {seconds((until_ns - since.had_ns) / 1e9)} after its readiness probe '
         f"had {answered} {at_lines(lines)}."
     )
-    lagging = stood_ns <= may_lag_ns(case, since.had_ns, until_ns)
-    gap = next(case.recording.gaps_of(Channel.API, since.had_ns, until_ns), None)
-    if lagging or gap is not None:
-        yield inconclusive(f"{sentence} The host, the API server or the watch may have held a status up.", *lines)
-    else:
-        yield fail(sentence, *lines)
+    lagging = until_ns - max(since.had_ns, status.t_ns) <= may_lag_ns(case, since.had_ns, until_ns)
+    held_up = lagging or any(case.recording.gaps_of(Channel.API, since.had_ns, until_ns))
+    doubt = "The host, the API server or the watch may have held a status up" if held_up else None
+    return fail_unless(doubt, sentence, *lines)
 
 
 def _since(answers: tuple[ProbeAnswer, ...], probe: Probe, *, ready: bool, until_ns: int) -> ProbeAnswer | None:

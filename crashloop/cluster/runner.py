@@ -63,15 +63,11 @@ def run(
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             output, errors = _what_it_printed(process)
-            message = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
-            raise CommandFailed(
-                _with_last_lines(message, output + errors), exit_code=None, output=output + errors
-            ) from None
+            what = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
+            raise _failed(what, output + errors, exit_code=None) from None
     if process.returncode:
-        message = f"{describe}: `{shlex.join(words)}` {_how_it_ended(process.returncode)}, expected exit code 0."
-        raise CommandFailed(
-            _with_last_lines(message, output + errors), exit_code=process.returncode, output=output + errors
-        )
+        what = f"{describe}: `{shlex.join(words)}` {_how_it_ended(process.returncode)}, expected exit code 0."
+        raise _failed(what, output + errors, exit_code=process.returncode)
     return output
 
 
@@ -92,8 +88,7 @@ def _how_it_ended(code: int) -> str:
     return f"was ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
 
 
-def _with_last_lines(message: str, output: str) -> str:
-    lines = output.strip().splitlines()[-LAST_LINES:]
-    if not lines:
-        return f"{message}\nIt printed nothing."
-    return "\n".join([message, "Its last lines:", *(f"  {line}" for line in lines)])
+def _failed(what: str, output: str, *, exit_code: int | None) -> CommandFailed:
+    lines = [f"  {line}" for line in output.strip().splitlines()[-LAST_LINES:]]
+    shown = ["Its last lines:", *lines] if lines else ["It printed nothing."]
+    return CommandFailed("\n".join([what, *shown]), exit_code=exit_code, output=output)
