@@ -46,13 +46,31 @@ def load_profile(profile: str | Path) -> KubeletProfile:
 
     Raises UsageError for a file that is missing or is no KubeletConfiguration.
     """
+    path, text = read_manifest("kubelet", KUBELET_MANIFESTS, profile)
+    return KubeletProfile(name=path.stem, config=_config(path, text), description=purpose(text))
+
+
+def read_manifest(kind: str, folder: Path, profile: str | Path) -> tuple[Path, str]:
+    """A profile's file and its text: by its name in the folder, or by its path. Raises UsageError if it cannot be read."""
     named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
-    path = KUBELET_MANIFESTS / f"{profile}.yaml" if named else Path(profile)
+    path = folder / f"{profile}.yaml" if named else Path(profile)
     try:
-        text = path.read_text(encoding="utf-8")
+        return path, path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _missing(path, error, named=named) from error
-    return KubeletProfile(name=path.stem, config=_config(path, text), description=_description(text))
+        subject = f'{kind} profile "{path.stem}"'
+        if not named:
+            reason = error.strerror or str(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+            raise UsageError(f"{subject}: {path} cannot be read ({reason}).") from error
+        known = ", ".join(sorted(each.stem for each in folder.glob("*.yaml")))
+        raise UsageError(
+            f"{subject}: unknown; expected one of {known}.\nGive the path of a file to use a profile of your own."
+        ) from error
+
+
+def purpose(text: str) -> str:
+    """The comment at the top of a file, as one paragraph."""
+    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(line.lstrip("# ").rstrip() for line in lines)
 
 
 def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> None:
@@ -101,12 +119,6 @@ def _config(path: Path, text: str) -> dict[str, Any]:
     return config
 
 
-def _description(text: str) -> str:
-    """The comment at the top of the file, as one paragraph."""
-    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
-    return " ".join(line.lstrip("# ").rstrip() for line in lines)
-
-
 def _misspelt(profile: KubeletProfile) -> Iterator[str]:
     yield from _near_misses("field", profile.config, FIELDS)
     yield from _near_misses("feature gate", profile.feature_gates, GATES)
@@ -126,17 +138,3 @@ def _near_misses(what: str, names: Iterable[str], known: Iterable[str]) -> Itera
 
 def _wrong(path: Path, fault: str) -> UsageError:
     return UsageError(f'kubelet profile "{path.stem}": {fault}\nSeen in {path}.')
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is no text in UTF-8"
-
-
-def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
-    if not named:
-        return UsageError(f'kubelet profile "{path.stem}": {path} cannot be read ({_reason(error)}).')
-    known = ", ".join(sorted(each.stem for each in KUBELET_MANIFESTS.glob("*.yaml")))
-    return UsageError(
-        f'kubelet profile "{path.stem}": unknown; expected one of {known}.\n'
-        "Give the path of a file to use a profile of your own."
-    )

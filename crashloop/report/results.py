@@ -9,6 +9,7 @@ import msgspec
 from crashloop.report.coverage import Coverage, coverage_of
 from crashloop.report.curves import PlottedCurve, curves_of
 from crashloop.report.standing import Standing, count
+from crashloop.spec.deviation import Deviation
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Basis, Requirement
@@ -26,19 +27,6 @@ class RunFacts(Protocol):
     def started(self) -> datetime: ...
     @property
     def crashloop_version(self) -> str: ...
-
-
-class KnownDeviation(Protocol):
-    """Fields from deviations.yaml (crashloop.deviations.Deviation)."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def sentence(self) -> str: ...
-    @property
-    def evidence(self) -> str: ...
-    @property
-    def link(self) -> str | None: ...
 
 
 class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +125,7 @@ def build_results(
     plan: Plan,
     verdicts: Iterable[Verdict],
     requirements: Mapping[str, Requirement],
-    deviations: Iterable[KnownDeviation],
+    deviations: Iterable[Deviation],
     environment: Mapping[str, Any],
     *,
     finished: datetime,

@@ -1,7 +1,6 @@
 """Stress profiles as files: manifests/stress/<name>.yaml, or a file of the user's own."""
 
 from collections.abc import Iterator
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 import yaml
 
 from crashloop.errors import UsageError
+from crashloop.profiles import purpose, read_manifest
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.compared import COMPARABLE
@@ -26,28 +26,18 @@ def load_stress_profile(profile: str | Path) -> StressProfile:
 
     Raises UsageError for a file that is missing, is no stress profile, or is inconsistent.
     """
-    named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
-    path = STRESS_MANIFESTS / f"{profile}.yaml" if named else Path(profile)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _missing(path, error, named=named) from error
+    path, text = read_manifest("stress", STRESS_MANIFESTS, profile)
     try:
         read = msgspec.convert(yaml.safe_load(text), StressProfile)
     except yaml.YAMLError as error:
         raise _wrong(path, f"it is not YAML: {error}") from error
     except msgspec.ValidationError as error:
         raise _wrong(path, f"{error}.") from error
-    read = msgspec.structs.replace(read, name=path.stem, description=_description(text))
+    read = msgspec.structs.replace(read, name=path.stem, description=purpose(text))
     faults = list(_faults(read))
     if faults:
         raise _wrong(path, "\n".join(faults))
     return read
-
-
-def stress_profile_names() -> tuple[str, ...]:
-    """Names of the profiles in manifests/stress."""
-    return tuple(sorted(path.stem for path in STRESS_MANIFESTS.glob("*.yaml")))
 
 
 def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:
@@ -114,19 +104,5 @@ def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]
                 yield f"stage {stage.name!r}: {pods} pods on node {node!r}; its kubelet takes {profile.max_pods}."
 
 
-def _description(text: str) -> str:
-    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
-    return " ".join(line.lstrip("# ").rstrip() for line in lines)
-
-
 def _wrong(path: Path, fault: str) -> UsageError:
     return UsageError(f'stress profile "{path.stem}": {fault}\nSeen in {path}.')
-
-
-def _missing(path: Path, error: Exception, *, named: bool) -> UsageError:
-    if not named:
-        return UsageError(f'stress profile "{path.stem}": {path} cannot be read: {error}.')
-    return UsageError(
-        f'stress profile "{path.stem}": unknown; expected one of {", ".join(stress_profile_names())}.\n'
-        "Give the path of a file to use a profile of your own."
-    )

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from crashloop.report.results import DeviationText, Results, build_results
+from crashloop.report.results import Results, build_results
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.assignment import assign
+from crashloop.spec.deviation import Deviation
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Judgement, Plan
 from crashloop.spec.policy import RestartPolicy, restart_in
@@ -127,23 +128,41 @@ SCENARIOS: tuple[Scenario, ...] = (
 
 
 DEVIATIONS = (
-    DeviationText(
+    Deviation(
         id="liveness-two-free-restarts",
+        requirement="BACKOFF-1",
+        variant="example",
+        since="1.33",
         sentence="The kubelet judges a liveness kill by the exit before it, so two restarts are free and not one.",
+        evidence="",
         link="https://github.com/kubernetes/kubernetes/issues/99697",
     ),
-    DeviationText(
+    Deviation(
         id="counter-collected-while-waiting",
+        requirement="RESET-1",
+        variant="example",
+        since="1.33",
         sentence="The backoff entry is collected ten minutes after the last start attempt even while the container "
         "waits, so a run of 590 s at a delay of 20 s starts the curve over.",
         evidence="Ran 590 s with 40 s due: the next delay was 10 s; pkg/kubelet/kubelet_pods.go@v1.37.1.",
     ),
-    DeviationText(
+    Deviation(
         id="gate-off-refuses-field",
+        requirement="CAP-1",
+        variant="example",
+        since="1.33",
         sentence="With KubeletCrashLoopBackOffMax off, a kubelet whose configuration sets the maximum refuses to start.",
+        evidence="",
         link="https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/5593-configure-the-max-crashloopbackoff-delay",
     ),
-    DeviationText(id="not-met-in-this-run", sentence="Stands in the file and explains nothing here."),
+    Deviation(
+        id="not-met-in-this-run",
+        requirement="CAP-1",
+        variant="example",
+        since="1.33",
+        sentence="Stands in the file and explains nothing here.",
+        evidence="",
+    ),
 )
 
 

@@ -15,7 +15,7 @@ from crashloop.stress.loads import Crash
 from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Slos, official_pods, pods_on, resolved
-from crashloop.stress.profiles import load_stress_profile, stress_profile_names, with_max_pods
+from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile, with_max_pods
 from crashloop.stress.rows import LEFT_ALONE, fitting_rows, rows_of
 from crashloop.stress.run import StressOptions, plan_stress
 
@@ -37,7 +37,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", stress_profile_names())
+@pytest.mark.parametrize("name", sorted(path.stem for path in STRESS_MANIFESTS.glob("*.yaml")))
 def test_every_shipped_profile_can_be_planned_here(name: str) -> None:
     profile = load_stress_profile(name)
     plan = plan_of(profile, provider="local", kubernetes_version="1.37.1", cores=2, kubelet=load_profile)

@@ -14,7 +14,7 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Churn, Crash, Finish, exit_codes
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Stage, StressProfile, official_pods, pods_on
-from crashloop.stress.profiles import load_stress_profile, stress_profile_names
+from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile
 from crashloop.stress.rows import LEFT_ALONE, fitting_rows
 
 VERSION = KubernetesVersion.parse("1.37.1")
@@ -113,7 +113,7 @@ def unreachable(profile: StressProfile, cores: int = 2) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("cores", [2, 4, 16])
-@pytest.mark.parametrize("name", stress_profile_names())
+@pytest.mark.parametrize("name", sorted(path.stem for path in STRESS_MANIFESTS.glob("*.yaml")))
 def test_every_row_that_gates_in_a_shipped_profile_gets_its_samples(name: str, cores: int) -> None:
     assert list(unreachable(load_stress_profile(name), cores)) == []
 
@@ -145,7 +145,7 @@ def test_a_load_beyond_the_official_limit_is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", stress_profile_names())
+@pytest.mark.parametrize("name", sorted(path.stem for path in STRESS_MANIFESTS.glob("*.yaml")))
 def test_beyond_the_official_limit_no_slowness_of_the_node_drops_healthy_pods(name: str) -> None:
     """Pods that take as long as they may to start, and to be gone, all find a place."""
     plan = planned(load_stress_profile(name))
