@@ -70,6 +70,11 @@ class RunDir:
         self.junit_xml = root / "junit.xml"
         self.summary_md = root / "summary.md"
 
+    @property
+    def name(self) -> str:
+        """Also where the run is reached by a link, such as `latest`."""
+        return self.root.resolve().name
+
     def history(self, scenario: str) -> Path:
         """history/<scenario>.jsonl: append-only; complete once its last line is an `end` event."""
         return self.history_dir / f"{scenario}.jsonl"

@@ -71,7 +71,7 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
         load_deviations(),
         run.environment(),
         finished=max([info.started, *(each.ended for each in known if each.ended is not None)]),
-        run=run.root.name,
+        run=run.name,
         at_least=int(info.settings.get("at_least") or 0),
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )

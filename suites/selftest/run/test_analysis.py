@@ -7,6 +7,7 @@ import pytest
 
 from crashloop.checks.everywhere import EVERY_POD
 from crashloop.run.analysis import analyze, curve_in_words
+from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement, Skip
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
@@ -67,6 +68,13 @@ def test_analysing_again_gives_the_same_results(tmp_path: Path) -> None:
     run = a_run(tmp_path)
     record(run, good())
     assert analyze(run) == analyze(run)
+
+
+def test_a_run_keeps_its_name_where_it_is_reached_by_a_link(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    record(run, good())
+    (tmp_path / "latest").symlink_to(run.root)
+    assert analyze(RunDir.open(tmp_path / "latest")) == analyze(run)
 
 
 @pytest.mark.parametrize(
