@@ -13,7 +13,8 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 def check_provider(provider: str, given: Mapping[str, object]) -> None:
     """Raise UsageError for an option that the provider would ignore. `given` has the options by name."""
     for option in OPTIONS:
-        is_given = given.get(option.name) not in (None, False, [])
+        value = given.get(option.name)
+        is_given = value is not None and value is not False and value != []  # 0 is a value
         if is_given and provider not in option.providers:
             raise UsageError(f"{option.name}: only for --provider {', '.join(option.providers)}, not {provider}.")
 

@@ -118,6 +118,7 @@ def test_a_host_whose_clusters_cannot_be_listed_is_examined_all_the_same(folder:
         ("--kind-binary", "x", "local", "--kind-binary: only for --provider kind, not local."),
         ("--kubeconfig", "x", "kind", "--kubeconfig: only for --provider existing, not kind."),
         ("--node-profile", ["a=b"], "local", "--node-profile: only for --provider existing, not local."),
+        ("--max-pods", 0, "local", "--max-pods: only for --provider existing, not local."),
         ("--keep", True, "existing", "--keep: only for --provider local, kind, not existing."),
     ],
 )
