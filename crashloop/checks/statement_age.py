@@ -1,8 +1,8 @@
 """How old a statement may be: a status lags behind the containers, by the kubelet, by the API server and by the watch.
 
-Theory of operation. The kubelet has `SETTLED_NS` to say what is true. While the node has no kubelet, nothing is said.
-Beyond that, the host's shown stalls count, and up to `SLOW_API_NS` a slow API server or watch may have held the statement
-up: nothing measures that, so it is open. What a status *says* is excused by none of this, only that it was not yet, or no
+Theory of operation. The kubelet has `SETTLED_NS` to say what is true, in which the host's shown stalls do not count. While the
+node has no kubelet, nothing is said. Up to `SLOW_API_NS` a slow API server or watch may have held the statement up, at the same
+time: nothing measures that, so it is open. What a status *says* is excused by none of this, only that it was not yet, or no
 longer, the newest.
 """
 
@@ -17,4 +17,5 @@ SLOW_API_NS = 30_000_000_000
 
 def may_lag_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """By how much a statement may lag, in that time, before the kubelet alone can be why."""
-    return SLOW_API_NS + round(case.recording.host.held_s(from_ns, to_ns) * 1e9) + away_ns(case, from_ns, to_ns)
+    held_ns = round(case.recording.host.held_s(from_ns, to_ns) * 1e9)
+    return max(SLOW_API_NS, SETTLED_NS + held_ns) + away_ns(case, from_ns, to_ns)

@@ -1,9 +1,12 @@
 """The checker of the pod's phase: what each status says must follow from the containers, and the last is the final."""
 
+import pytest
+
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import ContainerKind, Until
+from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
 from suites.selftest.kit.histories import History
 
@@ -71,6 +74,17 @@ def test_a_phase_that_stays_behind_is_a_fail() -> None:
     assert told(checked("pod-phase", history)) == [
         f"FAIL: the pod's phase was last said to be Running (history line {line}); Failed was due."
     ]
+
+
+@pytest.mark.parametrize(
+    ("held_share", "outcome"), [(0.7, Outcome.FAIL), (0.9, Outcome.INCONCLUSIVE)], ids=["enough", "too-little"]
+)
+def test_a_host_that_leaves_ten_seconds_in_a_minute_leaves_enough_for_a_phase(
+    held_share: float, outcome: Outcome
+) -> None:
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
+    history.waited_us = round(held_share * 1e6)
+    assert checked("pod-phase", history.counts(0.9, "app", 0, phase="Running").ends(64)).outcome is outcome
 
 
 def test_a_final_phase_that_had_no_time_to_arrive_is_inconclusive() -> None:
