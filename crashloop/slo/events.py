@@ -154,6 +154,12 @@ def _restarts(pod: Lifecycle) -> Iterator[int]:
     return (came_ns for each in pod.restarts if (came_ns := _came_ns(each)) is not None)
 
 
+def _exits(pod: Lifecycle) -> Iterator[int]:
+    restarted = [each.exited_ns for each in pod.restarts]
+    yield from restarted
+    yield from (exited_ns for exited_ns in pod.finals_ns if exited_ns not in restarted)
+
+
 def _starts(pod: Lifecycle) -> Iterator[int]:
     return (start_ns for starts in pod.starts_ns.values() for start_ns in starts)
 
@@ -181,6 +187,7 @@ SHARES: Mapping[str, Share] = {
 }
 COUNTS: Mapping[str, Count] = {
     "restarts": Count("restarts", "restart", _restarts),
+    "exits": Count("exits", "exit", _exits),
     "starts": Count("container starts", "container start", _starts),
     "pod-starts": Count("pods", "pod", _pods),
 }

@@ -12,9 +12,21 @@ from crashloop.slo.blocks import UNKNOWN, Effective, block_of, blocks_in, effect
 from crashloop.slo.bucket_blocks import Bucket, effective_within
 from crashloop.slo.conservation import conservation
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
+from crashloop.slo.gauge import gauge
 from crashloop.slo.histogram import Histogram
+from crashloop.slo.moves import moves
 from crashloop.slo.ratio import ratio
-from crashloop.slo.rows import ConservationSli, HistogramSli, RateSli, RatioSli, SampleSli, ShareSli, SloRow
+from crashloop.slo.rows import (
+    ConservationSli,
+    GaugeSli,
+    HistogramSli,
+    MovesSli,
+    RateSli,
+    RatioSli,
+    SampleSli,
+    ShareSli,
+    SloRow,
+)
 from crashloop.slo.sources import Found, find, notes
 from crashloop.slo.types import Interval, Measured, Phase, SliResult
 
@@ -149,6 +161,14 @@ def _conservation(_row: SloRow, sli: ConservationSli, measured: Measured, window
     return conservation(sli, measured, window)
 
 
+def _moves(_row: SloRow, sli: MovesSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return [moves(sli, measured, window)]
+
+
+def _gauge(_row: SloRow, sli: GaugeSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return list(gauge(sli, measured, window))
+
+
 _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
@@ -156,4 +176,6 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     RateSli: _rate,
     RatioSli: _ratio,
     ConservationSli: _conservation,
+    MovesSli: _moves,
+    GaugeSli: _gauge,
 }

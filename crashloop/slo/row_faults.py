@@ -15,7 +15,9 @@ from crashloop.slo.families import SOURCES
 from crashloop.slo.preconditions import FACTS
 from crashloop.slo.rows import (
     ConservationSli,
+    GaugeSli,
     HistogramSli,
+    MovesSli,
     Precondition,
     RateSli,
     RatioSli,
@@ -89,6 +91,8 @@ def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[str]) -> Itera
         yield from _known("phase", row.phase, tuple(phases))
     if isinstance(row.sli, RatioSli) and row.sli.idle is not None:
         yield from _known("idle", row.sli.idle, tuple(phases))
+    if isinstance(row.sli, GaugeSli) and row.sli.relative_to is not None:
+        yield from _known("relative_to", row.sli.relative_to, tuple(phases))
 
 
 def _target(target: Target, row: SloRow) -> Iterator[str]:
@@ -131,6 +135,12 @@ def _names(row: SloRow) -> Iterator[str]:
         yield from _known("source", sli.source, SOURCES)
         if not sli.metric:
             yield "metric is empty"
+    if isinstance(sli, MovesSli):
+        yield from _known("source", sli.source, SOURCES)
+        for name in sli.names:
+            yield from _known("metrics", name, SOURCES.get(sli.source, ()))
+        if not sli.metrics:
+            yield "metrics is empty"
     if isinstance(sli, SampleSli):
         yield from _known("of", sli.of, SAMPLES)
     if isinstance(sli, ShareSli):

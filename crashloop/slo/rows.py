@@ -85,7 +85,28 @@ class ConservationSli(_Strict, frozen=True, kw_only=True, tag="conservation", ta
     groups: tuple[str, ...] = ()
 
 
-Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli
+class MovesSli(_Strict, frozen=True, kw_only=True, tag="moves", tag_field="kind"):
+    """The number of metrics that do not exist, or do not move."""
+
+    metrics: tuple[str, ...]
+    """Families that have to exist and to move; a histogram moves by its count."""
+    present: tuple[str, ...] = ()
+    """Families that only have to exist."""
+    source: str = "kubelet"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.metrics, *self.present)
+
+
+class GaugeSli(Selection, frozen=True, kw_only=True, tag="gauge", tag_field="kind"):
+    """The highest value of a gauge; every node has to keep the target."""
+
+    relative_to: str | None = None
+    """Name of the phase by whose highest value it is divided. None: it is not."""
+
+
+Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli | MovesSli | GaugeSli
 
 
 class Better(StrEnum):
@@ -211,4 +232,6 @@ def families_of(rows: Iterable[SloRow]) -> dict[str, frozenset[str]]:
     for row in rows:
         if isinstance(row.sli, Selection):
             found.setdefault(row.sli.source, set()).add(row.sli.metric)
+        if isinstance(row.sli, MovesSli):
+            found.setdefault(row.sli.source, set()).update(row.sli.names)
     return {source: frozenset(metrics) for source, metrics in found.items()}

@@ -8,7 +8,9 @@ from crashloop.slo.events import COUNTS, SAMPLES, SHARES
 from crashloop.slo.preconditions import fact_in_words, value_in_words
 from crashloop.slo.rows import (
     ConservationSli,
+    GaugeSli,
     HistogramSli,
+    MovesSli,
     Precondition,
     RateSli,
     RatioSli,
@@ -44,7 +46,7 @@ class Story(NamedTuple):
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
-    parts = (_promise, _worst, _budget, _strength, _bucket, _proven, _too_few, _obstacles, _undecided)
+    parts = (_promise, _worst, _budget, _strength, _unmoved, _bucket, _proven, _too_few, _obstacles, _undecided)
     return " ".join(sentence for part in parts for sentence in part(story))
 
 
@@ -72,6 +74,11 @@ def _strength(story: Story) -> Iterator[str]:
     known = shown.effective_samples
     found = strength(shown.bad, shown.samples, known, budget, kept=story.outcome is Outcome.PASS)
     yield f"The evidence is {found} ({'unknown' if known is None else number(known)} effective samples)."
+
+
+def _unmoved(story: Story) -> Iterator[str]:
+    if isinstance(story.row.sli, MovesSli) and story.shown is not None:
+        yield from story.shown.notes
 
 
 def _bucket(story: Story) -> Iterator[str]:
@@ -199,6 +206,10 @@ def noun(row: SloRow) -> str:
         return COUNTS[sli.of].of
     if isinstance(sli, RatioSli):
         return COUNTS[sli.per].of
+    if isinstance(sli, MovesSli):
+        return COUNTS["restarts"].of
+    if isinstance(sli, GaugeSli):
+        return "scrapes"
     assert isinstance(sli, ConservationSli)
     return "container starts"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
-from crashloop.slo.rows import ConservationSli, HistogramSli, RatioSli, SloRow
+from crashloop.slo.rows import ConservationSli, GaugeSli, HistogramSli, MovesSli, Selection, SloRow
 from crashloop.slo.types import SloVerdict
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.version import KubernetesVersion
@@ -113,8 +113,8 @@ def _facts(found: SloVerdict) -> dict[str, Any]:
 
 def _is_read(row: SloRow, name: str) -> bool:
     """Whether a row is judged from a file of RUN/metrics."""
-    if isinstance(row.sli, HistogramSli | RatioSli) and name.startswith((f"{row.sli.source}-", f"{row.sli.source}.")):
+    if isinstance(row.sli, Selection | MovesSli) and name.startswith((f"{row.sli.source}-", f"{row.sli.source}.")):
         return True
     if isinstance(row.sli, ConservationSli) and name.startswith("kubelet-"):
         return True
-    return name == LIFECYCLES and not isinstance(row.sli, HistogramSli)
+    return name == LIFECYCLES and not isinstance(row.sli, HistogramSli | GaugeSli)

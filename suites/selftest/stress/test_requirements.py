@@ -135,13 +135,14 @@ def test_results_json_holds_all_verdicts_in_the_form_that_every_run_has(tmp_path
         "BACKOFF-2": Outcome.PASS,
         "LOAD-1": Outcome.INCONCLUSIVE,
         "LOAD-11": Outcome.INCONCLUSIVE,
+        "SLO-2": Outcome.INCONCLUSIVE,
         "SLO-5": Outcome.INCONCLUSIVE,
     }
     assert (written.suite, written.scope, written.exit_code) == ("stress", "example", results.exit_code)
     assert written.requirement("LOAD-11").sentence == CATALOGUE["LOAD-11"].sentence
     assert written.requirement("restart-lateness").sentence == "p99 at most 3 s"
     assert written.coverage is not None
-    assert written.coverage.sentence == f"1 of {len(CATALOGUE)} requirements judged, 3 undecided."
+    assert written.coverage.sentence == f"1 of {len(CATALOGUE)} requirements judged, 4 undecided."
 
 
 def rows_that_judge() -> dict[str, SloRow]:
