@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from crashloop.run.courses import courses_of, starts_of
 from crashloop.run.planning import Declared
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.spec.version import KubernetesVersion
 
 SUITE = "mutants"
 ITSELF = 0
@@ -51,14 +53,18 @@ def build_plan(
     suite: Mapping[str, Scenario] = {one.name: one for each in judged for one in each.scenario.scenarios}
     placed = [each for work in works for each in _placed(work, suite)]
     nodes = {each.node: each for each in placed}
+    profiles = {
+        each.scenario.profile: _profile(each, profile_of(each.base), kubelet_of(each.number)) for each in nodes.values()
+    }
+    scenarios = tuple(each.scenario for each in placed)
     return Plan(
         suite=SUITE,
         provider="local",
         kubernetes_version=kubernetes_version,
         scope="quick",
         budgets=budgets,
-        profiles=tuple(_profile(each, profile_of(each.base), kubelet_of(each.number)) for each in nodes.values()),
-        scenarios=tuple(each.scenario for each in placed),
+        profiles=tuple(profiles.values()),
+        scenarios=scenarios,
         judgements=tuple(
             Judgement(requirement=each.requirement, scenario=name)
             for work in works
@@ -69,6 +75,7 @@ def build_plan(
         ),
         nodes=tuple(PlannedNode(name=each.node, profile=each.scenario.profile) for each in nodes.values()),
         placements={each.scenario.name: each.node for each in placed},
+        starts_s=starts_of(courses_of(scenarios, profiles.__getitem__, KubernetesVersion.parse(kubernetes_version))),
     )
 
 

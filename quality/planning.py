@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from crashloop.profiles import load_profile
+from crashloop.run.courses import courses_of, starts_of
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
+from crashloop.spec.version import KubernetesVersion
 from quality.planted import Planted
 
 SUITE = "quality"
@@ -24,14 +26,17 @@ def build_plan(
     """
     placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
     placed.sort(key=lambda each: (-each[0].longest_s, each[0].name))
+    profiles = {profile.name: profile for each in planted for profile in _profiles(each, kubelet_of(each))}
+    scenarios = tuple(scenario for each in planted for scenario in scenarios_of(each))
+    version = KubernetesVersion.parse(kubernetes_version)
     return Plan(
         suite=SUITE,
         provider="local",
         kubernetes_version=kubernetes_version,
         scope="quick",
         budgets=budgets,
-        profiles=tuple(profile for each in planted for profile in _profiles(each, kubelet_of(each))),
-        scenarios=tuple(scenario for each in planted for scenario in scenarios_of(each)),
+        profiles=tuple(profiles.values()),
+        scenarios=scenarios,
         judgements=tuple(
             Judgement(requirement=requirement, scenario=trial.on(each.profile).name)
             for each in planted
@@ -40,6 +45,7 @@ def build_plan(
         ),
         nodes=tuple(PlannedNode(name=each.node, profile=each.profile) for each in planted),
         placements={scenario.name: node for scenario, node in placed},
+        starts_s=starts_of(courses_of(scenarios, profiles.__getitem__, version)),
     )
 
 

@@ -6,10 +6,9 @@ from typing import NamedTuple
 from crashloop.cluster.provider import Capability
 from crashloop.record.forecast import Forecast, forecast
 from crashloop.record.stage import schedule_of
-from crashloop.run.kinds import KINDS
+from crashloop.run.courses import courses_of
 from crashloop.spec.occupation import REPLACE_S
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
 
 
@@ -43,7 +42,7 @@ def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
     version = KubernetesVersion.parse(plan.kubernetes_version)
     played = forecast(
         schedule_of(plan, capabilities),
-        {each.name: _expected_s(plan, each, version) for each in plan.scenarios},
+        {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()},
         bring_up_s=REPLACE_S,
         take_down_s=0.0,
     )
@@ -75,12 +74,6 @@ def _nodes(plan: Plan, played: Forecast) -> Iterator[NodeOutline]:
         ends_s = [played.scenarios[name][1] for name, node in plan.placements.items() if node == planned.name]
         begin_s, _ = played.nodes[planned.name]
         yield NodeOutline(planned.name, planned.profile, len(ends_s), begin_s, max(ends_s) - REPLACE_S)
-
-
-def _expected_s(plan: Plan, scenario: Scenario, version: KubernetesVersion) -> float:
-    if scenario.node_profile is None:
-        return 0.0
-    return KINDS[type(scenario)].course(scenario, plan.profile(scenario.node_profile), version).latest_s
 
 
 def _minutes(seconds: float) -> str:

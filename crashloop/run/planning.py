@@ -7,6 +7,7 @@ from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.requirements import load_requirements
+from crashloop.run.courses import courses_of, starts_of
 from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
 from crashloop.spec.assignment import assign
@@ -48,11 +49,7 @@ def build_plan(
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
-    courses = {
-        each.name: KINDS[type(each)].course(each, _profile(each.node_profile, offer), version)
-        for each in scenarios
-        if each.node_profile is not None
-    }
+    courses = courses_of(scenarios, lambda name: _profile(name, offer), version)
     assignment = assign(
         scenarios,
         budgets,
@@ -85,11 +82,7 @@ def build_plan(
         ),
         nodes=assignment.nodes,
         placements=assignment.placements,
-        starts_s={
-            name: tuple(round(at_s, 1) for at_s in course.starts_s)
-            for name, course in courses.items()
-            if course.starts_s
-        },
+        starts_s=starts_of(courses),
     )
 
 
