@@ -1,6 +1,6 @@
 """What a container's probes were answered, by the notes in its journal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -50,7 +50,11 @@ def fatal(instance: Instance, probe: Probe, *, failures: int = 0) -> ProbeAnswer
 
     A startup probe that has succeeded is not asked again.
     """
-    for each in answers_of(instance, probe, failures=failures):
+    return _fatal(answers_of(instance, probe, failures=failures), probe)
+
+
+def _fatal(answers: Iterable[ProbeAnswer], probe: Probe) -> ProbeAnswer | None:
+    for each in answers:
         if each.failed and each.in_a_row == probe.failure_threshold:
             return each
         if probe.kind is ProbeKind.STARTUP and not each.failed:
@@ -67,22 +71,24 @@ def spared(instance: Instance, probe: Probe) -> int:
     return times
 
 
-def last_failures(instance: Instance, probe: Probe, *, failures: int = 0) -> int:
-    """Failures in a row at the end of a life; 0 if they have killed."""
-    if fatal(instance, probe, failures=failures) is not None:
-        return 0
-    in_a_row = failures
-    for each in answers_of(instance, probe, failures=failures):
-        if not _was_cut_off(each, instance, probe):
-            in_a_row = each.in_a_row if each.failed else 0
-    return in_a_row
+def failures_left(instance: Instance, probe: Probe, *, failures: int = 0) -> frozenset[int]:
+    """How many failures in a row may count when a life is over, after so many that counted before; 0 if they have killed.
+
+    A command that its container does not outlive may be a failure or an error, which counts neither way: the runtime decides.
+    """
+    answers = tuple(answers_of(instance, probe, failures=failures))
+    possible = (answers, answers[:-1]) if answers and _was_cut_off(answers[-1], instance, probe) else (answers,)
+    return frozenset(_left(each, probe, failures) for each in possible)
+
+
+def _left(answers: Sequence[ProbeAnswer], probe: Probe, failures: int) -> int:
+    if not answers:
+        return failures
+    return 0 if _fatal(answers, probe) is not None or not answers[-1].failed else answers[-1].in_a_row
 
 
 def _was_cut_off(answer: ProbeAnswer, instance: Instance, probe: Probe) -> bool:
-    """Whether a command was still running when its container ended: an error, which counts neither way.
-
-    pkg/kubelet/prober/worker.go@v1.37.1 doProbe.
-    """
+    """Whether a command was still running when its container ended (pkg/probe/exec/exec.go@v1.37.1 Probe)."""
     ended = instance.exit
     if ended is None or ended.utc_ns is None or answer.fact.utc_ns is None:
         return False

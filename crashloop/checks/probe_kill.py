@@ -1,12 +1,13 @@
 """Checker of kills by a failing probe: after the threshold of failures in a row, not before, and not much later."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import ProbeAnswer, answers_of, fatal, last_failures, spared
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
@@ -32,30 +33,41 @@ def check_probe_kill(case: Case) -> Checked:
     kills = times = answers = 0
     for pod in case.pods if not case.scenario.interventions else ():
         for spec in case.scenario.pod.containers:
-            before = dict.fromkeys(spec.killing_probes, 0)
+            before = dict.fromkeys(spec.killing_probes, frozenset({0}))
             for number, instance in enumerate(ran(pod, spec.name) if spec.killing_probes else ()):
-                due = [
-                    (each, last)
-                    for each, failures in before.items()
-                    if (last := fatal(instance, each, failures=failures)) is not None
-                ]
+                fatals = {
+                    each: [fatal(instance, each, failures=failures) for failures in known]
+                    for each, known in before.items()
+                }
+                may_end = any(each is not None for lasts in fatals.values() for each in lasts)
                 times += sum(spared(instance, each) for each in spec.killing_probes)
                 answers += sum(1 for each in spec.killing_probes for _ in answers_of(instance, each))
-                kills += bool(due) and instance.exit is not None
-                if not due:
+                kills += may_end and instance.exit is not None
+                if not may_end:
                     findings += _unasked(case, pod, spec, instance)
                     if was_killed(case, spec.name, number, instance):
                         findings += _too_early(case, pod, spec, instance)
-                for probe, last in due[:1]:
+                due = ((probe, last) for probe, lasts in fatals.items() if (last := _sure(lasts)) is not None)
+                for probe, last in islice(due, 1):
                     findings += _asked_again(spec, probe, instance, last) or _too_late(
                         case, spec, probe, instance, last
                     )
                 if failures_go_on(case.prediction.deviations):
-                    before = {each: last_failures(instance, each, failures=known) for each, known in before.items()}
+                    before = {each: _left(instance, each, known) for each, known in before.items()}
     if not findings:
         seen = {"min_kills": (kills, 1, "kill"), "min_spared": (times, 0, "spared run of failures")}
         findings += _too_few(case, seen | {"min_answers": (answers, 1, "answer")})
     return Checked(findings=tuple(findings), facts={"kills": kills, "spared": times, "probe_answers": answers})
+
+
+def _left(instance: Instance, probe: Probe, known: frozenset[int]) -> frozenset[int]:
+    return frozenset(left for failures in known for left in failures_left(instance, probe, failures=failures))
+
+
+def _sure(lasts: list[ProbeAnswer | None]) -> ProbeAnswer | None:
+    """The answer after which the container was to be killed at the latest; None if that depends on what counted before."""
+    answers = [each for each in lasts if each is not None]
+    return max(answers, key=lambda each: each.number) if len(answers) == len(lasts) else None
 
 
 def _too_few(case: Case, seen: dict[str, tuple[int, int, str]]) -> Iterator[Finding]:

@@ -4,11 +4,14 @@ from typing import Any
 
 import msgspec
 
+from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Channel, Kind
+from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import ContainerKind
-from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.cases import app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 
 DELETED = msgspec.structs.replace(
@@ -65,3 +68,42 @@ def test_a_pod_that_was_not_deleted_is_inconclusive() -> None:
         assert told(checked("final-status", made)) == [
             "INCONCLUSIVE: no pod was seen to be deleted, one needed: the scenario was complete."
         ]
+
+
+def test_another_exit_code_is_inconclusive_where_the_next_life_could_have_gone_unseen() -> None:
+    made = history(told_code=137).gap(Channel.RUNTIME, 7.1, 19).gap(Channel.JOURNAL, 7.1, 19)
+    (finding,) = told(checked("final-status", made))
+    assert finding.startswith("INCONCLUSIVE: the last status of the deleted pod shows exit code 137")
+    assert 'An instance of "app" could have gone unseen' in finding
+
+
+RESTARTS_ALL = msgspec.structs.replace(
+    scenario(
+        app(
+            runs((4, 42)),
+            restart_policy=RestartPolicy.NEVER,
+            rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
+        )
+    ),
+    interventions=DELETED.interventions,
+)
+
+
+def removed_before_deletion(told_code: int) -> History:
+    """An exit at 6 s that restarts all containers; its instance is removed, and the pod goes before the next starts."""
+    made = History(RESTARTS_ALL).lives("app", (2, 6, 42)).runtime(6.3, Kind.REMOVED, "app", "app-0")
+    made.intervention(6.4, "delete-pod").status(6.6, {"app": made.exited("app", 0, 2, 6, told_code)})
+    return made.add(6.8, Channel.API, Kind.DELETED, {"resource_version": "9"}, pod=True).ends(20)
+
+
+def test_an_exit_that_was_removed_by_a_reset_shows_what_the_kubelet_shows_of_those() -> None:
+    shipped = frozenset({RESTART_ALL_HIDES_EXIT_CODE})
+    by_shipped = {
+        code: str(told(POD_CHECKERS["final-status"](case(removed_before_deletion(code), deviations=shipped))))
+        for code in (42, 137, 7)
+    }
+    assert (by_shipped[42], by_shipped[137]) == ("[]", "[]")
+    assert "shows exit code 7" in by_shipped[7]
+    assert "FAIL: the last status of the deleted pod shows exit code 137" in str(
+        told(checked("final-status", removed_before_deletion(137)))
+    )

@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import ContainerKind, Until
 from crashloop.verdict import Outcome
@@ -150,3 +150,40 @@ def test_a_phase_behind_one_that_was_shown_is_a_fail_however_slow_the_way_of_a_s
     (finding,) = told(checked("pod-phase", history))
     assert finding.startswith("FAIL: the pod's phase was said to be Pending (history lines")
     assert finding.endswith(f"{said}); Running was due.")
+
+
+RESETS = scenario(
+    app(
+        runs((2, 42)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
+    ),
+    policy=RestartPolicy.NEVER,
+)
+
+
+def pending_after_reset(*, removed_s: float | None = None) -> History:
+    """An exit at 3 s that restarts all containers, at 8 s; in between the pod is Pending."""
+    history = History(RESETS).lives("app", (1.0, 3.0, 42), status=False)
+    history.counts(1.5, "app", 0).counts(5.0, "app", 0, phase="Pending")
+    if removed_s is not None:
+        history.runtime(removed_s, Kind.REMOVED, "app", "app-0")
+    history.lives("app", (8.0, None, 0), first=1, status=False).counts(8.5, "app", 1)
+    return history
+
+
+def test_a_pod_whose_containers_were_removed_to_begin_again_is_pending() -> None:
+    assert told(checked("pod-phase", pending_after_reset(removed_s=3.5).ends(40))) == []
+
+
+def test_a_removal_that_was_lost_makes_a_pod_pending_too() -> None:
+    history = pending_after_reset().gap(Channel.RUNTIME, 3.2, 6.0)
+    assert told(checked("pod-phase", history.ends(40))) == []
+
+
+def test_pending_without_a_removal_that_would_have_been_seen_is_a_fail() -> None:
+    (finding,) = told(checked("pod-phase", pending_after_reset().ends(40)))
+    assert finding.startswith("FAIL: the pod's phase was said to be Pending")
+
+
+def test_a_removal_after_the_next_start_resets_nothing() -> None:
+    (finding,) = told(checked("pod-phase", pending_after_reset(removed_s=9.0).ends(40)))
+    assert finding.startswith("FAIL: the pod's phase was said to be Pending")

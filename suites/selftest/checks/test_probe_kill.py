@@ -3,7 +3,7 @@
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import PROBE_FAILURES_GO_ON
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, case, checked, good, scenario, told
 from suites.selftest.kit.histories import History
@@ -110,3 +110,26 @@ def test_failures_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
     )
     shipped = POD_CHECKERS["probe-kill"](case(history, deviations=frozenset({PROBE_FAILURES_GO_ON})))
     assert told(shipped) == []
+
+
+def cut_off(handler: Handler, *, kill_after: int) -> list[str]:
+    """Two failures, and a third under way as the first life ends; a life that is killed after so many further ones."""
+    probe = Probe(pattern="FFFF", failure_threshold=4, answers_after_s=0.5, handler=handler)
+    killed_s = 6.6 + kill_after
+    history = History(scenario(app(probes=(probe,)))).lives("app", (1.0, 4.2, 1), (6.0, killed_s, 143))
+    for number in range(3):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", "F")
+    for number in range(kill_after):
+        history.note(7.0 + number, "app", 1, f"liveness.{number}", "F")
+    return told(POD_CHECKERS["probe-kill"](case(history.ends(30), deviations=frozenset({PROBE_FAILURES_GO_ON}))))
+
+
+def test_a_command_that_its_container_does_not_outlive_may_count_as_a_failure_or_not() -> None:
+    assert cut_off(Handler.EXEC, kill_after=1) == []
+    assert cut_off(Handler.EXEC, kill_after=2) == []
+    assert "and was asked again" in str(cut_off(Handler.EXEC, kill_after=3))
+
+
+def test_a_request_that_its_container_does_not_outlive_is_a_failure() -> None:
+    assert cut_off(Handler.HTTP, kill_after=1) == []
+    assert "and was asked again" in str(cut_off(Handler.HTTP, kill_after=2))

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
+
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Kind
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import app, case, checked, scenario, told
@@ -104,3 +107,25 @@ def test_a_pod_without_a_reset_proves_nothing() -> None:
     assert told(checked("restart-all-goes-on", history)) == [
         "INCONCLUSIVE: 0 resets seen, 1 needed: the scenario was complete."
     ]
+
+
+DELETED = msgspec.structs.replace(
+    POD, interventions=(Intervention(trigger=Trigger(after_s=4), action=InterventionKind.DELETE_POD),)
+)
+
+
+def ended(phase: str, *, deleted_s: float) -> History:
+    """A reset at 3 s, an exit at 6 s that is to reset once more, and a status at 6.5 s that shows none and this phase."""
+    history = History(DELETED).lives("app", (1.0, 3.0, 42), (4.0, 6.0, 42), (9.0, None, 0), status=False)
+    history.runtime(3.5, Kind.REMOVED, "app", "app-0").intervention(deleted_s, "delete-pod")
+    return history.status(6.5, {"app": history.exited("app", 1, 4.0, 6.0, 42)}, phase=phase, **restarting("False"))
+
+
+def test_a_pod_that_is_being_deleted_may_end() -> None:
+    for checker, phase in (("restart-all-condition", "Pending"), ("restart-all-goes-on", "Failed")):
+        assert "FAIL" not in str(told(checked(checker, ended(phase, deleted_s=5.5).ends(10))))
+
+
+def test_a_pod_that_ended_before_its_deletion_is_found() -> None:
+    for checker, phase in (("restart-all-condition", "Pending"), ("restart-all-goes-on", "Failed")):
+        assert "FAIL: " in str(told(checked(checker, ended(phase, deleted_s=8.0).ends(10))))

@@ -1,11 +1,12 @@
 """Once what a container needs is there, it is started within the kubelet's retry."""
 
 from crashloop.checks.retried_start import check_retried_start
-from crashloop.history.event import Kind
+from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.program import exits_with, runs
+from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Until
 from suites.selftest.kit.cases import STOCK, app, case, checked, told
 from suites.selftest.kit.histories import History
 
@@ -88,3 +89,48 @@ def test_kubelets_let_a_delay_of_another_container_hold_it_up() -> None:
     assert check_retried_start(case(late, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "PASS"
     later = history(125, ends_s=140, of=beside)
     assert check_retried_start(case(later, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "FAIL"
+
+
+AFTER_INIT = waiting(app(runs((10, 0)), name="setup", kind=ContainerKind.INIT))
+
+
+def after_init(start_s: float, *, init_ends_s: float | None = 50) -> History:
+    """The object is there at 30 s; the init container, which needs none, runs from 40 s on."""
+    made = History(AFTER_INIT).lives("setup", (40, init_ends_s, 0)).lives("app", (start_s, None, 0))
+    return made.intervention(30, "create-object", object="settings").ends(100)
+
+
+def test_a_start_is_due_once_the_init_containers_let_it_go() -> None:
+    answer = checked("retried-start", after_init(60), STOCK)
+    assert told(answer) == []
+    assert answer.facts == {"started_after_s": {"app": 9.9}}
+
+
+def test_a_start_that_comes_long_after_the_init_containers_is_a_fail() -> None:
+    made = after_init(70)
+    exited = made.line_of(Kind.EXITED, channel=Channel.RUNTIME, container="setup")
+    line = made.line_of(Kind.CREATED, container="app")
+    assert told(checked("retried-start", made, STOCK)) == [
+        f'FAIL: "app" was created 19.9 s after what it waited for (history lines {exited} and {line}); 16 s is the longest.'
+    ]
+
+
+def test_a_start_behind_an_init_container_that_was_not_seen_to_end_is_inconclusive() -> None:
+    assert told(checked("retried-start", after_init(70, init_ends_s=None), STOCK)) == [
+        'INCONCLUSIVE: the init containers before "app" were not seen to let it start: the scenario was complete.'
+    ]
+
+
+def test_a_start_that_a_reset_put_off_is_inconclusive() -> None:
+    resets = app(
+        runs((35, 42)),
+        name="resets",
+        restart_policy=RestartPolicy.NEVER,
+        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
+    )
+    made = History(waiting(resets)).lives("resets", (1, 36, 42), (60, None, 0)).lives("app", (60, None, 0))
+    (finding,) = told(
+        checked("retried-start", made.intervention(30, "create-object", object="settings").ends(100), STOCK)
+    )
+    assert finding.startswith('INCONCLUSIVE: "app" was created')
+    assert finding.endswith("RestartAllContainers made the pod begin again meanwhile.")
