@@ -41,6 +41,7 @@ class Pleg:
     def plan(self) -> None:
         """Make sure that a relist comes after now."""
         if not self._planned and not self._halted:
+            self._relisted_ns = self.cached_ns()
             self._planned = True
             now = self._loop.now
             tick = now + self._period_ns - (now - self._phase_ns) % self._period_ns
