@@ -104,8 +104,20 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
         first = self.in_force_at(instance.exit.utc_ns if instance.exit else None)
         last = self.in_force_at(following.begun_ns if following else None)
+        if self._is_by_the_same(instance, following):
+            last = first
         decided = by(first)
         return decided if first is last or (decided.decision is Decision.STOP and following is None) else by(last)
+
+    def _is_by_the_same(self, instance: Instance, following: Instance | None) -> bool:
+        """Whether the kubelet of an exit decided the next start: the process after it was seen to start later than that."""
+        ended_ns = instance.exit.utc_ns if instance.exit else None
+        begun_ns = following.begun_ns if following else None
+        if ended_ns is None or begun_ns is None:
+            return False
+        later = (each.data.kubelet_started_ns for each in self.recording.nodes)
+        next_ns = min((each for each in later if each is not None and each > ended_ns), default=None)
+        return next_ns is not None and begun_ns < next_ns
 
     def number(self, parameter: str, default: float) -> float:
         """A numeric parameter of the requirement."""

@@ -31,6 +31,8 @@ _CHANGED = {
 
 CREATE_NS = 10_000_000_000
 """The longest that a start attempt is looked for before its create."""
+LATE_NS = 10_000_000_000
+"""The time before a change in which the host may have kept the kubelet from what it had to do."""
 
 
 def observed(case: Case, pod: PodHistory, container: str) -> tuple[Observed, ...]:
@@ -92,15 +94,19 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
     for done in case.recording.interventions:
         part = next((part for kind, part in _CHANGED.items() if kind == done.data.action), None)
         if part is not None and done.ok and (done.data.arguments or {}).get("container", container) == container:
-            yield KeyChanged((done.t_ns - zero) / 1e9, part)
+            yield KeyChanged((done.t_ns - zero) / 1e9, part, _late_s(case, done.t_ns))
     for gone, back in missing_for(case, case.scenario.pod.container(container)):
         until_s = math.inf if back is None else (back.to_ns - zero) / 1e9
-        yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s)
+        yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s, _late_s(case, gone.from_ns))
     for removed in collected_early(ran(pod, container)).values():
         yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
     for instance in pod.instances(container):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
+
+
+def _late_s(case: Case, at_ns: int) -> float:
+    return case.recording.host.held_s(at_ns - LATE_NS, at_ns)
 
 
 def _time(each: Observed, step_s: float) -> float:

@@ -8,6 +8,9 @@ from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 
+ON_ITS_WAY_NS = 100_000_000
+"""An answer that was given reaches the kubelet within this time."""
+
 
 class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """One answer. It was stamped when it was decided, before the kubelet had it."""
@@ -74,11 +77,16 @@ def spared(instance: Instance, probe: Probe) -> int:
 def failures_left(instance: Instance, probe: Probe, *, failures: int = 0) -> frozenset[int]:
     """How many failures in a row may count when a life is over, after so many that counted before; 0 if they have killed.
 
-    A command that its container does not outlive may be a failure or an error, which counts neither way: the runtime decides.
+    An answer under way when the container ends is a failure, whatever was planned. Of a command it may be an error as well,
+    which counts neither way: the runtime decides (pkg/probe/exec/exec.go@v1.37.1 Probe).
     """
     answers = tuple(answers_of(instance, probe, failures=failures))
-    possible = (answers, answers[:-1]) if answers and _was_cut_off(answers[-1], instance, probe) else (answers,)
-    return frozenset(_left(each, probe, failures) for each in possible)
+    left = _left(answers, probe, failures)
+    if not answers or not _may_be_cut_off(answers[-1], instance):
+        return frozenset({left})
+    before = _left(answers[:-1], probe, failures)
+    failed = (before + 1) % probe.failure_threshold
+    return frozenset({left, failed, before} if probe.handler is Handler.EXEC else {left, failed})
 
 
 def _left(answers: Sequence[ProbeAnswer], probe: Probe, failures: int) -> int:
@@ -87,13 +95,11 @@ def _left(answers: Sequence[ProbeAnswer], probe: Probe, failures: int) -> int:
     return 0 if _fatal(answers, probe) is not None or not answers[-1].failed else answers[-1].in_a_row
 
 
-def _was_cut_off(answer: ProbeAnswer, instance: Instance, probe: Probe) -> bool:
-    """Whether a command was still running when its container ended (pkg/probe/exec/exec.go@v1.37.1 Probe)."""
+def _may_be_cut_off(answer: ProbeAnswer, instance: Instance) -> bool:
     ended = instance.exit
     if ended is None or ended.utc_ns is None or answer.fact.utc_ns is None:
         return False
-    waited = answer.had_ns > max(answer.fact.utc_ns, ended.utc_ns + ended.resolution_ns)
-    return probe.handler is Handler.EXEC and waited
+    return ended.utc_ns <= answer.had_ns + answer.fact.resolution_ns + ON_ITS_WAY_NS
 
 
 def _is_of_the_next_life(fact: Fact, instance: Instance) -> bool:

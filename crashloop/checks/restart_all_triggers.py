@@ -162,12 +162,19 @@ def _was_redefined(case: Case, container: str, instance: Instance) -> bool:
     """Whether the scenario changed the image of a container while this instance ran, or ran on for all the kubelet knew."""
     began_ns, exited = _soonest_ns((instance,)) or 0, instance.exit
     from_ns = began_ns if instance.created else began_ns - round(START_SHARE_S * 1e9)
-    until_ns = exited.utc_ns + NOTICED_NS if exited and exited.utc_ns is not None else case.recording.end_ns
+
+    def unnoticed(at_ns: int) -> bool:
+        if exited is None or exited.utc_ns is None:
+            return True
+        late_ns = at_ns - exited.utc_ns - NOTICED_NS
+        return late_ns <= 0 or late_ns <= case.recording.host.held_s(exited.utc_ns, at_ns) * 1e9
+
     return any(
         done.ok
         and done.data.action == InterventionKind.CHANGE_IMAGE
         and (done.data.arguments or {}).get("container", container) == container
-        and from_ns <= done.t_ns <= until_ns
+        and from_ns <= done.t_ns
+        and unnoticed(done.t_ns)
         for done in case.recording.interventions
     )
 

@@ -83,12 +83,13 @@ def dues(
     for position, (life, marks) in enumerate(periods):
         if life.finished_s is None:
             break
-        following, setting = _following(entries, life, life.finished_s, previous_finished_s, marks, setting)
+        begun = periods[position + 1][0] if position + 1 < len(periods) else None
+        late_s = 0.0 if begun is None else begun.created_late_s
+        following, setting = _following(entries, life, life.finished_s, previous_finished_s, late_s, marks, setting)
         found.append(_due(position + 1, following))
-        if position + 1 < len(periods):
-            begun = periods[position + 1][0]
-            taken = _taken(following, begun.started_attempt_s - life.finished_s)
-            early_s = ATTEMPT_TO_CREATE_S + begun.created_late_s
+        if begun is not None:
+            taken = _taken(following, begun.started_attempt_s - life.finished_s, late_s)
+            early_s = ATTEMPT_TO_CREATE_S + late_s
             entries = tuple(dict.fromkeys(each.entry_after(begun.started_attempt_s, early_s) for each in taken))
         gone = life.restart_all or any(
             isinstance(mark, DeadContainerRemoved) and mark.at_s > life.finished_s for mark in marks
@@ -98,10 +99,15 @@ def dues(
 
 
 def _periods(lives: Iterable[Observed]) -> list[tuple[Lived, list[Mark]]]:
-    """Each life with the marks that fell into it or into the wait after it."""
+    """Each life with the marks that fell into it or into the wait after it.
+
+    A start that was under way when starts were blocked still comes; those after it are blocked all the same.
+    """
     periods: list[tuple[Lived, list[Mark]]] = []
+    blocks: list[StartsBlocked] = []
     for each in lives:
         if not isinstance(each, Lived):
+            blocks += [each] if isinstance(each, StartsBlocked) else []
             if periods:
                 periods[-1][1].append(each)
             continue
@@ -109,7 +115,7 @@ def _periods(lives: Iterable[Observed]) -> list[tuple[Lived, list[Mark]]]:
         ends_s = each.started_attempt_s if each.finished_s is None else each.finished_s
         if before_s is None or not before_s <= each.started_attempt_s <= ends_s:
             raise ValueError(f"{each}: a life begins after the one before has ended ({before_s}), and then ends")
-        periods.append((each, []))
+        periods.append((each, [mark for mark in blocks if mark.until_s > each.started_attempt_s]))
     return periods
 
 
@@ -118,6 +124,7 @@ def _following(
     life: Lived,
     finished_s: float,
     previous_finished_s: float | None,
+    late_s: float,
     marks: Sequence[Mark],
     setting: Setting,
 ) -> tuple[list[Branch], Setting]:
@@ -143,6 +150,7 @@ def _following(
             killed=life.killed_by_kubelet,
             redefined=redefined,
             restart_all=life.restart_all,
+            late_s=late_s,
         )
         for each in dict.fromkeys(known)
     ]
@@ -154,13 +162,20 @@ def _following(
         at_s = mark.at_s - finished_s
         if isinstance(mark, StartsBlocked):
             until_s = mark.until_s - finished_s
-            following = [each for branch in following for each in blocked(branch, at_s, until_s, setting)]
+            following = [
+                each for branch in following for each in blocked(branch, at_s, until_s, setting, late_s=mark.late_s)
+            ]
         elif at_s > 0:
             setting = _after(mark, setting)
             following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
-            if isinstance(mark, KeyChanged) and mark.part is ChangedPart.IMAGE and at_s <= setting.detection_s:
+            if isinstance(mark, KeyChanged) and _may_be_unnoticed(mark, at_s, setting):
                 unnoticed += _killed_when_dead(entries, exits[0], mark, at_s, setting)
     return [*following, *unnoticed], setting
+
+
+def _may_be_unnoticed(mark: KeyChanged, at_s: float, setting: Setting) -> bool:
+    """Whether the kubelet may have heard of a new image before it noticed the exit `at_s` seconds earlier."""
+    return mark.part is ChangedPart.IMAGE and at_s <= setting.detection_s + mark.late_s
 
 
 def _killed_when_dead(
@@ -187,8 +202,11 @@ def _due(restart: int, following: Sequence[Branch]) -> Due:
     return msgspec.structs.replace(first, alternatives=tuple(others))
 
 
-def _taken(following: Sequence[Branch], waited_s: float) -> Sequence[Branch]:
-    """The branches that a wait can have been: those whose window holds it, else those it is no less than, else all."""
+def _taken(following: Sequence[Branch], waited_s: float, late_s: float) -> Sequence[Branch]:
+    """The branches that a wait can have been: those whose window holds it, else those it is no less than, else all.
+
+    `late_s`: for how much longer than usual the host held the start up.
+    """
     late = [each for each in following if each.delay_s <= waited_s + _RESOLUTION_S]
-    fitting = [each for each in late if waited_s <= each.latest_s + _RESOLUTION_S]
+    fitting = [each for each in late if waited_s <= each.latest_s + late_s + _RESOLUTION_S]
     return fitting or late or following

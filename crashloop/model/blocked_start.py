@@ -26,22 +26,29 @@ def retry_s(deviations: frozenset[str], *, beside_backoff: bool) -> float:
     return LONGEST_RETRY_S if beside_backoff and BACKOFF_HOLDS_UP_OTHERS in deviations else RETRY_S
 
 
-def blocked(branch: Branch, from_s: float, until_s: float, setting: Setting) -> tuple[Branch, ...]:
-    """The branches of a restart whose starts cannot succeed from `from_s` to `until_s` (math.inf: never again) after the exit."""
-    if until_s <= branch.delay_s or from_s > branch.latest_s:
+def blocked(
+    branch: Branch, from_s: float, until_s: float, setting: Setting, *, late_s: float = 0.0
+) -> tuple[Branch, ...]:
+    """The branches of a restart whose starts cannot succeed from `from_s` to `until_s` (math.inf: never again) after the exit.
+
+    `late_s`: for how long the host held the kubelet up before that.
+    """
+    if until_s <= branch.delay_s or from_s > branch.latest_s + late_s:
         return (branch,)
     latest = max(branch.latest_s, until_s + RETRY_S)
     kept = msgspec.structs.replace(branch, latest_s=latest)
     endless = until_s == math.inf
     if endless or FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
         return (kept,)
-    return tuple(_after_attempts(branch, from_s, until_s, setting))
+    return tuple(_after_attempts(branch, from_s, until_s, setting, branch.latest_s + late_s))
 
 
-def _after_attempts(branch: Branch, from_s: float, until_s: float, setting: Setting) -> Iterator[Branch]:
-    """One branch for each number of attempts that can have failed by `until_s`."""
+def _after_attempts(
+    branch: Branch, from_s: float, until_s: float, setting: Setting, latest_s: float
+) -> Iterator[Branch]:
+    """One branch for each number of attempts that can have failed by `until_s`; the first comes by `latest_s`."""
     delay_s, next_s, failed = branch.delay_s, branch.next_delay_s, 0
-    soonest_s, latest_s = max(delay_s, from_s), branch.latest_s
+    soonest_s = max(delay_s, from_s)
     while soonest_s < until_s and next_s is not None:
         # The attempt after so many failed ones comes between these two moments.
         if latest_s >= until_s:

@@ -74,6 +74,8 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     redefined: bool = False
     """It was killed because its definition changed."""
     restart_all: bool = False
+    late_s: float = 0.0
+    """For how long the host held up what followed it."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +191,12 @@ def _after_kill(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[B
     if since_s >= entry.delay_s + STAMPS_S:
         return (immediate,)
     waits = _waits(entry, exit_.finished_s, setting)
-    return (immediate, *waits) if since_s >= entry.delay_s - setting.detection_s else waits
+    short_s = entry.delay_s - since_s
+    # The kill and the start are one step, but the start comes at its end.
+    late = msgspec.structs.replace(
+        immediate, delay_s=max(0.0, short_s - STAMPS_S), latest_s=immediate.latest_s + exit_.late_s
+    )
+    return (late, *waits) if short_s <= setting.detection_s + exit_.late_s else waits
 
 
 def _restart_all(setting: Setting) -> Branch:

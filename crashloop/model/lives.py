@@ -46,6 +46,8 @@ class KeyChanged(msgspec.Struct, frozen=True):
 
     at_s: float
     part: ChangedPart = ChangedPart.RESOURCES
+    late_s: float = 0.0
+    """For how long the host had held the kubelet up before it, so that an exit may have gone unnoticed until then."""
 
 
 class DeadContainerRemoved(msgspec.Struct, frozen=True):
@@ -65,6 +67,8 @@ class StartsBlocked(msgspec.Struct, frozen=True):
 
     at_s: float
     until_s: float
+    late_s: float = 0.0
+    """For how long the host had held the kubelet up before it, so that a start that was due may not have come until then."""
 
 
 Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed | StartsBlocked

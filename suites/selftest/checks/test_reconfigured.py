@@ -128,3 +128,13 @@ def test_a_pod_that_is_recreated_later_begins_with_the_curve_in_force() -> None:
     assert answers("never-early", history) == [
         'FAIL: restart 2 of "app" came 2.5 s after the exit (history lines 58 and 64); 10 s was due: the counter says 10 s.'
     ]
+
+
+def test_a_start_before_the_new_kubelet_runs_was_decided_by_the_old_one() -> None:
+    of = reconfiguring(RULE, RULES_OFF)
+    found = {}
+    for started_s in (9.3, 10.2):
+        history = restarted(RULES_OFF, of=of, maximum="2s").lives("app", (0.5, 3.0, 42), (3.5, 8.95, 42))
+        history.lives("app", (started_s, None, 0), first=2)
+        found[started_s] = [each.split(" (")[0] for each in answers("restart-decision", history.ends(80), RULES_OFF)]
+    assert found == {9.3: [], 10.2: ['FAIL: "app" exited with 42 and was restarted']}

@@ -47,3 +47,17 @@ def test_a_block_that_ends_before_the_delay_changes_nothing() -> None:
 def test_a_block_that_is_never_lifted_owes_no_restart(deviations: frozenset[str]) -> None:
     (first,) = due(FIRST, StartsBlocked(8.0, math.inf), deviations=deviations)
     assert first.latest_s == math.inf
+
+
+def test_a_start_that_the_host_held_up_until_it_was_blocked_may_not_have_come() -> None:
+    crashed = (Lived(0.0, 1.0), Lived(1.0, 2.0))
+    after = due(*crashed, StartsBlocked(18.5, math.inf))
+    assert after[-1].latest_s < 16.5
+    held_up = due(*crashed, StartsBlocked(18.5, math.inf, late_s=4.0))
+    assert held_up[-1].latest_s == math.inf
+
+
+def test_a_start_under_way_when_starts_were_blocked_comes_and_the_next_does_not() -> None:
+    again = Lived(15.2, 16.0)
+    for lives in ((StartsBlocked(-0.5, math.inf), FIRST, again), (FIRST, StartsBlocked(15.1, math.inf), again)):
+        assert due(*lives)[-1].latest_s == math.inf

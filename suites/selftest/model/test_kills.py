@@ -47,7 +47,23 @@ def test_kills_wait_like_crashes_as_documented(life_s: float) -> None:
 def test_a_kill_close_to_the_delay_may_go_either_way() -> None:
     lives = [Lived(0, 9, True), Lived(9, 18, True), Lived(18, 27, True)]
     found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
-    assert [each.delay_s for each in found[-1].windows] == [0, 10]
+    # Never before 10 s after the exit before, stamps aside.
+    assert [each.delay_s for each in found[-1].windows] == [0.75, 10]
+
+
+def test_a_start_that_the_host_held_up_after_a_kill_may_find_the_delay_over() -> None:
+    def windows(late_s: float) -> list[float]:
+        lives = [
+            Lived(0, 9, killed_by_kubelet=True),
+            Lived(9, 18, killed_by_kubelet=True),
+            Lived(18, 24, killed_by_kubelet=True),
+            Lived(31, 32, created_late_s=late_s),
+        ]
+        found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+        return [each.delay_s for each in found[2].windows]
+
+    assert windows(late_s=0.0) == [10]
+    assert windows(late_s=4.0) == [3.75, 10]
 
 
 def test_crashes_between_kills_keep_their_delay() -> None:

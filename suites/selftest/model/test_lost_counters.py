@@ -146,3 +146,21 @@ def test_a_new_image_long_after_the_exit_leaves_nothing_open() -> None:
 def test_an_exit_right_after_the_kubelet_has_started_waits_for_its_first_look() -> None:
     found = judged([Lived(0, 1), Lived(1, 40), CounterLost(37), Lived(41, 90)])
     assert [(due.delay_s, due.latest_s) for due in found] == [(0, 2.5), (0, 17), (10, 12.5)]
+
+
+def test_an_exit_that_the_host_hid_until_the_image_changed_is_taken_for_a_kill() -> None:
+    def delays_after(late_s: float) -> list[float]:
+        changed = KeyChanged(5.5, ChangedPart.IMAGE, late_s)
+        return [each.delay_s for each in judged([Lived(0, 1), Lived(1, 2), changed, Lived(9, 10)])[1].windows]
+
+    assert 0.0 not in delays_after(late_s=0.0)
+    assert 0.0 in delays_after(late_s=2.0)
+
+
+def test_a_restart_that_the_host_held_up_until_a_change_was_known_may_have_come_before_it() -> None:
+    def soonest(late_s: float) -> float:
+        lives: list[Observed] = [Lived(0, 1), KeyChanged(6), Lived(7, 9, created_late_s=late_s), Lived(9.2, 10)]
+        return judged(lives)[1].delay_s
+
+    assert soonest(late_s=0.0) == 10
+    assert soonest(late_s=5.0) == 0
