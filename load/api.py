@@ -2,6 +2,7 @@
 
 import time
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 import msgspec
 from geventhttpclient.client import HTTPClientPool
@@ -64,12 +65,25 @@ class Api:
         path = f"{self._path(kind)}/{name}"
         return self._do("patch", "PATCH", path, load, name, time.time_ns(), patch, content_type=_MERGE)
 
+    def get_pod(self, pod: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
+        """Read one pod."""
+        return self._read("get", f"{self._path('Pod')}/{pod}", load, pod, intended_ns, timeout_s)
+
+    def list_pods(self, selector: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
+        """Read all pods of the namespace that a label selector fits."""
+        path = f"{self._path('Pod')}?{urlencode({'labelSelector': selector})}"
+        return self._read("list", path, load, "", intended_ns, timeout_s)
+
     def visit(self, pod: str, port: int, path: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
         """Send an HTTP request to a pod, through the API server."""
         where = f"{self._path('Pod')}/{pod}:{port}/proxy{path}"
         return self._do(
             "request", "GET", where, load, pod, time.time_ns(), None, intended_ns=intended_ns, timeout_s=timeout_s
         )
+
+    def _read(self, what: str, path: str, load: str, pod: str, intended_ns: int, timeout_s: float) -> Operation:
+        sent_ns = time.time_ns()
+        return self._do(what, "GET", path, load, pod, sent_ns, None, intended_ns=intended_ns, timeout_s=timeout_s)
 
     def _path(self, kind: str) -> str:
         base, plural = _PATHS[kind]

@@ -15,6 +15,7 @@ from crashloop.stress.loads import (
     LOAD_LABEL,
     WORKER_LABEL,
     AnyLoad,
+    Canary,
     Churn,
     Crash,
     Demand,
@@ -59,6 +60,10 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
 
     def finishing(self, load: Finish, serial: int) -> Json:
         """A pod that ends, bound to its node."""
+        return self._pod(load, serial)
+
+    def read(self, load: Canary, serial: int) -> Json:
+        """A pod that runs until it is deleted, to be read."""
         return self._pod(load, serial)
 
     def job(self, load: Jobs, serial: int) -> Json:

@@ -1,5 +1,6 @@
 """Locust users, one class per kind of load. Users remove their objects when they stop."""
 
+import itertools
 import time
 from functools import partial
 from typing import ClassVar, Generic, TypeVar
@@ -7,7 +8,8 @@ from typing import ClassVar, Generic, TypeVar
 import gevent
 from locust import User, constant, task
 
-from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
+from crashloop.pods.manifest import RUN_LABEL
+from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
 from load.arrivals import Arrivals, to_the_end
 from load.manifests import SERVER_PATH, SERVER_PORT, Json, Maker
 from load.pace import arrivals_ns
@@ -226,6 +228,31 @@ class DemandUser(ArrivingUser[Demand]):
         )
 
 
+class CanaryUser(ArrivingUser[Canary]):
+    """Reads of the API server."""
+
+    abstract = True
+
+    def on_start(self) -> None:
+        manifest = self.maker.read(self.load, self.next_serial())
+        self.pod = manifest["metadata"]["name"]
+        self.insist(manifest)
+        self.lists = itertools.cycle((False, True))
+        super().on_start()
+
+    def on_stop(self) -> None:
+        super().on_stop()
+        self.remove("Pod", self.pod)
+
+    def arrive(self, intended_ns: int) -> None:
+        api, within_s = self.worker.api, self.load.answer_within_s
+        if next(self.lists):
+            selector = f"{RUN_LABEL}={self.worker.order.run}"
+            api.list_pods(selector, load=self.name, intended_ns=intended_ns, timeout_s=within_s)
+        else:
+            api.get_pod(self.pod, load=self.name, intended_ns=intended_ns, timeout_s=within_s)
+
+
 USERS: dict[type[AnyLoad], type[User]] = {
     Crash: CrashUser,
     Churn: ChurnUser,
@@ -233,6 +260,7 @@ USERS: dict[type[AnyLoad], type[User]] = {
     Jobs: JobsUser,
     Rollout: RolloutUser,
     Demand: DemandUser,
+    Canary: CanaryUser,
 }
 
 

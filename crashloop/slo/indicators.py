@@ -16,6 +16,7 @@ from crashloop.slo.gauge import gauge
 from crashloop.slo.histogram import Histogram
 from crashloop.slo.moves import moves
 from crashloop.slo.ratio import ratio
+from crashloop.slo.reads import reads
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
@@ -23,6 +24,7 @@ from crashloop.slo.rows import (
     MovesSli,
     RateSli,
     RatioSli,
+    ReadSli,
     SampleSli,
     ShareSli,
     SloRow,
@@ -169,6 +171,10 @@ def _gauge(_row: SloRow, sli: GaugeSli, measured: Measured, window: Phase) -> li
     return list(gauge(sli, measured, window))
 
 
+def _reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return [reads(row, sli, measured, window)]
+
+
 _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
@@ -178,4 +184,5 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     ConservationSli: _conservation,
     MovesSli: _moves,
     GaugeSli: _gauge,
+    ReadSli: _reads,
 }

@@ -21,6 +21,7 @@ from crashloop.slo.rows import (
     Precondition,
     RateSli,
     RatioSli,
+    ReadSli,
     SampleSli,
     Selection,
     ShareSli,
@@ -103,7 +104,7 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
         yield f"target is {bounds[0]:g} {target.unit}; expected a number that is not negative"
     if isinstance(row.sli, ShareSli) and (target.unit != "%" or not all(each <= 100 for each in bounds)):
         yield f"target is {bounds[0] if bounds else '':g} {target.unit}; expected a share of 0 to 100 %"
-    if isinstance(row.sli, _TIMED):
+    if isinstance(row.sli, _TIMED) or (isinstance(row.sli, ReadSli) and row.percentile is not None):
         if target.unit != "s":
             yield f"target has the unit {target.unit!r}; an SLI of kind {_kind(row)} is in s"
         if target.at_least is not None:
@@ -115,7 +116,9 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
 
 
 def _percentile(row: SloRow) -> Iterator[str]:
-    if not isinstance(row.sli, _TIMED):
+    if isinstance(row.sli, ReadSli) and row.percentile is None:
+        return
+    if not isinstance(row.sli, (*_TIMED, ReadSli)):
         if row.percentile is not None:
             yield f"percentile is {row.percentile:g}; an SLI of kind {_kind(row)} has none"
     elif row.percentile is None:

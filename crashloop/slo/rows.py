@@ -106,7 +106,14 @@ class GaugeSli(Selection, frozen=True, kw_only=True, tag="gauge", tag_field="kin
     """Name of the phase by whose highest value it is divided. None: it is not."""
 
 
-Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli | MovesSli | GaugeSli
+class ReadSli(_Strict, frozen=True, kw_only=True, tag="reads", tag_field="kind"):
+    """Reads of the API server by the load's canary: a percentile of their latency, or without one the number that failed."""
+
+    of: Literal["get", "list"] | None = None
+    """Only these; all if None."""
+
+
+Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli | MovesSli | GaugeSli | ReadSli
 
 
 class Better(StrEnum):

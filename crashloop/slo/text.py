@@ -14,6 +14,7 @@ from crashloop.slo.rows import (
     Precondition,
     RateSli,
     RatioSli,
+    ReadSli,
     SampleSli,
     ShareSli,
     SloRow,
@@ -210,6 +211,8 @@ def noun(row: SloRow) -> str:
         return COUNTS["restarts"].of
     if isinstance(sli, GaugeSli):
         return "scrapes"
+    if isinstance(sli, ReadSli):
+        return "reads"
     assert isinstance(sli, ConservationSli)
     return "container starts"
 

@@ -102,12 +102,24 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Exits after which the container had to stay down, by rules and policy; empty if that was not examined."""
 
 
+class ApiRead(msgspec.Struct, frozen=True, kw_only=True):
+    """One read of the API server by the load."""
+
+    kind: str
+    """get or list."""
+    intended_ns: int
+    took_s: float
+    """From the intended moment to the answer, or to its failure."""
+    failed: bool = False
+
+
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """All evidence for the judgement of SLOs."""
 
     phases: tuple[Phase, ...]
     scrapes: tuple[Scrapes, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
+    reads: tuple[ApiRead, ...] = ()
     facts: dict[str, float] = {}
     """Facts for preconditions: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.preconditions computes some)."""
 

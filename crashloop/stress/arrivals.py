@@ -9,15 +9,21 @@ import numpy as np
 
 from crashloop.report.stress.results import OpenModel, Series
 from crashloop.slo.estimates import percentile_of
-from crashloop.stress.assignment import Operation
-from crashloop.stress.loads import AnyLoad, Churn, Demand, Finish, Jobs, OpenLoad
+from crashloop.stress.assignment import READS, Operation
+from crashloop.stress.loads import AnyLoad, Canary, Churn, Demand, Finish, Jobs, OpenLoad
 from crashloop.stress.phases import Measurement
 
 BIN_S = 5.0
 CREATED_WITHIN_S = 30.0
 """How long a request of a load waits for its answer (load/api.py)."""
 
-_ARRIVES_BY: dict[type, str] = {Churn: "create", Finish: "create", Jobs: "create", Demand: "request"}
+_ARRIVES_BY: dict[type, tuple[str, ...]] = {
+    Churn: ("create",),
+    Finish: ("create",),
+    Jobs: ("create",),
+    Demand: ("request",),
+    Canary: READS,
+}
 
 
 class Asked(NamedTuple):
@@ -56,7 +62,11 @@ def _arrivals(loads: Mapping[str, AnyLoad], operations: Iterable[Operation]) -> 
     found: defaultdict[str, list[Operation]] = defaultdict(list)
     for each in operations:
         load = loads.get(each.load)
-        if load is not None and each.intended_ns is not None and each.what in ("dropped", _ARRIVES_BY.get(type(load))):
+        if (
+            load is not None
+            and each.intended_ns is not None
+            and each.what in ("dropped", *_ARRIVES_BY.get(type(load), ()))
+        ):
             found[each.load].append(each)
     return found
 
@@ -78,7 +88,7 @@ def _asked_of(name: str, load: OpenLoad, users: int, stage: Measurement, arrival
     first_ns = next((t_ns for t_ns in intended if t_ns >= came_ns), from_ns)
     # The first arrival is one interval after its user's start; bursts count from that start.
     began_ns = min(from_ns, first_ns - round(1e9 / load.rate_per_s))
-    on_its_way_ns = round(1e9 * (load.timeout_s if isinstance(load, Demand) else CREATED_WITHIN_S))
+    on_its_way_ns = round(1e9 * _answered_within_s(load))
     by_rate = users * _due(load, began_ns, from_ns, to_ns)
     answered = users * _due(load, began_ns, from_ns, to_ns - on_its_way_ns)
     return Asked(
@@ -88,6 +98,12 @@ def _asked_of(name: str, load: OpenLoad, users: int, stage: Measurement, arrival
         logged=sum(1 for t_ns in intended if from_ns <= t_ns < to_ns),
         least=max(answered, by_rate - users * load.in_flight),
     )
+
+
+def _answered_within_s(load: OpenLoad) -> float:
+    if isinstance(load, Demand):
+        return load.timeout_s
+    return load.answer_within_s if isinstance(load, Canary) else CREATED_WITHIN_S
 
 
 def _due(load: OpenLoad, began_ns: int, from_ns: int, to_ns: int) -> int:

@@ -15,6 +15,8 @@ ORDER_FORMAT = "crashloop.load/1"
 
 MARKS = "stages.jsonl"
 """Name of the file with the load generator's progress through the stages."""
+READS = ("get", "list")
+"""Operations of a canary."""
 PREPARED = "prepared"
 """Name of the file with the index of the last stage for which the runner has prepared the nodes."""
 ORDER_VARIABLE = "CRASHLOOP_LOAD"

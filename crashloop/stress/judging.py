@@ -43,6 +43,7 @@ from crashloop.stress.places import hosts_in
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
 from crashloop.stress.profile import Stage
+from crashloop.stress.reads import reads_of
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of, sample_targets
 from crashloop.stress.timeline import dots, timeline
@@ -66,7 +67,10 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     measured = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
     hosts = _hosts(run)
     of_stages = Measured(
-        phases=tuple(each.phase for each in measured), scrapes=tuple(scrapes), lifecycles=tuple(recorded.lifecycles)
+        phases=tuple(each.phase for each in measured),
+        scrapes=tuple(scrapes),
+        lifecycles=tuple(recorded.lifecycles),
+        reads=tuple(reads_of(plan.load.loads, recorded.operations)),
     )
     checked = checks(plan, measured, recorded, incidents, scrapes)
     judge_row = partial(_judged, of_stages=of_stages, whole=(began, ended))

@@ -14,7 +14,7 @@ from crashloop.stress.arrivals import asked, open_models
 from crashloop.stress.assignment import Operation
 from crashloop.stress.evidence_reader import StressEvidence, owners
 from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.loads import AnyLoad, Crash, Demand, OpenLoad, Rollout, load_of
+from crashloop.stress.loads import AnyLoad, Canary, Crash, Demand, OpenLoad, Rollout, load_of
 from crashloop.stress.phases import Measurement, stage_name
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.run_checks import gate
@@ -65,7 +65,7 @@ def least_pods(load: AnyLoad) -> int:
     if isinstance(load, Rollout):
         # During a rollout half of them may be missing: maxUnavailable 50 %, rounded down (load/manifests.py).
         return load.replicas - load.replicas // 2
-    return 1 if isinstance(load, Crash | Demand) else 0
+    return 1 if isinstance(load, Crash | Demand | Canary) else 0
 
 
 def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:

@@ -201,13 +201,28 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
         _within("in_flight", self.in_flight, 1, 500)
 
 
-OpenLoad = Churn | Finish | Jobs | Demand
+class Canary(Load, frozen=True, kw_only=True, tag="canary"):
+    """Reads of the API server at a rate (open model): in turn a GET of a pod of its own, and a LIST of the run's pods."""
+
+    rate_per_s: float = 2.0
+    """Reads per second, half of each kind."""
+    answer_within_s: float = 10.0
+    """Timeout of a read."""
+    in_flight: int = 20
+
+    def __post_init__(self) -> None:
+        _within("rate_per_s", self.rate_per_s, 0.01, 50)
+        _within("answer_within_s", self.answer_within_s, 0.1, 60)
+        _within("in_flight", self.in_flight, 1, 500)
+
+
+OpenLoad = Churn | Finish | Jobs | Demand | Canary
 """Loads with a rate of arrivals."""
-AnyLoad = Crash | Churn | Finish | Jobs | Rollout | Demand
+AnyLoad = Crash | Churn | Finish | Jobs | Rollout | Demand | Canary
 
 
 def group(load: AnyLoad) -> str:
-    """The group of a load's pods in measurements: crasher, healthy, finished, job or server."""
+    """The group of a load's pods in measurements: crasher, healthy, finished, job, server or canary."""
     return _GROUPS[type(load)]
 
 
@@ -218,6 +233,7 @@ _GROUPS: dict[type[Load], str] = {
     Jobs: "job",
     Rollout: "crasher",
     Demand: "server",
+    Canary: "canary",
 }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
 from crashloop.spec.policy import RestartPolicy, RestartRule
-from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Finish, Jobs, Rollout
+from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Disturbance, Stage
@@ -79,6 +79,11 @@ def user_in_words(load: AnyLoad) -> str:
         return (
             f"healthy pods, {load.rate_per_s:g} a second, held for {load.hold_s:g} s once started; at most {load.in_flight} "
             f"at once, abandoned after {load.start_within_s:g} s"
+        )
+    if isinstance(load, Canary):
+        return (
+            f"{load.rate_per_s:g} reads of the API server a second, in turn a GET of a pod and a LIST of the run's pods; each "
+            f"waits {load.answer_within_s:g} s at the most, at most {load.in_flight} at once"
         )
     if isinstance(load, Finish):
         rule = f", {_rule(load.rule)}" if load.rule is not None else ""

@@ -3,7 +3,7 @@
 from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.spec.program import HOLDS, Life, Program, exits_with
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
-from crashloop.stress.loads import MAX_LIVES, AnyLoad, Churn, Crash, Finish, Jobs, Rollout, succeeds
+from crashloop.stress.loads import MAX_LIVES, AnyLoad, Canary, Churn, Crash, Finish, Jobs, Rollout, succeeds
 
 SERVER = "server"
 """Container of a Demand."""
@@ -14,7 +14,7 @@ def pod_of(load: AnyLoad, serial: int) -> Pod:
     """The pod with that serial number on its worker."""
     if isinstance(load, Crash):
         return _crashing(load, serial)
-    if isinstance(load, Churn):
+    if isinstance(load, Churn | Canary):
         return Pod(containers=(Container(program=HOLDS),))
     if isinstance(load, Finish):
         program = exits_with(load.exit_code, after_s=load.run_s, times=MAX_LIVES)

@@ -11,7 +11,7 @@ import msgspec
 
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
-from crashloop.slo.rows import ConservationSli, GaugeSli, HistogramSli, MovesSli, Selection, SloRow
+from crashloop.slo.rows import ConservationSli, GaugeSli, HistogramSli, MovesSli, ReadSli, Selection, SloRow
 from crashloop.slo.types import SloVerdict
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.version import KubernetesVersion
@@ -117,4 +117,4 @@ def _is_read(row: SloRow, name: str) -> bool:
         return True
     if isinstance(row.sli, ConservationSli) and name.startswith("kubelet-"):
         return True
-    return name == LIFECYCLES and not isinstance(row.sli, HistogramSli | GaugeSli)
+    return name == LIFECYCLES and not isinstance(row.sli, HistogramSli | GaugeSli | ReadSli)

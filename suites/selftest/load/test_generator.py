@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from crashloop.stress.assignment import Operation, StageMark
+from crashloop.stress.assignment import READS, Operation, StageMark
 from crashloop.stress.folder import read_jsonl
 from crashloop.stress.generator import LOOPBACK, Generator, free_port
-from crashloop.stress.loads import AnyLoad, Rollout
+from crashloop.stress.loads import AnyLoad, Canary, Rollout
 from crashloop.waiting import wait_until
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting, missed, write_order
 
@@ -186,3 +186,15 @@ def test_what_was_made_by_a_request_without_an_answer_is_there(peer: Accepting, 
 def failures(folder: Path) -> str:
     """What Locust has counted as failed."""
     return (folder / "load/locust_failures.csv").read_text()
+
+
+def test_a_canary_reads_its_pod_and_all_pods_in_turn(peer: Accepting, tmp_path: Path) -> None:
+    load = Canary(node="storm", rate_per_s=10)
+    carried_out(Generator(write_order(tmp_path, duration_s=3, loads={"canary": load}), workers=0))
+    reads = [each for each in operations(tmp_path) if each.what in READS and each.load == "canary"]
+    assert len(reads) >= 30
+    mine = [each.what for each in sorted(reads, key=lambda each: each.intended_ns or 0)]
+    assert abs(mine.count("get") - mine.count("list")) <= 3
+    assert {each.pod for each in reads if each.what == "get"} == {"canary-0-0", "canary-0-1", "canary-0-2"}
+    assert not any(each.error for each in reads)
+    assert all(each.intended_ns is not None and each.intended_ns <= each.sent_ns for each in reads)

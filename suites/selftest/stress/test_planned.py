@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.stress.loads import AnyLoad, Burst, Churn, Crash, Demand, Finish, Jobs, Rollout
+from crashloop.stress.loads import AnyLoad, Burst, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout
 from crashloop.stress.phases import measurements
 from crashloop.stress.plan_text import crashing_pods, planned_run, user_in_words
 from crashloop.stress.profile import Disturbance, Stage
@@ -20,6 +20,7 @@ LOADS: tuple[AnyLoad, ...] = (
     Rollout(node="a"),
     Demand(node="a", rate_per_s=1),
     Finish(node="a", rate_per_s=1),
+    Canary(node="a"),
 )
 OTHERS: dict[str, Any] = {
     "restart_policy": RestartPolicy.NEVER,
@@ -88,7 +89,9 @@ def test_users_that_differ_from_stage_to_stage_are_listed_and_many_stages_are_co
 
 def test_crashing_pods_are_those_that_are_restarted_again_and_again() -> None:
     final = Crash(node="a", exit_code=7, restart_policy=RestartPolicy.NEVER, rule=restart_in(42))
-    loads: dict[str, AnyLoad] = dict(zip(("crash", "churn", "jobs", "rollout", "demand", "finish"), LOADS, strict=True))
+    loads: dict[str, AnyLoad] = dict(
+        zip(("crash", "churn", "jobs", "rollout", "demand", "finish", "canary"), LOADS, strict=True)
+    )
     loads |= {
         "final": final,
         "ruled": msgspec.structs.replace(final, exit_code=42),
@@ -99,6 +102,6 @@ def test_crashing_pods_are_those_that_are_restarted_again_and_again() -> None:
     def crashing(**users: int) -> int:
         return crashing_pods(Stage(name="storm", duration_s=5, users=dict(users)), loads)
 
-    assert crashing(crash=7, churn=3, jobs=2, rollout=1, demand=1, finish=4) == 7 + 4
+    assert crashing(crash=7, churn=3, jobs=2, rollout=1, demand=1, finish=4, canary=1) == 7 + 4
     assert (crashing(final=5), crashing(ruled=5), crashing(half=6), crashing(completing=6)) == (0, 5, 3, 6)
     assert "exits with 7, once; restart policy Never" in user_in_words(final)

@@ -140,7 +140,7 @@ AT_MOST_5 = {"target": {"at_most": 5, "unit": "of them"}}
                 "sli": {"kind": "share", "of": "unexpected-restarts", "groups": ["all"]},
                 "target": {"below": 1, "unit": "%"},
             },
-            "groups 'all' is not known; expected crasher, finished, healthy, job, server.",
+            "groups 'all' is not known; expected canary, crasher, finished, healthy, job, server.",
         ),
         (
             AT_MOST_5 | {"sli": {"kind": "rate", "of": "restarts"}, "phase": "strom"},

@@ -1,0 +1,45 @@
+"""Reads of the API server by a client: late or failed, they miss the promise."""
+
+from crashloop.slo.judge import judge
+from crashloop.slo.types import ApiRead, SloVerdict
+from crashloop.verdict import Outcome
+from suites.selftest.kit.slo_kit import measured, ns, row
+
+
+def read(at_s: float, took_s: float = 0.01, *, kind: str = "get", failed: bool = False) -> ApiRead:
+    return ApiRead(kind=kind, intended_ns=ns(at_s), took_s=took_s, failed=failed)
+
+
+def latency(*reads: ApiRead) -> SloVerdict:
+    rule = row({"kind": "reads", "of": "get"}, {"at_most": 1, "unit": "s"}, percentile=90, min_samples=10)
+    return judge(rule, measured(reads=reads))
+
+
+def failures(*reads: ApiRead) -> SloVerdict:
+    return judge(row({"kind": "reads"}, {"at_most": 0, "unit": "reads"}, min_samples=10), measured(reads=reads))
+
+
+FAST = [read(at) for at in range(90)]
+
+
+def test_the_latency_is_that_of_the_named_kind_in_the_phase() -> None:
+    verdict = latency(*FAST, *(read(at, 9, kind="list") for at in range(50)), *(read(at, 9) for at in range(100, 150)))
+    assert (verdict.outcome, verdict.value, verdict.samples) == (Outcome.PASS, 0.01, 90)
+    assert latency(*FAST, *(read(at, 2) for at in range(20))).outcome is Outcome.FAIL
+
+
+def test_a_failed_read_misses_however_fast_it_failed() -> None:
+    verdict = latency(*FAST, *(read(at, failed=True) for at in range(20)))
+    assert (verdict.outcome, verdict.value) == (Outcome.FAIL, 0.01)
+    assert verdict.notes == ("Failed: 20 of the reads.",)
+
+
+def test_failed_reads_are_counted() -> None:
+    assert failures(*FAST).outcome is Outcome.PASS
+    verdict = failures(*FAST, read(5, kind="", failed=True))
+    assert (verdict.outcome, verdict.value, verdict.samples) == (Outcome.FAIL, 1, 91)
+
+
+def test_without_reads_nothing_is_known() -> None:
+    assert latency().outcome is Outcome.INCONCLUSIVE
+    assert failures().outcome is Outcome.INCONCLUSIVE

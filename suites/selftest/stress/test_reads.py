@@ -1,0 +1,35 @@
+"""Reads of a canary are taken from the operations of the load."""
+
+from crashloop.slo.types import ApiRead
+from crashloop.stress.assignment import Operation
+from crashloop.stress.loads import AnyLoad, Canary, Demand
+from crashloop.stress.reads import reads_of
+
+LOADS: dict[str, AnyLoad] = {"canary": Canary(node="n"), "web": Demand(node="n", rate_per_s=1)}
+
+
+def operation(load: str, what: str, *, error: str = "", intended_ns: int | None = 1_000_000_000) -> Operation:
+    return Operation(
+        load=load,
+        what=what,
+        pod="p",
+        intended_ns=intended_ns,
+        sent_ns=1_500_000_000,
+        took_ns=250_000_000,
+        error=error,
+    )
+
+
+def test_the_latency_of_a_read_begins_when_it_was_intended() -> None:
+    assert list(reads_of(LOADS, [operation("canary", "get")])) == [
+        ApiRead(kind="get", intended_ns=1_000_000_000, took_s=0.75)
+    ]
+
+
+def test_refused_and_dropped_reads_have_failed() -> None:
+    found = list(reads_of(LOADS, [operation("canary", "list", error="503"), operation("canary", "dropped")]))
+    assert [(each.kind, each.failed, each.took_s) for each in found] == [("list", True, 0.75), ("", True, 10.0)]
+
+
+def test_other_operations_are_no_reads() -> None:
+    assert list(reads_of(LOADS, [operation("canary", "create"), operation("web", "dropped")])) == []
