@@ -167,8 +167,16 @@ def test_a_crashing_pod_is_deleted_before_the_cluster_is(theirs: Path, tmp_path:
     assert peer.names(PODS) == []
 
 
-def test_runs_of_crashloop_take_no_option_of_pytest_kubernetes(tmp_path: Path) -> None:
-    status, output = crashloop_run(tmp_path, "--k8s-kubeconfig", "FILE")
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--k8s-kubeconfig", "FILE", "--k8s-kubeconfig FILE: an option of pytest-kubernetes"),
+        ("--crashloop-provider", "kind", "--crashloop-provider kind: for fixtures of the plugin"),
+        ("--crashloop-image", "IMAGE", "Use --image."),
+    ],
+)
+def test_runs_of_crashloop_take_no_option_of_either_plugin(tmp_path: Path, option: str, value: str, said: str) -> None:
+    status, output = crashloop_run(tmp_path, option, value)
     assert status == ExitCode.USAGE
-    assert "--k8s-kubeconfig FILE: an option of pytest-kubernetes" in output
+    assert said in output
     assert not (tmp_path / "runs").exists()
