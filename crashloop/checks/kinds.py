@@ -16,6 +16,7 @@ from crashloop.checks.effective_config import node_objections
 from crashloop.checks.finding import Checked, Finding
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.mean_lateness import check_lateness_slope, check_mean_lateness
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.checks.sums import TextCase, check_sums
@@ -95,6 +96,8 @@ KINDS: dict[type[AnyScenario], Judged] = {
 
 COMPARISONS: Mapping[str, Callable[[Sequence[Case]], Checked]] = {
     "added-restarts": check_added_restarts,
+    "lateness-slope": check_lateness_slope,
+    "mean-lateness": check_mean_lateness,
     "same-decisions": check_same_decisions,
     "same-delays": check_same_delays,
     "same-order": check_same_order,

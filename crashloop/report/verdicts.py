@@ -139,6 +139,8 @@ def _source(requirement: RequirementText) -> str:
 
 def what_it_rests_on(facts: Mapping[str, Any]) -> str:
     """What a verdict without a finding rests on, by its facts."""
+    if estimate := facts.get("estimate"):
+        return str(estimate)
     if delays := facts.get(DELAYS):
         return f"{counted(len(delays), 'delay')} judged"
     if compared := facts.get(COMPARED):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crashloop.slo import student
+from crashloop.model import student
 from crashloop.slo.estimates import CONFIDENCE, percentile_of
 from crashloop.slo.types import Interval
 

@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crashloop.slo import student
+from crashloop.model import student
 from crashloop.slo.types import Interval
 
 CONFIDENCE = 0.95

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo import student
+from crashloop.model import student
 
 MIN_PAIRS = 2
 MIN_PAIRS_TO_ADJUST = 6

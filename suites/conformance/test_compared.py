@@ -72,3 +72,21 @@ def test_the_gate_does_not_change_when_sidecars_start_and_stop() -> Comparison:
 def test_the_gate_does_not_change_pods_without_rules() -> Iterator[Comparison]:
     for policy, exit_code in ((ALWAYS, 1), (ON_FAILURE, 1), (ON_FAILURE, 0), (NEVER, 1)):
         yield with_and_without_rules(cell(policy, None, exit_code))
+
+
+LATE_UP_TO_20_S = compared(
+    "lateness-up-to-20-s", the.REDUCED_DECAY, the.MAX_10S, the.MAX_11S, the.MAX_GATE_OFF, the.SAME_DELAY
+)
+LATE_UP_TO_300_S = compared("lateness-up-to-300-s", the.STOCK_TO_THE_CAP, the.MAX_300S)
+
+
+@requirement("BACKOFF-26")
+def test_restarts_are_on_average_little_late() -> Iterator[Comparison]:
+    yield LATE_UP_TO_20_S
+    yield LATE_UP_TO_300_S
+
+
+@requirement("BACKOFF-27")
+def test_lateness_does_not_grow_with_the_delay() -> Iterator[Comparison]:
+    yield LATE_UP_TO_20_S
+    yield LATE_UP_TO_300_S

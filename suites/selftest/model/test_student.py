@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.slo.student import beyond, quantile, within
+from crashloop.model.student import beyond, quantile, within
 
 FREEDOMS = st.integers(1, 200)
 
