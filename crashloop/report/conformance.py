@@ -1,10 +1,10 @@
 """The document of a conformance run."""
 
 from crashloop.report.curves import PlottedCurve
+from crashloop.report.deviations import deviations
 from crashloop.report.document import (
     Article,
     Block,
-    Bullets,
     CurveKey,
     Document,
     Figures,
@@ -18,11 +18,15 @@ from crashloop.report.document import (
 from crashloop.report.flatten import config_yaml, flattened
 from crashloop.report.headline import headline
 from crashloop.report.panels import panels_of
-from crashloop.report.results import DeviationText, ProfileSummary, Results, RunResults
+from crashloop.report.results import ProfileSummary, Results, RunResults
 from crashloop.report.text import took
-from crashloop.report.verdicts import panel_anchor, verdict_sections, web_link
+from crashloop.report.verdicts import panel_anchor, verdict_sections
 
 PAGE = Medium.PAGE
+NOTE = (
+    "The kubelet's actual behaviour. The history matches the prediction of the deviating model, so these verdicts do not "
+    "fail the run; a deviation that is gone does."
+)
 
 
 def conformance_document(results: Results) -> Document:
@@ -42,7 +46,7 @@ def conformance_document(results: Results) -> Document:
         sections=(
             *verdict_sections(results),
             Section("curves", "Profiles and curves", _profiles(results), PAGE),
-            Section("deviations", "Known deviations", _deviations(results), PAGE),
+            Section("deviations", "Known deviations", deviations(results, NOTE), PAGE),
             Section("environment", "Environment", environment(results.environment), PAGE),
             Section("reproduce", "Reproduce", _reproduce(results), PAGE),
         ),
@@ -100,42 +104,6 @@ def _profile(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) ->
         ),
         beside=(plots if curves else Paragraph("No delay was judged on this profile.", "muted"),),
         look="profile-block",
-    )
-
-
-def _deviations(results: Results) -> tuple[Block, ...]:
-    if not results.deviations:
-        return ()
-    note = (
-        "The kubelet's actual behaviour. The history matches the prediction of the deviating model, so these verdicts do not "
-        "fail the run; a deviation that is gone does."
-    )
-    return (Paragraph(note, "note"), *(_deviation(each, results) for each in results.deviations))
-
-
-def _deviation(deviation: DeviationText, results: Results) -> Article:
-    link = deviation.link or ""
-    verdicts = [each for each in results.verdicts if each.deviation == deviation.id]
-    return Article(
-        deviation.id,
-        (
-            Paragraph(deviation.sentence or "Not in the deviations.yaml that judged this run."),
-            *((Paragraph(deviation.evidence, "muted"),) if deviation.evidence else ()),
-            *((Paragraph((Span(link, "" if web_link(link) else "code", web_link(link)),)),) if link else ()),
-            Bullets(
-                tuple(
-                    (
-                        Span(each.requirement, "id"),
-                        " in ",
-                        Span(each.scenario, "scenario"),
-                        f" ({each.profile}){': ' if each.findings else ''}",
-                        Span("\n".join(each.findings), "said"),
-                    )
-                    for each in verdicts
-                )
-            ),
-        ),
-        look="deviation",
     )
 
 

@@ -196,6 +196,7 @@ def _verdict(
         samples=shown.samples if shown else 0,
         budget=row.budget,
         budget_used=budget_used(row, shown) if shown else None,
+        deviation=row.id if decided is Outcome.FAIL and shown is not None and row.explains(shown.value) else None,
         evidence=_evidence(row, decided, shown) if shown else None,
         results=results,
         notes=tuple(dict.fromkeys(note for each in results for note in each.notes)),

@@ -76,6 +76,8 @@ def faults(row: SloRow) -> Iterator[str]:
     yield from _names(row)
     if row.slice_s is not None and not 0 < row.slice_s < float("inf"):
         yield f"slice_s is {row.slice_s:g}; expected seconds above zero"
+    if row.deviation is not None and row.target.keeps(row.deviation.up_to):
+        yield f"deviation: up_to is {row.deviation.up_to:g}, which keeps the target; expected a value that misses it"
     if row.min_samples < 1:
         yield f"min_samples is {row.min_samples}; expected 1 or more"
     if row.requirement_preconditions and row.requirement is None:

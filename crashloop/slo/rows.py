@@ -182,6 +182,16 @@ def _lower_of(bound: float | None, per_core: float | None, cores: float | None) 
     return per_core * cores if bound is None else min(bound, per_core * cores)
 
 
+class KnownMiss(_Strict, frozen=True, kw_only=True):
+    """A promise that healthy kubelets are known to miss, and by how much."""
+
+    up_to: float
+    """The value to which they miss it, in the unit of the target; beyond it the promise is broken by something else."""
+    sentence: str
+    evidence: str
+    """The measurement."""
+
+
 class SloRow(_Strict, frozen=True, kw_only=True):
     """One SLO."""
 
@@ -203,10 +213,20 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     """The requirement of the catalogue that says the same; its verdicts come from this row."""
     requirement_preconditions: tuple[Precondition, ...] = ()
     """What the requirement takes for granted besides the preconditions of the row."""
+    deviation: KnownMiss | None = None
+    """None: no healthy kubelet is known to miss it."""
     definition: str
     """The measured quantity: first and last timestamp, and exclusions."""
     source: str
     """Author and place of the promise."""
+
+    def explains(self, value: float | None) -> bool:
+        """Whether a missed target is a known deviation."""
+        if self.deviation is None or value is None:
+            return False
+        if self.target.better is Better.LOWER:
+            return value <= self.deviation.up_to
+        return value >= self.deviation.up_to
 
     @property
     def for_requirement(self) -> "SloRow":

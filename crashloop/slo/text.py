@@ -47,7 +47,7 @@ class Story(NamedTuple):
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
-    parts = (_promise, _worst, _budget, _strength, _unmoved, _bucket, _proven, _too_few, _obstacles, _undecided)
+    parts = (_promise, _worst, _budget, _known, _strength, _unmoved, _bucket, _proven, _too_few, _obstacles, _undecided)
     return " ".join(sentence for part in parts for sentence in part(story))
 
 
@@ -66,6 +66,12 @@ def _budget(story: Story) -> Iterator[str]:
     shown, budget = story.shown, story.row.budget
     if budget and shown is not None and shown.bad is not None and shown.samples:
         yield f"{number(100 * shown.bad / shown.samples)} % missed the target, budget {number(100 * budget)} %."
+
+
+def _known(story: Story) -> Iterator[str]:
+    known = story.row.deviation
+    if known is not None and story.outcome is Outcome.FAIL and story.shown and story.row.explains(story.shown.value):
+        yield f"A known deviation: {known.sentence}"
 
 
 def _strength(story: Story) -> Iterator[str]:

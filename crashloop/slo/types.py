@@ -187,7 +187,14 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[SliResult, ...] = ()
     """One per window and group; `value` above is that of the worst."""
     notes: tuple[str, ...] = ()
+    deviation: str | None = None
+    """The id of the row, if it says that healthy kubelets miss the target as far as this value does."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether its outcome is one of the run."""
+        return self.mode == "gate" and self.deviation is None
 
     @property
     def fails_the_run(self) -> bool:
-        return self.outcome is Outcome.FAIL and self.mode == "gate"
+        return self.outcome is Outcome.FAIL and self.counts

@@ -1,6 +1,6 @@
 """Judges a stress run from its directory alone, right after the run or years later: slo.json and its views."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.measure.files import load_scrapes, write_lifecycles
 from crashloop.report.coverage import coverage_of
-from crashloop.report.results import texts_of
+from crashloop.report.results import DeviationText, texts_of
 from crashloop.report.stress.results import (
     NodeResult,
     RowText,
@@ -47,6 +47,7 @@ from crashloop.stress.reads import reads_of
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of, sample_targets
 from crashloop.stress.timeline import dots, timeline
+from crashloop.verdict import Verdict
 
 WHOLE = "whole run"
 
@@ -95,6 +96,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         judged=judged,
         requirements=texts_of({each.requirement for each in judged}, catalogue),
         coverage=coverage_of(judged, catalogue=len(catalogue)),
+        deviations=tuple(_deviations(rows, verdicts, judged)),
         rows=tuple(_text(row) for row in rows),
         nodes=tuple(_nodes(plan, hosts)),
         stages=tuple(_stage(each, seen, began) for each in measured),
@@ -142,6 +144,15 @@ def _stage(measured: Measurement, seen: Seen, began: int) -> StageResult:
         figures=figures(phase, seen.scrapes, seen.lifecycles, seen.targets),
         intervals=intervals(phase, seen.scrapes, seen.lifecycles, seen.targets),
     )
+
+
+def _deviations(
+    rows: Iterable[SloRow], verdicts: Iterable[SloVerdict], judged: Iterable[Verdict]
+) -> Iterator[DeviationText]:
+    named = {each.deviation for each in verdicts} | {each.deviation for each in judged}
+    for row in rows:
+        if row.deviation is not None and row.id in named:
+            yield DeviationText(id=row.id, sentence=row.deviation.sentence, evidence=row.deviation.evidence)
 
 
 def _text(row: SloRow) -> RowText:

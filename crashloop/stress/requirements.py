@@ -79,13 +79,19 @@ def _verdict(
         mode=requirement.mode,
         findings=(f"{requirement.id}: {found.sentence}",),
         evidence=evidence,
+        deviation=found.deviation,
         facts=_facts(found),
     )
     reason = next(_objections(plan, requirement), None)
     if reason is None:
         return verdict
     return msgspec.structs.replace(
-        verdict, outcome=Outcome.SKIPPED, findings=(f"{requirement.id}: {reason}",), evidence=(), facts={}
+        verdict,
+        outcome=Outcome.SKIPPED,
+        findings=(f"{requirement.id}: {reason}",),
+        evidence=(),
+        deviation=None,
+        facts={},
     )
 
 

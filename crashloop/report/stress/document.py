@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from crashloop.predict.text import costs_in_words
 from crashloop.report.conformance import environment, facts_of, files_of
+from crashloop.report.deviations import deviations
 from crashloop.report.document import (
     Badge,
     Block,
@@ -21,16 +22,15 @@ from crashloop.report.document import (
     Table,
     table,
 )
-from crashloop.report.standing import Standing
 from crashloop.report.stress.against_pods import against_pods
 from crashloop.report.stress.curve_plots import curve_plots, curve_title
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import arrivals, nodes, planned
 from crashloop.report.stress.plots import Plot, rows
-from crashloop.report.stress.results import Comparison, StressResults
+from crashloop.report.stress.results import Comparison, StressResults, standing_of
 from crashloop.report.stress.svg import LINES, curve_svg, plot_svg
 from crashloop.report.stress.text import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows
-from crashloop.report.stress.verdicts import requirement_results
+from crashloop.report.stress.verdicts import requirement_results, run_results
 from crashloop.report.verdicts import verdict_sections
 from crashloop.slo.types import SloVerdict
 
@@ -72,6 +72,8 @@ def _sections(results: StressResults) -> Iterator[Section]:
     yield Section("checks", "Checks of the run", tuple(_promises(checks, "Check", CHECKS, results)))
     if results.judged:
         yield from verdict_sections(requirement_results(results), title="Verdicts on requirements")
+    known = deviations(run_results(results), DEVIATIONS)
+    yield Section("deviations", "Known deviations", known, PAGE)
     yield Section("incidents", "Incidents", (Bullets(results.incidents),) if results.incidents else ())
     yield Section(
         "load", "Load as planned", (*planned(results), *nodes(results), *arrivals(results)), PAGE | Medium.SUMMARY
@@ -90,6 +92,9 @@ SLOS = (
     "An SLO is a promise under preconditions: if they are broken nothing was promised, and the verdict is INCONCLUSIVE. "
     "gate: a broken promise fails the run; report: it is only shown."
 )
+DEVIATIONS = (
+    "Targets that healthy kubelets are known to miss, and not by more than here: these verdicts do not fail the run."
+)
 CHECKS = (
     "Whether the measurement is as planned, the evidence is complete, and no delay was cut short. They do not tell how well "
     "the node coped with the load."
@@ -99,12 +104,12 @@ CHECKS = (
 def _promises(verdicts: Sequence[SloVerdict], subject: str, note: str, results: StressResults) -> Iterator[Block]:
     if verdicts:
         yield Paragraph(note, "note", PAGE)
-        ranked = sorted(verdicts, key=lambda each: (Standing(each.outcome.value).rank, each.mode != "gate"))
+        ranked = sorted(verdicts, key=lambda each: (standing_of(each).rank, each.mode != "gate"))
         yield Table(("Outcome", subject, "What was seen"), tuple(_promise(each, results) for each in ranked))
 
 
 def _promise(verdict: SloVerdict, results: StressResults) -> Row:
-    standing, row = Standing(verdict.outcome.value), results.row(verdict.slo)
+    standing, row = standing_of(verdict), results.row(verdict.slo)
     details: list[Block] = [Paragraph(row.definition, on=PAGE)] if row is not None else []
     details += [Paragraph(note, "said", PAGE) for note in verdict.notes]
     groups = [

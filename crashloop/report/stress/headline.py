@@ -52,6 +52,7 @@ class _Slos:
         named = (
             ("broken", self._with(Outcome.FAIL, "gate")),
             ("missed (reported only)", self._with(Outcome.FAIL, "report")),
+            ("known deviations", self._known),
             ("in error", self._with(Outcome.ERROR)),
         )
         parts = [f"{_are(len(each), word)}: {_names(each)}" for word, each in named if each]
@@ -87,8 +88,16 @@ class _Slos:
     def _no_official_one(self) -> bool:
         return bool(self._official) and all(each.outcome is Outcome.INCONCLUSIVE for each in self._official)
 
+    @property
+    def _known(self) -> list[SloVerdict]:
+        return [each for each in self._all if each.deviation is not None]
+
     def _with(self, outcome: Outcome, *modes: str) -> list[SloVerdict]:
-        return [each for each in self._all if each.outcome is outcome and (not modes or each.mode in modes)]
+        return [
+            each
+            for each in self._all
+            if each.outcome is outcome and each.deviation is None and (not modes or each.mode in modes)
+        ]
 
 
 def _load(results: StressResults) -> str:

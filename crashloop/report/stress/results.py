@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from crashloop.predict.costs import Costs
-from crashloop.report.results import RequirementText, RunResults
+from crashloop.report.results import DeviationText, RequirementText, RunResults
+from crashloop.report.standing import Standing
 from crashloop.report.stress.plan import PlannedRun
 from crashloop.slo.effect import Effect
 from crashloop.slo.rows import Better
@@ -159,6 +160,8 @@ class StressResults(RunResults, frozen=True, kw_only=True):
     """On requirements of the catalogue, in its order; also written as results.json."""
     requirements: tuple[RequirementText, ...] = ()
     """Those of `judged`."""
+    deviations: tuple[DeviationText, ...] = ()
+    """Those that rows know of and that explain a verdict."""
     rows: tuple[RowText, ...]
     nodes: tuple[NodeResult, ...]
     stages: tuple[StageResult, ...]
@@ -180,9 +183,14 @@ class StressResults(RunResults, frozen=True, kw_only=True):
         return next((each for each in self.rows if each.id == slo), None)
 
 
+def standing_of(verdict: SloVerdict) -> Standing:
+    """The standing of an SLO or a check in its run."""
+    return Standing(verdict.outcome.value) if verdict.deviation is None else Standing.DEVIATION
+
+
 def outcome_of(verdicts: Iterable[SloVerdict], judged: Iterable[Verdict] = ()) -> Outcome:
     """The worst outcome of the gates, requirements included; PASS without any."""
-    gates = [each.outcome for each in verdicts if each.mode == "gate"]
+    gates = [each.outcome for each in verdicts if each.counts]
     gates += [each.outcome for each in judged if each.counts and each.outcome is not Outcome.SKIPPED]
     return worst(gates) if gates else Outcome.PASS
 

@@ -28,6 +28,7 @@ def requirement_results(results: StressResults) -> Results:
         counts=count(results.judged),
         verdicts=tuple(sorted(results.judged, key=lambda each: Standing.of(each).rank)),
         requirements=results.requirements,
+        deviations=results.deviations,
         profiles=tuple(profiles.values()),
     )
 
@@ -54,6 +55,7 @@ def _verdict(verdict: SloVerdict, results: StressResults) -> Verdict:
         outcome=verdict.outcome,
         mode=VerdictMode(verdict.mode),
         findings=(verdict.sentence, *verdict.notes),
+        deviation=verdict.deviation,
         facts={name: value for name, value in facts.items() if value is not None},
     )
 

@@ -88,6 +88,31 @@ def test_a_window_without_blocks_has_no_interval_to_decide_by() -> None:
     assert verdict.sentence.endswith("Its spread is unknown: fewer than 3 blocks of 10 s have samples.")
 
 
+KNOWN = {"up_to": 9, "sentence": "It reads and writes every status.", "evidence": "7 in one run"}
+"""A deviation that a row knows of."""
+
+
+def costs(requests: int, **more: Any) -> SloVerdict:
+    """100 restarts that cost so many requests each."""
+    rule = row(
+        {"kind": "ratio", "metric": "rest_client_requests_total", "per": "restarts"},
+        {"at_most": 5, "unit": "requests/restart"},
+        **{"mode": "gate", "deviation": KNOWN, **more},
+    )
+    counter: Values = {("rest_client_requests_total", ()): [requests * 10 * at for at in range(11)]}
+    pods = [crasher(*(restart(at, 0.5) for at in range(100)))]
+    return judge(rule, measured(scrapes(range(0, 101, 10), counter), lifecycles=pods))
+
+
+def test_a_target_that_healthy_kubelets_miss_is_a_known_deviation_up_to_where_they_miss_it() -> None:
+    known = costs(7)
+    assert (known.outcome, known.deviation, known.fails_the_run) == (Outcome.FAIL, "made-up", False)
+    assert known.sentence.endswith("A known deviation: It reads and writes every status.")
+    for beyond in (costs(10), costs(7, deviation=None)):
+        assert (beyond.outcome, beyond.deviation, beyond.fails_the_run) == (Outcome.FAIL, None, True)
+    assert (costs(5).outcome, costs(5).deviation) == (Outcome.PASS, None)
+
+
 STARTUP = {"kind": "samples", "of": "pod-startup"}
 
 

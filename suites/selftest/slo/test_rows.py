@@ -75,6 +75,11 @@ def test_a_good_row_is_read() -> None:
         ("percentile: 99", "percentile: 100", "percentile is 100; expected more than 0 and less than 100."),
         ("percentile: 99\n", "\n", "percentile is missing; an SLI of kind histogram needs one."),
         ("min_samples: 100", "min_samples: 25", "min_samples is 25; p99 of fewer than 100 is simply the largest."),
+        (
+            "min_samples: 100",
+            "min_samples: 100\n    deviation: {up_to: 1, sentence: s, evidence: e}",
+            "deviation: up_to is 1, which keeps the target; expected a value that misses it.",
+        ),
         ("at_most: 1, unit", "at_most: -1, unit", "target is -1 s; expected a number that is not negative."),
         ("at_most: 1, unit", "at_most: .inf, unit", "target is inf s; expected a number that is not negative."),
         ("at_most: 1, unit", "at_most: .nan, unit", "target is nan s; expected a number that is not negative."),

@@ -13,6 +13,7 @@ from rich.console import Console
 from crashloop.report.html import to_html
 from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
+from crashloop.report.results import DeviationText
 from crashloop.report.standing import Standing
 from crashloop.report.stress.against_pods import PROPORTIONAL, against_pods
 from crashloop.report.stress.curve_plots import curve_plots
@@ -189,6 +190,21 @@ def test_junit_fails_for_gates_only(results: StressResults) -> None:
         root = ET.fromstring(to_junit(run_results(with_verdict(results, Outcome.FAIL, mode=mode))))
         assert root.get("failures") == failures
         assert root.get("tests") == str(len(results.verdicts) + 1 + len(results.judged))
+
+
+def test_a_known_deviation_fails_nothing_and_every_view_explains_it(results: StressResults) -> None:
+    known = DeviationText(id="extra", sentence="It reads and writes every status.", evidence="Seven in one run.")
+    missed = with_verdict(results, Outcome.FAIL, mode="gate")
+    verdicts = tuple(
+        msgspec.structs.replace(each, deviation="extra") if each.slo == "extra" else each for each in missed.verdicts
+    )
+    told = msgspec.structs.replace(missed, verdicts=verdicts, deviations=(known,))
+    assert outcome_of(told.verdicts, told.judged) is outcome_of(results.verdicts, results.judged)
+    assert ET.fromstring(to_junit(run_results(told))).get("failures") == "0"
+    assert "Known deviation extra: It reads and writes every status." in to_junit(run_results(told))
+    page = to_html(stress_document(told))
+    assert all(words in page for words in ("KNOWN DEVIATION", known.sentence, known.evidence, 'id="deviations"'))
+    assert 'id="deviations"' not in to_html(stress_document(results))
 
 
 def test_missing_evidence_is_an_error_to_junit(results: StressResults) -> None:
