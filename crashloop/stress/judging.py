@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from crashloop.errors import UsageError
 from crashloop.measure.files import load_scrapes, write_lifecycles
@@ -35,9 +37,12 @@ from crashloop.stress.curves import load_curves
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
+from crashloop.stress.highest_rate import TEXT as LIMIT
+from crashloop.stress.highest_rate import highest_rate
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
+from crashloop.stress.metric_series import restart_times_ns, within
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
 from crashloop.stress.places import hosts_in
 from crashloop.stress.plan import StressPlan
@@ -73,7 +78,14 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         lifecycles=tuple(recorded.lifecycles),
         reads=tuple(reads_of(plan.load.loads, recorded.operations)),
     )
-    checked = checks(plan, measured, recorded, incidents, scrapes)
+    limit = highest_rate(
+        measured,
+        plan.load.loads,
+        rows,
+        partial(_judged_alone, of_stages=of_stages),
+        partial(_restarts_per_s, restart_times_ns(recorded.lifecycles)),
+    )
+    checked = (*checks(plan, measured, recorded, incidents, scrapes), *([limit] if limit else []))
     judge_row = partial(_judged, of_stages=of_stages, whole=(began, ended))
     verdicts = (*checked, *map(judge_row, rows))
     catalogue = load_requirements()
@@ -97,7 +109,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         requirements=texts_of({each.requirement for each in judged}, catalogue),
         coverage=coverage_of(judged, catalogue=len(catalogue)),
         deviations=tuple(_deviations(rows, verdicts, judged)),
-        rows=tuple(_text(row) for row in rows),
+        rows=(*(_text(row) for row in rows), *([LIMIT] if limit else [])),
         nodes=tuple(_nodes(plan, hosts)),
         stages=tuple(_stage(each, seen, began) for each in measured),
         series=(
@@ -125,6 +137,17 @@ def _judged(row: SloRow, *, of_stages: Measured, whole: tuple[int, int]) -> SloV
         return judge(row, of_stages)
     everything = Phase(name=WHOLE, from_ns=whole[0], to_ns=whole[1])
     return judge(row, msgspec.structs.replace(of_stages, phases=(everything,)))
+
+
+def _judged_alone(row: SloRow, step: Measurement, *, of_stages: Measured) -> SloVerdict:
+    """One step of a load, beside the phases without it."""
+    phases = (*(each for each in of_stages.phases if each.name != step.phase.name), step.phase)
+    alone = msgspec.structs.replace(row, phase=step.phase.name)
+    return judge(alone, msgspec.structs.replace(of_stages, phases=phases))
+
+
+def _restarts_per_s(times_ns: NDArray[np.int64], step: Measurement) -> float:
+    return within(times_ns, step.phase.from_ns, step.phase.to_ns) / step.phase.seconds
 
 
 def _names(folder: Path) -> list[str]:

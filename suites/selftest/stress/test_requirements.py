@@ -16,12 +16,12 @@ from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.profile import StressNode
+from crashloop.stress.profile import Stage, StressNode
 from crashloop.stress.publishing import publish_stress
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.verdict import Evidence, ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.slo_kit import crasher, measured, ns, started
-from suites.selftest.kit.stress_kit import MAX_1S, crashing, example_run, plan
+from suites.selftest.kit.stress_kit import MAX_1S, Folder, crashing, example_run, plan
 
 CATALOGUE = load_requirements()
 ROWS = load_rows("restarts")
@@ -155,5 +155,17 @@ def test_every_slo_that_the_catalogue_names_names_the_requirement_too() -> None:
 
 
 def test_every_check_that_judges_a_requirement_is_one_of_a_stress_run(tmp_path: Path) -> None:
-    results = judge_run(example_run(tmp_path / "run").run)
+    folder = Folder(tmp_path / "run", plan(stages=tuple(step(pods) for pods in (1, 2, 3))))
+    folder.marks(
+        *((index, what, 20 * index + at, 2) for index in range(3) for what, at in (("measure", 5), ("drain", 15)))
+    )
+    folder.write(folder.pod("crashers-0-0", *crashing(1.0, 0.3, *([1.4] * 20))))
+    results = judge_run(folder.run)
     assert set(CHECKED) <= {each.slo for each in results.verdicts}
+    limit = next(each for each in results.judged if each.requirement == "LOAD-16")
+    assert (limit.outcome, limit.mode) == (Outcome.INCONCLUSIVE, VerdictMode.REPORT)
+    assert "highest-rate" in {each.id for each in results.rows}
+
+
+def step(pods: int) -> Stage:
+    return Stage(name="storm", mix=f"{pods} pods", duration_s=10, users={"crashers": pods}, settle_s=0)

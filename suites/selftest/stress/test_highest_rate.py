@@ -1,0 +1,97 @@
+"""The highest rate of restarts that keeps every SLO is that of the last step before one breaks."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import pytest
+
+from crashloop.slo.types import SloVerdict
+from crashloop.stress.highest_rate import highest_rate
+from crashloop.stress.phases import Measurement, measurements
+from crashloop.stress.profile import Stage
+from crashloop.verdict import Outcome
+from suites.selftest.kit.slo_kit import row
+from suites.selftest.kit.stress_kit import CRASHERS, marks
+
+LOADS = {"crashers": CRASHERS}
+LATENCY = {"kind": "samples", "of": "restart-lateness"}
+ROWS = (
+    row(LATENCY, {"at_most": 3, "unit": "s"}, id="late", percentile=50),
+    row({"kind": "rate", "of": "restarts"}, {"at_least": 1, "unit": "restarts/s"}, id="rate", phase="storm"),
+    row({"kind": "share", "of": "unexpected-restarts"}, {"below": 1, "unit": "%"}, id="of-the-run"),
+    row({"kind": "conservation"}, {"at_most": 0, "unit": "starts"}, id="conserved", decided_by="interval"),
+    row(LATENCY, {"at_most": 3, "unit": "s"}, id="elsewhere", percentile=50, phase="recovery"),
+)
+KEEPS = {"late": Outcome.PASS, "rate": Outcome.PASS}
+BREAKS = {"late": Outcome.FAIL, "rate": Outcome.PASS}
+UNKNOWN = {"late": Outcome.INCONCLUSIVE, "rate": Outcome.INCONCLUSIVE}
+
+
+def steps(*pods: int, arm: Literal["", "baseline"] = "") -> tuple[Measurement, ...]:
+    stages = tuple(
+        Stage(name="storm", mix=f"{each} pods", arm=arm, duration_s=10, users={"crashers": each}) for each in pods
+    )
+    rows = [
+        (at, what, 100 * at + 10 * off, 1) for at in range(len(pods)) for off, what in enumerate(("measure", "drain"))
+    ]
+    return measurements(stages, marks(*rows, stages=stages))
+
+
+def found(*outcomes: Mapping[str, Outcome], pods: tuple[int, ...] = (5, 10, 20), known: str = "") -> SloVerdict | None:
+    def judge(row: object, step: Measurement) -> SloVerdict:
+        name = getattr(row, "id", "")
+        return SloVerdict(
+            slo=name,
+            outcome=outcomes[step.index][name],
+            mode="report",
+            sentence="",
+            target=0.0,
+            unit="s",
+            deviation=name if name == known else None,
+        )
+
+    return highest_rate(steps(*pods), LOADS, ROWS, judge, lambda step: float(step.index + 2))
+
+
+def test_it_is_that_of_the_last_step_before_one_breaks() -> None:
+    verdict = found(KEEPS, KEEPS, BREAKS)
+    assert verdict is not None
+    assert (verdict.outcome, verdict.value, verdict.fails_the_run) == (Outcome.PASS, 3.0, False)
+    assert verdict.sentence == (
+        "highest-rate: 3.0 restarts/s of 10 crashing pods keep all of 2 SLOs that could be judged; "
+        "4.0 restarts/s of 20 crashing pods break late."
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        ((KEEPS, KEEPS, KEEPS), "no SLO broke up to 4.0 restarts/s of 20 crashing pods: the limit is higher."),
+        ((BREAKS, KEEPS, KEEPS), "break late, in the first step already: the limit is lower."),
+        ((KEEPS, UNKNOWN, BREAKS), "and no SLO could be judged at 3.0 restarts/s of 10 crashing pods."),
+    ],
+    ids=["none breaks", "the first breaks", "nothing is known before"],
+)
+def test_a_limit_outside_the_steps_is_not_known(outcomes: tuple[Mapping[str, Outcome], ...], words: str) -> None:
+    verdict = found(*outcomes)
+    assert verdict is not None
+    assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, None)
+    assert verdict.sentence.endswith(words)
+
+
+def test_a_known_deviation_breaks_no_step() -> None:
+    verdict = found(BREAKS, BREAKS, BREAKS, known="late")
+    assert verdict is not None
+    assert "no SLO broke" in verdict.sentence
+
+
+@pytest.mark.parametrize("pods", [(5, 10), (5, 5, 10), (20, 10, 5)], ids=["two", "equal", "falling"])
+def test_other_loads_have_no_steps(pods: tuple[int, ...]) -> None:
+    assert found(*([KEEPS] * len(pods)), pods=pods) is None
+
+
+def test_arms_of_a_comparison_are_no_steps() -> None:
+    assert (
+        highest_rate(steps(5, 10, 20, arm="baseline"), LOADS, ROWS, lambda *_: pytest.fail("judged"), lambda _: 0.0)
+        is None
+    )
