@@ -3,14 +3,15 @@
 from random import Random
 from typing import Any
 
-from crashloop.history.event import Event, Kind
+from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.record.channels.events import now_ns, recorder_event
+from crashloop.record.channels.events import intervention_event, now_ns
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.scenario import POKE_EVERY_S
 
 ANNOTATION = "crashloop.dev/poke"
+ACTION = InterventionKind.ANNOTATE.value
 
 
 def annotation(value: str) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def annotation(value: str) -> dict[str, Any]:
 
 
 class Annotations:
-    """The pokes of one scenario. `due` is asked by one thread, `poke` done by one at a time.
+    """The pokes of one scenario. `due` is called by one thread, `poke` done by one at a time.
 
     The times between them are drawn from `POKE_EVERY_S`, the same ones for the same seed.
     """
@@ -44,25 +45,14 @@ class Annotations:
         try:
             api.patch_pod(namespace, pod, annotation(str(began_ns)))
         except KubeError as error:
-            return _event(began_ns, str(error))
+            return intervention_event(began_ns, ACTION, str(error))
         self._count += 1
         first, before_ns, self._last_ns = self._last_ns is None, self._last_ns or began_ns, began_ns
         self._longest_ns = max(self._longest_ns, began_ns - before_ns)
-        return _event(began_ns, "ok") if first else None
+        return intervention_event(began_ns, ACTION, "ok") if first else None
 
     def last(self) -> list[Event]:
         """The last poke, with what was counted; nothing if there was none."""
         if self._last_ns is None:
             return []
-        return [_event(self._last_ns, "ok", count=self._count, longest_ns=self._longest_ns)]
-
-
-def _event(began_ns: int, outcome: str, **more: int) -> Event:
-    data: dict[str, Any] = {
-        "action": InterventionKind.ANNOTATE.value,
-        "arguments": {},
-        "outcome": outcome,
-        "index": None,
-        "ended_ns": now_ns(),
-    }
-    return recorder_event(Kind.INTERVENTION, began_ns, data | more)
+        return [intervention_event(self._last_ns, ACTION, "ok", count=self._count, longest_ns=self._longest_ns)]

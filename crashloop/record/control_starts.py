@@ -19,7 +19,7 @@ class ControlStarts:
         self._done: dict[tuple[str, str], tuple[Event, ...]] = {}
 
     def of(self, node: str, profile: str, start: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
-        """The events of the control start in that node, marked as such; whoever asks first has it started."""
+        """The events of the control start in that node, marked as such; the first call starts it."""
         with self._lock:
             if (node, profile) not in self._done:
                 self._done[node, profile] = tuple(_marked(each, profile) for each in start())

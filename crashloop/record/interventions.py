@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from crashloop.errors import CrashloopError, UsageError
-from crashloop.history.event import Event, Kind
+from crashloop.history.event import Event
 from crashloop.record.annotations import annotation
 from crashloop.record.channels.containerd.attribution import is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd
-from crashloop.record.channels.events import now_ns, recorder_event
+from crashloop.record.channels.events import intervention_event, now_ns
 from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.node_facts import KUBELET_ANSWERS_S
 from crashloop.record.pod_recording import PodRecording
@@ -68,8 +68,9 @@ class Interventions:
             outcome = str(error)
             if intervention.action in DISTURB_NODE:
                 self._facts.spoil(watched.node.name, outcome)
-        action = intervention.action.value
-        event = _written(watched, began_ns, action, intervention.arguments, outcome, index)
+        node, action, arguments = watched.node.name, intervention.action.value, intervention.arguments
+        event = intervention_event(began_ns, action, outcome, arguments=arguments, index=index, node=node)
+        watched.take(event)
         if intervention.action in DISTURB_NODE:
             others = msgspec.structs.replace(event, data=event.data | {"index": None, "scenario": watched.name})
             for scenario in self._router.on_node(watched.node.name):
@@ -87,7 +88,8 @@ class Interventions:
             except CrashloopError as error:
                 outcome = str(error)
             arguments = {"container": each.container, "signal": each.signal}
-            _written(watched, began_ns, SIGNAL, arguments, outcome, index=None)
+            event = intervention_event(began_ns, SIGNAL, outcome, arguments=arguments, node=watched.node.name)
+            watched.take(event)
 
     def _annotate(self, watched: PodRecording, _: Arguments) -> None:
         self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))
@@ -154,15 +156,6 @@ class Interventions:
         field = "containers" if container in _regular(watched) else "initContainers"
         patch = {"spec": {field: [{"name": container} | change]}}
         self._api.patch_pod(self._namespace, watched.name, patch, subresource=subresource)
-
-
-def _written(
-    watched: PodRecording, began_ns: int, action: str, arguments: Arguments, outcome: str, index: int | None
-) -> Event:
-    data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index, "ended_ns": now_ns()}
-    event = recorder_event(Kind.INTERVENTION, began_ns, data, node=watched.node.name)
-    watched.take(event)
-    return event
 
 
 def _runtime(watched: PodRecording) -> closing[Containerd]:

@@ -99,9 +99,9 @@ class NodeFacts:
         if node not in self._nodes:
             return  # it comes up, and is read then
         self._settled[node].clear()
-        threading.Thread(target=self._tell, args=(node, process), name=f"restart-{node}", daemon=True).start()
+        threading.Thread(target=self._answer, args=(node, process), name=f"restart-{node}", daemon=True).start()
 
-    def _tell(self, node: str, process: KubeletProcess) -> None:
+    def _answer(self, node: str, process: KubeletProcess) -> None:
         configz: Json | None = None
         if self._has_configz:
             try:

@@ -1,13 +1,12 @@
 """The API channel: pod statuses as the watch delivers them."""
 
-import threading
-
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.watch import Changed, Listed, PodObject, PodWatch, WatchGap
 from crashloop.record.channels.events import gap, now_ns
+from crashloop.record.channels.follower import Follower
 from crashloop.record.event_router import EventRouter
 
 
@@ -24,27 +23,24 @@ def api_event(kind: Kind, pod_uid: str, received_ns: int, **data: object) -> Eve
     )
 
 
-class ApiChannel:
-    """Follows all pods of the run's namespace in a thread of its own, from `start` to `stop`."""
+class ApiChannel(Follower):
+    """Follows all pods of the run's namespace."""
 
     def __init__(self, api: KubeApi, namespace: str, *, label_selector: str, session: EventRouter) -> None:
+        super().__init__("api")
         self._watch = PodWatch(api, namespace, label_selector=label_selector)
         self._session = session
         self._present: dict[str, str] = {}
-        self._thread = threading.Thread(target=self._follow, name="api", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def stop(self) -> None:
         self._watch.stop()
-        self._thread.join(timeout=2.0)
+        super().stop()
 
     def broken_since(self) -> tuple[int, str] | None:
         """Since when the API server is not heard, and why; None while it is."""
         return self._watch.broken_since()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
         for item in self._watch.items():
             if isinstance(item, WatchGap):
                 self._session.everyone(

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event
@@ -45,12 +46,12 @@ class ClusterChannels:
         self._runtimes: dict[str, RuntimeChannel] = {}
         self._controls: dict[str, ControlChannel] = {}
         self._heartbeats: dict[str, NodeHeartbeat] = {}
+        self._of_nodes: tuple[dict[str, Any], ...] = (self._runtimes, self._controls, self._heartbeats)
+        """Channels by their nodes."""
 
     def start(self) -> None:
-        self._host.start()
-        self._run_queues.start()
-        self._api.start()
-        self._kubelet_log.start()
+        for channel in (self._host, self._run_queues, self._api, self._kubelet_log):
+            channel.start()
 
     def add_nodes(self, cluster: ClusterInfo) -> None:
         """Follow the nodes that are new in a cluster. Raises ClusterError if one elsewhere has no heartbeat."""
@@ -67,12 +68,9 @@ class ClusterChannels:
     def remove_nodes(self, names: Iterable[str]) -> None:
         """Let go of nodes that are about to be taken down."""
         for name in names:
-            if (runtime := self._runtimes.pop(name, None)) is not None:
-                runtime.stop()
-            if (control := self._controls.pop(name, None)) is not None:
-                control.stop()
-            if (heartbeat := self._heartbeats.pop(name, None)) is not None:
-                heartbeat.stop()
+            for channels in self._of_nodes:
+                if name in channels:
+                    channels.pop(name).stop()
             self._kubelet_log.remove(name)
 
     def process(self, node: str) -> KubeletProcess | None:
@@ -99,16 +97,9 @@ class ClusterChannels:
         ]
 
     def stop(self) -> None:
-        for runtime in self._runtimes.values():
-            runtime.stop()
-        for control in self._controls.values():
-            control.stop()
-        for heartbeat in self._heartbeats.values():
-            heartbeat.stop()
-        self._kubelet_log.stop()
-        self._api.stop()
-        self._run_queues.stop()
-        self._host.stop()
+        of_nodes = (channel for channels in self._of_nodes for channel in channels.values())
+        for channel in (*of_nodes, self._kubelet_log, self._api, self._run_queues, self._host):
+            channel.stop()
 
     def _follow_runtime(self, node: Node) -> None:
         if node.runtime_socket is None:
@@ -116,7 +107,8 @@ class ClusterChannels:
             return
         channel = RuntimeChannel(node.name, node.runtime_socket, self._namespace, self.session)
         self._runtimes[node.name] = channel
-        if not channel.start(within_s=RUNTIME_ANSWERS_S):
+        channel.start()
+        if not channel.has_answered(within_s=RUNTIME_ANSWERS_S):
             log.warning("node %s: its runtime has not answered within %g s", node.name, RUNTIME_ANSWERS_S)
         self._controls[node.name] = ControlChannel(node.name, node.runtime_socket, self.session)
         self._controls[node.name].start()
@@ -126,7 +118,7 @@ class ClusterChannels:
             name: NodeHeartbeat(self._kube, self._namespace, name, image=image, run=self._run, sink=self.session)
             for name in nodes
         }
-        self._heartbeats |= started
+        self._heartbeats.update(started)
         for heartbeat in started.values():
             heartbeat.start()
         for heartbeat in started.values():

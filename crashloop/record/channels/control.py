@@ -5,40 +5,32 @@ restart and for a relist: a slow disk or a busy runtime shows here, and a slow k
 """
 
 import logging
-import threading
 import time
 
 from crashloop.history.event import Kind
 from crashloop.record.channels.containerd.wire import Containerd, StreamLost
 from crashloop.record.channels.events import Sink, now_ns, recorder_event
+from crashloop.record.channels.follower import Follower
 
 EVERY_S = 2.0
 
 log = logging.getLogger(__name__)
 
 
-class ControlChannel:
-    """Reports how long control containers take on one node to its scenarios, from `start` to `stop`."""
+class ControlChannel(Follower):
+    """Reports how long control containers take on one node to its scenarios."""
 
     def __init__(self, node: str, socket: str, sink: Sink) -> None:
+        super().__init__(f"control-{node}")
         self._node = node
         self._socket = socket
         self._sink = sink
         self._number = 0
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._measure, name=f"control-{node}", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join(timeout=2.0)
-
-    def _measure(self) -> None:
+    def follow(self) -> None:
         runtime = Containerd(self._socket)
         failed = False
-        while not self._stopped.wait(EVERY_S):
+        while not self.stopped.wait(EVERY_S):
             try:
                 self._report(runtime)
                 failed = False

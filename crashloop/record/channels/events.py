@@ -29,6 +29,21 @@ def recorder_event(kind: Kind, t_ns: int, data: dict[str, Any], *, node: str | N
     return Event(seq=0, t_ns=t_ns, received_ns=now_ns(), channel=Channel.RECORDER, kind=kind, node=node, data=data)
 
 
+def intervention_event(
+    began_ns: int,
+    action: str,
+    outcome: str,
+    *,
+    arguments: dict[str, Any] | None = None,
+    index: int | None = None,
+    node: str | None = None,
+    **more: int,
+) -> Event:
+    """What was done from `began_ns` until now. `index` is its position in the scenario, if it stands there."""
+    data = {"action": action, "arguments": arguments or {}, "outcome": outcome, "index": index, "ended_ns": now_ns()}
+    return recorder_event(Kind.INTERVENTION, began_ns, data | more, node=node)
+
+
 def gap(
     channel: Channel, *, from_ns: int, to_ns: int, reason: str, lost: bool = True, node: str | None = None
 ) -> Event:

@@ -13,6 +13,7 @@ from crashloop.kube.client import KubeApi, lines
 from crashloop.kube.errors import ApiRefusal, KubeError
 from crashloop.pods.manifest import HEARTBEAT, heartbeat_manifest
 from crashloop.record.channels.events import Sink, now_ns
+from crashloop.record.channels.follower import Follower
 from crashloop.record.channels.heartbeat_clock import NodeClock, read_beat
 
 BEATS_WITHIN_S = 120.0
@@ -34,10 +35,11 @@ _SILENT_S = 15.0
 _RETRY_S = 0.5
 
 
-class NodeHeartbeat:
-    """Tells the scenarios on a node about its clock and its stalls, from `start` to `stop`."""
+class NodeHeartbeat(Follower):
+    """Reports the clock and the stalls of a node to its scenarios."""
 
     def __init__(self, api: KubeApi, namespace: str, node: str, *, image: str, run: str, sink: Sink) -> None:
+        super().__init__(f"heartbeat-{node}")
         self._api = api
         self._namespace = namespace
         self._node = node
@@ -48,9 +50,7 @@ class NodeHeartbeat:
         self._lock = threading.Lock()
         self._clock = NodeClock(node)
         self._warm = threading.Event()
-        self._stopped = threading.Event()
         self._connection: urllib3.BaseHTTPResponse | None = None
-        self._thread = threading.Thread(target=self._follow, name=f"heartbeat-{node}", daemon=True)
 
     def start(self) -> None:
         """Create the pod. Raises ClusterError if the API server refuses it."""
@@ -60,7 +60,7 @@ class NodeHeartbeat:
             raise ClusterError(
                 f"node {self._node}: its heartbeat pod is refused in namespace {self._namespace}.\n{error}"
             ) from error
-        self._thread.start()
+        super().start()
 
     def wait_until_it_beats(self) -> None:
         """Return once the node's clock is known.
@@ -84,18 +84,17 @@ class NodeHeartbeat:
 
     def stop(self) -> None:
         """End, and remove the pod."""
-        self._stopped.set()
+        self.stopped.set()
         if (connection := self._connection) is not None:
             connection.shutdown()
-        if self._thread.ident is not None:
-            self._thread.join(timeout=2.0)
+        super().stop()
         try:
             self._api.delete_pod(self._namespace, self._pod, grace_s=0)
         except KubeError:
             return  # it goes with the namespace, or with the run's label
 
-    def _follow(self) -> None:
-        while not self._stopped.is_set():
+    def follow(self) -> None:
+        while not self.stopped.is_set():
             try:
                 log = self._api.follow_log(self._namespace, self._pod, HEARTBEAT, silent_s=_SILENT_S)
                 self._connection = log
@@ -104,7 +103,7 @@ class NodeHeartbeat:
             except KubeError:
                 # Silence is what the checkers see of it: no heartbeat covers the time.
                 self._connection = None
-            self._stopped.wait(_RETRY_S)
+            self.stopped.wait(_RETRY_S)
 
     def _take(self, line: bytes, received_ns: int) -> None:
         beat = read_beat(line)

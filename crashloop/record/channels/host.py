@@ -4,7 +4,6 @@ A heartbeat in its own thread: a late beat is a stall. Once a second the kernel'
 pressure (https://docs.kernel.org/accounting/psi.html), every 10 s and when UTC was stepped a reading of both clocks.
 """
 
-import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 
 from crashloop.history.event import Event, Kind
 from crashloop.record.channels.events import Sink, recorder_event
+from crashloop.record.channels.follower import Follower
 
 BEAT_NS = 100_000_000
 LATE_NS = 50_000_000
@@ -78,26 +78,18 @@ def some_us(pressure: str) -> int:
     return int(some.rpartition("total=")[2])
 
 
-class HostChannel:
-    """Tells every scenario about the host, from `start` to `stop`."""
+class HostChannel(Follower):
+    """Reports stalls, pressure and clocks of the host to every scenario."""
 
     def __init__(self, sink: Sink) -> None:
+        super().__init__("host")
         self._sink = sink
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="host", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join(timeout=1.0)
-
-    def _beat(self) -> None:
+    def follow(self) -> None:
         heart = Heartbeat(time.monotonic_ns())
         clocks = written = read_clocks()
         stalled_us = _stalled_us()
-        while not self._stopped.wait(max(heart.due_ns - time.monotonic_ns(), 0) / 1e9):
+        while not self.stopped.wait(max(heart.due_ns - time.monotonic_ns(), 0) / 1e9):
             due_ns = heart.due_ns
             late_ns = heart.beat(time.monotonic_ns())
             if late_ns is not None:

@@ -26,7 +26,7 @@ def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: 
     newest, missing = Journal(), "its log was not read"
     expected = watched.starts(container)
 
-    def tells_all() -> bool:
+    def is_whole() -> bool:
         nonlocal newest, missing
         try:
             newest = read_journal(api.read_log(namespace, watched.pods[watched.newest_pod], container))
@@ -38,7 +38,7 @@ def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: 
 
     gaps = []
     try:
-        wait_until(f"the journal of {container}", tells_all, timeout_s=COMPLETE_WITHIN_S, every_s=0.2)
+        wait_until(f"the journal of {container}", is_whole, timeout_s=COMPLETE_WITHIN_S, every_s=0.2)
     except WaitTimeout:
         reason = f"container {container}: {missing}"
         gaps = [gap(Channel.JOURNAL, from_ns=0, to_ns=now_ns(), reason=reason, node=watched.node.name)]

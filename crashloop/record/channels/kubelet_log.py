@@ -10,6 +10,7 @@ import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import Sink, now_ns
+from crashloop.record.channels.follower import Follower
 from crashloop.record.channels.klog import backoffs, read_header, zone_of
 
 POLL_S = 0.2
@@ -54,10 +55,11 @@ class LogTail:
         return [line.decode(errors="replace") for line in whole]
 
 
-class KubeletLogChannel:
-    """Follows the kubelets' logs of all nodes, from `start` to `stop`."""
+class KubeletLogChannel(Follower):
+    """Follows the kubelets' logs of all nodes."""
 
     def __init__(self, namespace: str, sink: Sink, on_restart: Callable[[str, KubeletProcess], None]) -> None:
+        super().__init__("kubelet-log")
         self._namespace = namespace
         self._sink = sink
         self._on_restart = on_restart
@@ -65,16 +67,6 @@ class KubeletLogChannel:
         self._processes: dict[str, KubeletProcess] = {}
         self._unreadable: dict[str, tuple[int, str]] = {}
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="kubelet-log", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=2.0)
 
     def add(self, node: str, path: Path) -> None:
         """Follow one more log; what it says already is read before this returns."""
@@ -99,8 +91,8 @@ class KubeletLogChannel:
         """Since when a log cannot be read, and why; None while it can."""
         return self._unreadable.get(node)
 
-    def _follow(self) -> None:
-        while not self._stopped.wait(POLL_S):
+    def follow(self) -> None:
+        while not self.stopped.wait(POLL_S):
             with self._lock:
                 for node in self._tails:
                     self._read(node)

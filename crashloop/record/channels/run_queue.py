@@ -19,6 +19,7 @@ from crashloop.cluster.node_processes import Components
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.history.event import Kind
 from crashloop.record.channels.events import Sink, now_ns, recorder_event
+from crashloop.record.channels.follower import Follower
 
 EVERY_S = 1.0
 ACCUSED = frozenset({"kubelet", "runtime"})
@@ -106,34 +107,28 @@ class NodeProcesses:
         return True
 
 
-class RunQueueChannel:
-    """Reports the run-queue waits of every node on this host to its scenarios, from `start` to `stop`."""
+class RunQueueChannel(Follower):
+    """Reports the run-queue waits of every node on this host to its scenarios."""
 
     def __init__(self, sink: Sink) -> None:
+        super().__init__("run-queues")
         self._sink = sink
         self._lock = threading.Lock()
         self._processes: NodeProcesses | None = None
         self._waits: dict[int, Waits] = {}
         self._looked_ns = 0
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="run-queues", daemon=True)
 
     def start(self) -> None:
         if are_counted():
-            self._thread.start()
+            super().start()
 
     def set_cluster(self, info: ClusterInfo) -> None:
         """From now on these nodes are looked at."""
         with self._lock:
             self._processes = NodeProcesses(info)
 
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout=1.0)
-
-    def _watch(self) -> None:
-        while not self._stopped.wait(EVERY_S):
+    def follow(self) -> None:
+        while not self.stopped.wait(EVERY_S):
             with self._lock:
                 processes = self._processes
             if processes is not None:

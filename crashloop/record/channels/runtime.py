@@ -12,16 +12,18 @@ from crashloop.history.event import Channel
 from crashloop.record.channels.containerd.attribution import Attribution, created_event, event_of
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord, RuntimeEvent, StreamLost, Topic
 from crashloop.record.channels.events import Sink, gap, now_ns
+from crashloop.record.channels.follower import Follower
 
 RECONNECT_S = 0.2
 
 log = logging.getLogger(__name__)
 
 
-class RuntimeChannel:
-    """Follows one node's runtime in a thread of its own, from `start` to `stop`."""
+class RuntimeChannel(Follower):
+    """Follows one node's runtime."""
 
     def __init__(self, node: str, socket: str, namespace: str, sink: Sink) -> None:
+        super().__init__(f"runtime-{node}")
         self.node = node
         self._socket = socket
         self._namespace = namespace
@@ -29,21 +31,18 @@ class RuntimeChannel:
         self._attribution = Attribution()
         self._runtime: Containerd | None = None
         self._connected = threading.Event()
-        self._stopped = threading.Event()
         self._complete_ns = now_ns()
         self._lost: str | None = None
-        self._thread = threading.Thread(target=self._follow, name=f"runtime-{node}", daemon=True)
 
-    def start(self, *, within_s: float) -> bool:
-        """Begin to follow; whether the runtime answered within that time. If not, it is tried further."""
-        self._thread.start()
+    def has_answered(self, *, within_s: float) -> bool:
+        """Whether the runtime answers within that time. If not, it is tried further."""
         return self._connected.wait(within_s)
 
     def stop(self) -> None:
-        self._stopped.set()
+        self.stopped.set()
         if (runtime := self._runtime) is not None:
             runtime.close()
-        self._thread.join(timeout=2.0)
+        super().stop()
         for container_id, why in self._attribution.unattributed.items():
             log.info("runtime of node %s: container %s could not be attributed: %s", self.node, container_id, why)
 
@@ -51,18 +50,18 @@ class RuntimeChannel:
         """Since when nothing is heard of the runtime, and why; None while it is."""
         return None if self._lost is None else (self._complete_ns, self._lost)
 
-    def _follow(self) -> None:
-        while not self._stopped.is_set():
+    def follow(self) -> None:
+        while not self.stopped.is_set():
             self._runtime = Containerd(self._socket)
             try:
                 self._stream(self._runtime)
             except StreamLost as error:
-                if not self._stopped.is_set() and self._lost is None:
+                if not self.stopped.is_set() and self._lost is None:
                     log.warning("runtime of node %s: the event stream is lost (%s)", self.node, error)
                     self._lost = str(error)
             finally:
                 self._runtime.close()
-            self._stopped.wait(RECONNECT_S)
+            self.stopped.wait(RECONNECT_S)
 
     def _stream(self, runtime: Containerd) -> None:
         events = runtime.subscribe()

@@ -53,7 +53,8 @@ def peer(tmp_path: Path) -> Iterator[Peer]:
 def following(peer: Peer) -> Iterator[tuple[RuntimeChannel, Heard]]:
     heard = Heard()
     channel = RuntimeChannel("node", peer.socket, "ns", heard)
-    assert channel.start(within_s=10)
+    channel.start()
+    assert channel.has_answered(within_s=10)
     subscribed(peer)
     try:
         yield channel, heard
