@@ -46,24 +46,27 @@ def load_profile(profile: str | Path) -> KubeletProfile:
 
     Raises UsageError for a file that is missing or is no KubeletConfiguration.
     """
-    path, text = read_manifest("kubelet", KUBELET_MANIFESTS, profile)
+    path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, profile)
     return KubeletProfile(name=path.stem, config=_config(path, text), description=purpose(text))
 
 
-def read_manifest(kind: str, folder: Path, profile: str | Path) -> tuple[Path, str]:
-    """A profile's file and its text: by its name in the folder, or by its path. Raises UsageError if it cannot be read."""
-    named = isinstance(profile, str) and "/" not in profile and not profile.endswith((".yaml", ".yml"))
-    path = folder / f"{profile}.yaml" if named else Path(profile)
+def read_manifest(kind: str, folder: Path, file: str | Path, *, own: str = "a profile") -> tuple[Path, str]:
+    """A manifest and its text: by its name in the folder, or by its path. Raises UsageError if it cannot be read.
+
+    `kind` and `own`, which stands for what users may write themselves, are for the message.
+    """
+    named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
+    path = folder / f"{file}.yaml" if named else Path(file)
     try:
         return path, path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        subject = f'{kind} profile "{path.stem}"'
+        subject = f'{kind} "{path.stem}"'
         if not named:
             reason = error.strerror or str(error) if isinstance(error, OSError) else "it is no text in UTF-8"
             raise UsageError(f"{subject}: {path} cannot be read ({reason}).") from error
         known = ", ".join(sorted(each.stem for each in folder.glob("*.yaml")))
         raise UsageError(
-            f"{subject}: unknown; expected one of {known}.\nGive the path of a file to use a profile of your own."
+            f"{subject}: unknown; expected one of {known}.\nGive the path of a file to use {own} of your own."
         ) from error
 
 

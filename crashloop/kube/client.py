@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -23,6 +24,7 @@ from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
 ANSWER_S = 15.0
+NOT_FOUND = 404
 CONNECTIONS = 16
 """Kept open for reuse."""
 PAGE = 500
@@ -111,23 +113,27 @@ class KubeApi:
     def wait_for_default_service_account(self, namespace: str, *, timeout_s: float = 30.0) -> None:
         """Return once pods can be created in a new namespace. Raises WaitTimeout."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+        made = partial(self.exists, "read the default ServiceAccount", path)
+        wait_until(f"the default ServiceAccount of namespace {namespace}", made, timeout_s=timeout_s, every_s=0.05)
 
-        def exists() -> bool:
-            try:
-                self._read("read the default ServiceAccount", "GET", path)
-            except ApiRefusal as error:
-                if error.code != 404:
-                    raise
-                return False
-            return True
-
-        wait_until(f"the default ServiceAccount of namespace {namespace}", exists, timeout_s=timeout_s, every_s=0.05)
+    def exists(self, doing: str, path: str) -> bool:
+        """Whether there is an object at that path."""
+        try:
+            self._read(doing, "GET", path)
+        except ApiRefusal as error:
+            if error.code != NOT_FOUND:
+                raise
+            return False
+        return True
 
     def create_pod(self, namespace: str, manifest: Json) -> Json:
         return self._json(f"create pod {manifest['metadata']['name']}", "POST", _pods(namespace), body=manifest)
 
     def get_pod(self, namespace: str, name: str) -> Json:
         return self._json(f"read pod {name}", "GET", _pods(namespace, name))
+
+    def has_pod(self, namespace: str, name: str) -> bool:
+        return self.exists(f"read pod {name}", _pods(namespace, name))
 
     def patch_pod(self, namespace: str, name: str, patch: Json, *, subresource: str | None = None) -> Json:
         """Apply a strategic merge patch to a pod, or to its subresource (`resize`, `ephemeralcontainers`)."""
@@ -140,7 +146,7 @@ class KubeApi:
         try:
             self._read(f"delete pod {name}", "DELETE", _pods(namespace, name), query=query)
         except ApiRefusal as error:
-            if error.code != 404:
+            if error.code != NOT_FOUND:
                 raise
 
     def read_log(self, namespace: str, name: str, container: str, *, timestamps: bool = False) -> str:

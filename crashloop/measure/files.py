@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.profiles import read_manifest
 from crashloop.requirements import SLO_ROWS, load_requirements
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
@@ -22,7 +23,7 @@ def load_rows(*files: str | Path) -> tuple[SloRow, ...]:
     Raises UsageError for a missing or malformed file, for a duplicate id, and for a row that names a requirement which the
     catalogue does not have, or which another row judges.
     """
-    rows = [row for path in map(_path, files or _shipped()) for row in _rows(path)]
+    rows = [row for file in files or _shipped() for row in _rows(file)]
     ids = [row.id for row in rows]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     if twice:
@@ -48,8 +49,9 @@ def write_lifecycles(folder: Path, lifecycles: Iterable[Lifecycle]) -> None:
     (folder / LIFECYCLES).write_bytes(b"".join(encode(each) + b"\n" for each in lifecycles))
 
 
-def _rows(path: Path) -> tuple[SloRow, ...]:
-    rows = read_rows(_text(path), name=path.name).slos
+def _rows(file: str | Path) -> tuple[SloRow, ...]:
+    path, text = read_manifest("SLOs", SLO_ROWS, file, own="rows")
+    rows = read_rows(text, name=path.name).slos
     for row in rows:
         fault = None if row.requirement is None else _not_judged_by(row.requirement, row.id)
         if fault is not None:
@@ -70,21 +72,3 @@ def _not_judged_by(name: str, row: str) -> str | None:
 
 def _shipped() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SLO_ROWS.glob("*.yaml")))
-
-
-def _path(file: str | Path) -> Path:
-    named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
-    path = SLO_ROWS / f"{file}.yaml" if named else Path(file)
-    if named and not path.exists():
-        raise UsageError(
-            f'SLOs "{file}": unknown; expected one of {", ".join(_shipped())}.\n'
-            "Give the path of a file to use rows of your own."
-        )
-    return path
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f'SLOs "{path.stem}": {path} cannot be read: {error}.') from error

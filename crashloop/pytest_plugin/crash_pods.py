@@ -1,7 +1,6 @@
 """`crash_pod`: a pod that runs for a while and exits, again and again."""
 
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
 from crashloop.pods.manifest import pod_manifest
 from crashloop.pytest_plugin.access import Access
 from crashloop.run.options import DEFAULT_IMAGE
@@ -49,8 +48,5 @@ class CrashPod:
         """Delete it at once, unless the test has done so."""
         try:
             self._api.delete_pod(self._namespace, self._name, grace_s=0)
-        except ApiRefusal as error:
-            if error.code != 404:
-                raise
         finally:
             self._api.close()

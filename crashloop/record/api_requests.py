@@ -9,7 +9,7 @@ import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.answers import Answer, collection
-from crashloop.kube.client import PROTOBUF, STRATEGIC_MERGE
+from crashloop.kube.client import NOT_FOUND, PROTOBUF, STRATEGIC_MERGE
 from crashloop.kube.errors import ApiUnreachable, KubeError
 from crashloop.record.channels.events import now_ns
 from crashloop.record.single_task import SingleTask, log
@@ -19,7 +19,6 @@ from crashloop.spec.scenario import ApiScenario
 from crashloop.waiting import WaitTimeout, wait_until
 
 GONE_WITHIN_S = 30.0
-NOT_FOUND = 404
 NOT_NOW = 429
 """The API server rejects a request without processing it (API priority and fairness)."""
 _AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}

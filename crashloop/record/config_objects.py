@@ -2,14 +2,12 @@
 
 import logging
 
-from crashloop.kube.client import STRATEGIC_MERGE, KubeApi
+from crashloop.kube.client import NOT_FOUND, STRATEGIC_MERGE, KubeApi
 from crashloop.kube.errors import ApiRefusal, KubeError
 from crashloop.pods.config_objects import RESOURCES, config_manifest, stored_name
 from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.scenario import PodScenario
-
-NOT_FOUND = 404
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import logging
 
 from crashloop.history.event import Kind
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable, KubeError
+from crashloop.kube.errors import ApiUnreachable, KubeError
 from crashloop.pods.manifest import GRACE_PERIOD_S, ephemeral_containers, pod_manifest
 from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.events import now_ns
@@ -62,17 +62,11 @@ class Pods:
     def _remove(self, watched: PodRecording) -> None:
         self.read_out(watched)
         self._api.delete_pod(self._namespace, watched.name, grace_s=GRACE_PERIOD_S)
-
-        def gone() -> bool:
-            try:
-                self._api.get_pod(self._namespace, watched.name)
-            except ApiRefusal as error:
-                if error.code != 404:
-                    raise
-                return True
-            return False
-
-        wait_until(f"pod {watched.name} to be gone", gone, timeout_s=GONE_WITHIN_S)
+        wait_until(
+            f"pod {watched.name} to be gone",
+            lambda: not self._api.has_pod(self._namespace, watched.name),
+            timeout_s=GONE_WITHIN_S,
+        )
 
     def delete(self, watched: PodRecording) -> None:
         """Remove the pod at once."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal, KubeError
+from crashloop.kube.errors import KubeError
 from crashloop.waiting import WaitTimeout, wait_until
 
 _COLLECTIONS = {
@@ -88,15 +88,10 @@ def clear(api: KubeApi, namespace: str, selector: str, *, within_s: float) -> Cl
 
 def remove_namespace(api: KubeApi, name: str, *, within_s: float) -> None:
     """Delete a namespace and wait until it is gone. Raises KubeError, WaitTimeout."""
-
-    def gone() -> bool:
-        try:
-            api.call(f"read namespace {name}", "GET", f"/api/v1/namespaces/{name}")
-        except ApiRefusal as error:
-            if error.code != 404:
-                raise
-            return True
-        return False
-
     api.delete_namespace(name)
-    wait_until(f"namespace {name} to be gone", gone, timeout_s=within_s, every_s=0.5)
+    wait_until(
+        f"namespace {name} to be gone",
+        lambda: not api.exists(f"read namespace {name}", f"/api/v1/namespaces/{name}"),
+        timeout_s=within_s,
+        every_s=0.5,
+    )

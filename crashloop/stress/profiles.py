@@ -26,7 +26,7 @@ def load_stress_profile(profile: str | Path) -> StressProfile:
 
     Raises UsageError for a file that is missing, is no stress profile, or is inconsistent.
     """
-    path, text = read_manifest("stress", STRESS_MANIFESTS, profile)
+    path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
         read = msgspec.convert(yaml.safe_load(text), StressProfile)
     except yaml.YAMLError as error:
