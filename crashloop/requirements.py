@@ -11,6 +11,7 @@ import msgspec
 import yaml
 
 from crashloop.cluster.provider import Capability
+from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.requirement import Basis, Level, Requirement, Scope, State, applies
@@ -43,8 +44,8 @@ _TEXT = re.compile(r"KEP-\d+ |(?:Pod Lifecycle|Init Containers|Sidecar Container
 """How the sources begin in which Kubernetes promises something."""
 
 
-class CatalogueError(Exception):
-    """An entry of the catalogue is wrong: a fault of this suite, not of its user."""
+class CatalogueError(UsageError):
+    """An entry of the catalogue is wrong; the contributor who wrote it sees file and row at the start of a run."""
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
