@@ -96,7 +96,7 @@ mutants: setup rewriter ## Mutants of the kubelet's restart code, live (at most 
 rewriter: ## Test the Go program that makes the mutants (needs Go)
 	cd mutants/rewriter && test -z "$$(gofmt -l .)" && go vet ./... && go test ./...
 
-bench: setup ## Measure what the README states
+bench: setup ## Measure what docs/numbers.md states
 	for script in $(basename $(notdir $(wildcard bench/*.py))); do $(BIN)/python -m bench.$$script; done
 
 matrix: python ## Put all conformance runs below runs/ side by side, as Markdown (RUNS=... for others)
