@@ -78,6 +78,8 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "BACKOFF-15",
         "BACKOFF-19",
         "BACKOFF-20",
+        "BACKOFF-26",
+        "BACKOFF-27",
         "RESET-8",
         "RESET-11",
         "RESET-12",
