@@ -8,6 +8,7 @@ belongs to the same component. A component's CPU never decreases.
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from crashloop.cluster.provider import Capability, ClusterInfo
 from crashloop.slo.exposition import SeriesKey
 
 HARNESS = "harness"
+MAY_BECOME_S = 15.0
+"""Age from which on a process is no longer looked at for becoming another program."""
 
 _PRESSURE = Path("/proc/pressure/cpu")
 
@@ -63,7 +66,8 @@ class ProcessAccount:
         """CPU of ended processes that no process of their component reaped."""
         self._highest: dict[_Key, float] = {}
         self._restarts: dict[_Key, int] = {}
-        self._looked = False
+        self._began: set[_Key] = set()
+        """Components whose program has run: another process of it is a restart."""
 
     def add_harness(self, pid: int) -> None:
         """One more process that belongs to the harness, such as the load generator."""
@@ -89,7 +93,9 @@ class ProcessAccount:
     def _look(self) -> None:
         now = set(psutil.pids())
         self._strangers &= now
-        for pid in now - self._strangers - self._seen.keys():
+        # What the harness starts may become a component, too.
+        settled = {pid for pid, seen in self._seen.items() if seen.member.component != HARNESS}
+        for pid in now - self._strangers - settled:
             self._meet(pid)
         for process in self._harness():
             if process.pid not in self._seen:
@@ -99,25 +105,25 @@ class ProcessAccount:
                 seen.look()
             except psutil.Error:
                 self._part(pid, seen)
-        self._looked = True
 
     def _meet(self, pid: int) -> None:
-        """A new process."""
-        member = None
+        """A new process. A young one that is no component may become one: a script that starts the user's own kubelet."""
         with contextlib.suppress(psutil.Error, OSError):
             process = psutil.Process(pid)
             member = self._components.member(process) if self._components else None
             if member is not None:
                 self._admit(process, member)
-        if member is None:
-            self._strangers.add(pid)
+            elif time.time() - process.create_time() > MAY_BECOME_S:
+                self._strangers.add(pid)
 
     def _admit(self, process: psutil.Process, member: Member) -> None:
         self._seen[process.pid] = _Seen(process, member)
         self._strangers.discard(process.pid)
-        if member.is_main and self._looked:
-            key = (member.component, member.node)
+        key = (member.component, member.node)
+        if member.is_main and key in self._began:
             self._restarts[key] = self._restarts.get(key, 0) + 1
+        if member.is_main:
+            self._began.add(key)
 
     def _part(self, pid: int, seen: _Seen) -> None:
         """A process ended, or another process has its id."""

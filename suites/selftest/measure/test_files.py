@@ -28,8 +28,11 @@ def test_rows_of_several_files_keep_their_order() -> None:
 
 def test_an_id_is_given_once_over_all_files() -> None:
     with pytest.raises(UsageError) as raised:
-        load_rows("node", "node")
-    assert str(raised.value) == "SLOs container-create, pleg-relist: defined more than once, in node, node."
+        load_rows("canary", "canary")
+    assert (
+        str(raised.value)
+        == "SLOs api-get-latency, api-list-latency, api-reads-failed: defined more than once, in canary, canary."
+    )
 
 
 def test_a_file_of_the_users_own_is_read_by_its_path(tmp_path: Path) -> None:

@@ -118,6 +118,28 @@ def test_a_kubelet_that_is_started_anew_is_counted(tmp_path: Path, program: Call
         assert values(account, "component_restarts_total")[key] == 1
 
 
+def test_a_script_that_becomes_a_kubelet_is_one(tmp_path: Path, program: Callable[[str], Path]) -> None:
+    becomes = "import os,sys\nprint('wrapped', flush=True)\nsys.stdin.readline()\nos.execv(sys.argv[1], sys.argv[1:])"
+    arguments = [str(program("kubelet")), "-c", BURN, "0.2"]
+    child = subprocess.Popen(
+        [str(program("wrapper")), "-c", becomes, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, STATE_MARK: str(tmp_path), NODE_MARK: "node-1"},
+    )
+    account = account_of(tmp_path)
+    with child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        assert child.stdout.readline() == b"wrapped\n"
+        assert ("kubelet", "node-1") not in values(account, "component_cpu_seconds_total")
+        child.stdin.write(b"go\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == b"burnt\n"
+        assert values(account, "component_cpu_seconds_total")["kubelet", "node-1"] >= 0.15
+        child.kill()
+
+
 def test_more_shims_are_no_restart(tmp_path: Path, program: Callable[[str], Path]) -> None:
     account = account_of(tmp_path)
     with burning(program("containerd"), tmp_path, "node-1"):
