@@ -134,9 +134,15 @@ class Restarts:
         return {each["name"]: each["restartCount"] for key in sections for each in status.get(key, ())}
 
     def _loss(self) -> list[str]:
-        """Why changes of pods are not seen at present, if they are not."""
+        """Why changes of pods were not seen, if they were not."""
         broken = self._watch.broken_since()
-        return [] if broken is None else [f"The watch of pods was lost: {broken[1]}"]
+        if broken is not None:
+            return [f"The watch of pods was lost: {broken[1]}"]
+        return (
+            [f"The watch of pods was lost and its changes are gone, times: {self._watch.gaps}."]
+            if self._watch.gaps
+            else []
+        )
 
 
 def _require_none(reasons: list[str]) -> None:

@@ -115,6 +115,17 @@ def test_without_a_watch_no_restart_is_shown_to_be_in_time(peer: ClusterPeer, tm
             restarts.assert_no_early_restart(MAX_10S)
 
 
+def test_changes_that_are_gone_may_have_shown_an_early_restart(peer: ClusterPeer, tmp_path: Path) -> None:
+    with watched(peer, tmp_path) as restarts:
+        gone = iter([status(410, "Expired")])
+        peer.refusal = lambda request: next(gone, None) if request.endswith("watch") else None
+        wait_until("changes to be gone", lambda: restarts._watch.gaps, timeout_s=30)
+        looping(peer, 11, 12, 11)
+        restarts.assert_follows(MAX_10S, within_s=30)
+        with pytest.raises(AssertionError, match=r"^The watch of pods was lost and its changes are gone, times: 1\.$"):
+            restarts.assert_no_early_restart(MAX_10S)
+
+
 def test_fewer_waits_than_any_judgement_needs_are_refused(peer: ClusterPeer, tmp_path: Path) -> None:
     with watched(peer, tmp_path) as restarts, pytest.raises(UsageError, match="waits is 2; expected at least 3"):
         restarts.assert_follows(MAX_10S, waits=2)
