@@ -13,11 +13,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from quality.front import RequestHead
-
-LOOPBACK = "127.0.0.1"
-_HEAD_ENDS = b"\r\n\r\n"
-_LONGEST_HEAD = 1 << 20
+from quality.connection import HEAD_ENDS, LONGEST_HEAD, LOOPBACK, RequestHead, copy, until_closed
 
 
 def altered_status(patch: bytes, phase: str) -> bytes:
@@ -51,7 +47,7 @@ class ApiFront:
 
     async def start(self) -> Path:
         """Serve, and return the kubeconfig by which the kubelet comes here."""
-        self._listening = await asyncio.start_server(self._serve, LOOPBACK, 0, limit=_LONGEST_HEAD)
+        self._listening = await asyncio.start_server(self._serve, LOOPBACK, 0, limit=LONGEST_HEAD)
         port = self._listening.sockets[0].getsockname()[1]
         named = self._config["clusters"][0]["name"]
         ours = {
@@ -68,24 +64,18 @@ class ApiFront:
             self._listening.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = RequestHead.parse(await reader.readuntil(_HEAD_ENDS))
+        async with until_closed(writer):
+            head = RequestHead.parse(await reader.readuntil(HEAD_ENDS))
             body = await reader.readexactly(head.length)
             if is_status_patch(head.line):
                 body = altered_status(body, self._phase)
             await self._pass_on(head, body, writer)
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # one side closed; the other one sees its connection close
-        finally:
-            writer.close()
 
     async def _pass_on(self, head: RequestHead, body: bytes, writer: asyncio.StreamWriter) -> None:
         host, port = self._server.hostname, self._server.port
         from_server, to_server = await asyncio.open_connection(host, port, ssl=self._tls)
         try:
             to_server.write(head.with_length(len(body)).as_the_only_one() + body)
-            while chunk := await from_server.read(1 << 16):
-                writer.write(chunk)
-                await writer.drain()
+            await copy(from_server, writer)
         finally:
             to_server.close()

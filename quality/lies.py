@@ -52,7 +52,7 @@ def altered(method: str, answer: bytes, lie: Lie) -> bytes:
         response = api_pb2.ContainerStatusResponse.FromString(answer)
         if _is_hidden(response.status.state, lie):
             raise NotThere(response.status.id)
-        _tell_status(response.status, lie)
+        _alter_status(response.status, lie)
         return response.SerializeToString()
     if method == POD_SANDBOX_STATUS:
         return _altered_sandbox(answer, lie)
@@ -64,7 +64,7 @@ def _altered_list(answer: bytes, lie: Lie) -> bytes:
     for index in _hidden(response.containers, lie):
         del response.containers[index]
     for each in response.containers:
-        _tell_restart_count(each.annotations, lie)
+        _alter_restart_count(each.annotations, lie)
     return response.SerializeToString()
 
 
@@ -73,7 +73,7 @@ def _altered_sandbox(answer: bytes, lie: Lie) -> bytes:
     for index in _hidden(response.containers_statuses, lie):
         del response.containers_statuses[index]
     for each in response.containers_statuses:
-        _tell_status(each, lie)
+        _alter_status(each, lie)
     return response.SerializeToString()
 
 
@@ -86,8 +86,8 @@ def _is_hidden(state: int, lie: Lie) -> bool:
     return lie.hides_exited and state == api_pb2.CONTAINER_EXITED
 
 
-def _tell_status(status: api_pb2.ContainerStatus, lie: Lie) -> None:
-    _tell_restart_count(status.annotations, lie)
+def _alter_status(status: api_pb2.ContainerStatus, lie: Lie) -> None:
+    _alter_restart_count(status.annotations, lie)
     if status.state != api_pb2.CONTAINER_EXITED:
         return
     if status.finished_at and lie.finished_by_ms:
@@ -99,7 +99,7 @@ def _tell_status(status: api_pb2.ContainerStatus, lie: Lie) -> None:
         status.reason = "Error" if status.exit_code else "Completed"
 
 
-def _tell_restart_count(annotations: MutableMapping[str, str], lie: Lie) -> None:
+def _alter_restart_count(annotations: MutableMapping[str, str], lie: Lie) -> None:
     if lie.restart_count_by and RESTART_COUNT in annotations:
         annotations[RESTART_COUNT] = str(int(annotations[RESTART_COUNT]) + lie.restart_count_by)
 

@@ -11,6 +11,7 @@ import yaml
 from crashloop.waiting import wait_until
 from quality.arguments import value_of, with_value
 from quality.configuration import Config, declared_configz, delays_s, real_config
+from quality.connection import RequestHead
 from quality.executable import write_executable
 from quality.fault import PASSES_ON, Fault
 from quality.faults import (
@@ -21,7 +22,6 @@ from quality.faults import (
     PANICS,
     TRUE_BEHIND_HELPERS,
 )
-from quality.front import RequestHead
 from quality.lies import Lie
 from quality.wrapper import meddling_of
 
@@ -127,7 +127,7 @@ def test_the_value_of_a_flag(arguments: tuple[str, ...], value: str | None) -> N
     ],
 )
 def test_a_front_knows_a_question_for_the_configuration(line: str, asks: bool) -> None:
-    assert RequestHead.parse(f"{line}\r\nHost: node\r\n\r\n".encode()).asks_for_configuration is asks
+    assert RequestHead.parse(f"{line}\r\nHost: node\r\n\r\n".encode()).reads_configuration is asks
 
 
 def test_a_request_that_is_passed_on_is_the_only_one_of_its_connection() -> None:
