@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Finding, inconclusive
-from crashloop.checks.text import seconds
+from crashloop.checks.text import count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory, Recording
@@ -27,6 +27,13 @@ def why_it_ended(case: Case) -> str:
         for gap in lost
     )
     return _end_of(case) + gaps
+
+
+def too_few(case: Case, seen: int, parameter: str, default: int, noun: str, rest: str = "") -> Iterator[Finding]:
+    """That fewer were seen than this parameter of the requirement says, or `default` without it."""
+    needed = int(case.number(parameter, default))
+    if seen < needed:
+        yield inconclusive(f"{count(seen, noun, rest)} seen, {needed} needed: {why_it_ended(case)}.")
 
 
 def _end_of(case: Case) -> str:

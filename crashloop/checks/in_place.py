@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count
+from crashloop.checks.text import at_lines
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.spec.intervention import InterventionKind
@@ -39,9 +39,8 @@ def check_in_place(case: Case) -> Checked:
         )
     findings += [finding for pod in kept for finding in _other_addresses(pod)]
     restarts = sum(max(0, len(ran(pod, spec.name)) - 1) for pod in case.pods for spec in case.scenario.pod.containers)
-    needed = int(case.number("min_restarts", MIN_RESTARTS))
-    if not findings and restarts < needed:
-        findings.append(inconclusive(f"{count(restarts, 'restart')} seen, {needed} needed: {why_it_ended(case)}."))
+    if not findings:
+        findings += too_few(case, restarts, "min_restarts", MIN_RESTARTS, "restart")
     if not findings and any(Channel.RUNTIME not in pod.channels for pod in case.pods):
         findings.append(inconclusive("no runtime evidence, and nothing else shows the sandbox."))
     lost = next(case.recording.gaps_of(Channel.RUNTIME, case.recording.begin_ns, case.recording.end_ns), None)

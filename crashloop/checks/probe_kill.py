@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, why_it_ended
+from crashloop.checks.evidence import is_journal_lost, too_few
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
@@ -55,8 +55,9 @@ def check_probe_kill(case: Case) -> Checked:
                 if failures_go_on(case.prediction.deviations):
                     before = {each: _left(instance, each, known) for each, known in before.items()}
     if not findings:
-        seen = {"min_kills": (kills, 1, "kill"), "min_spared": (times, 0, "spared run of failures")}
-        findings += _too_few(case, seen | {"min_answers": (answers, 1, "answer")})
+        findings += too_few(case, kills, "min_kills", 1, "kill")
+        findings += too_few(case, times, "min_spared", 0, "spared run of failures")
+        findings += too_few(case, answers, "min_answers", 1, "answer")
     return Checked(findings=tuple(findings), facts={"kills": kills, "spared": times, "probe_answers": answers})
 
 
@@ -68,14 +69,6 @@ def _sure(lasts: list[ProbeAnswer | None]) -> ProbeAnswer | None:
     """The answer after which the container was to be killed at the latest; None if that depends on what counted before."""
     answers = [each for each in lasts if each is not None]
     return max(answers, key=lambda each: each.number) if len(answers) == len(lasts) else None
-
-
-def _too_few(case: Case, seen: dict[str, tuple[int, int, str]]) -> Iterator[Finding]:
-    """What there is less of than the requirement needs, by parameter: the number seen, the default, and its noun."""
-    for parameter, (number, default, noun) in seen.items():
-        least = int(case.number(parameter, default))
-        if number < least:
-            yield inconclusive(f"{count(number, noun)} seen, {least} needed: {why_it_ended(case)}.")
 
 
 def _too_early(case: Case, pod: PodHistory, spec: Container, instance: Instance) -> Iterator[Finding]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, first_begun, ran, resets_of, started_after
-from crashloop.checks.text import at_lines, count
+from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
@@ -27,8 +27,8 @@ def check_restart_all_order(case: Case) -> Checked:
             started = [each for each in _start_up(case, pod, reset, end_ns) if each.awaited is not None]
             seen += bool(started)
             findings += [_objection(case, pod, reset, each) for each in started if each.too_early]
-    if not findings and seen < (least := int(case.number("min_resets", MIN_RESETS))):
-        findings.append(inconclusive(f"{count(seen, 'ordered start-up')} seen, {least} needed: {why_it_ended(case)}."))
+    if not findings:
+        findings += too_few(case, seen, "min_resets", MIN_RESETS, "ordered start-up")
     return Checked(findings=tuple(findings), facts={"resets": seen})
 
 
@@ -47,9 +47,9 @@ def check_ephemeral_kept(case: Case) -> Checked:
                     continue
                 seen += 1
                 findings += _touched(case, pod, spec, reset, instance, end_ns)
-    if not findings and seen < (least := int(case.number("min_resets", MIN_RESETS))):
-        sentence = f"{count(seen, 'reset')} beside a running ephemeral container seen, {least} needed"
-        findings.append(inconclusive(f"{sentence}: {why_it_ended(case)}."))
+    if not findings:
+        rest = "beside a running ephemeral container"
+        findings += too_few(case, seen, "min_resets", MIN_RESETS, "reset", rest)
     return Checked(findings=tuple(findings), facts={"resets": seen})
 
 

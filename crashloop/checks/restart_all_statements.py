@@ -7,7 +7,7 @@ containers are being restarted, and the condition and the phase beside them have
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, too_few, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, resets_of, started_after
 from crashloop.checks.statement_age import may_lag_ns
@@ -35,8 +35,8 @@ def check_restart_all_condition(case: Case) -> Checked:
         seen += sum(_shown(pod))
     if not findings:
         findings += unwatched(case, "a condition")
-    if not findings and seen < (least := int(case.number("min_resets", MIN_RESETS))):
-        findings.append(_too_few(case, seen, least))
+    if not findings:
+        findings += _rarely_shown(case, seen)
     return Checked(findings=tuple(findings), facts={"resets_shown": seen})
 
 
@@ -49,8 +49,8 @@ def check_restart_all_phase(case: Case) -> Checked:
         if status.phase not in allowed:
             sentence = f"a status says {RESTARTING_ALL} and the phase {status.phase} {at_lines([status.line])}"
             findings.append(fail(f"{sentence}; the phase was to be {PENDING}.", status.line))
-    if not findings and len(restarting) < (least := int(case.number("min_resets", MIN_RESETS))):
-        findings.append(_too_few(case, len(restarting), least))
+    if not findings:
+        findings += _rarely_shown(case, len(restarting))
     return Checked(findings=tuple(findings[:1]), facts={"phases": sorted({each.phase for each in restarting})})
 
 
@@ -70,8 +70,8 @@ def check_restart_all_goes_on(case: Case) -> Checked:
             findings += _ended(case, pod, carried_out[-1])
     if not findings:
         findings += unwatched(case, "a phase")
-    if not findings and seen < (least := int(case.number("min_resets", MIN_RESETS))):
-        findings.append(inconclusive(f"{count(seen, 'reset')} seen, {least} needed: {why_it_ended(case)}."))
+    if not findings:
+        findings += too_few(case, seen, "min_resets", MIN_RESETS, "reset")
     return Checked(findings=tuple(findings[:1]), facts={"resets": seen})
 
 
@@ -91,8 +91,10 @@ def _before_deletion(case: Case, pod: PodHistory) -> tuple[StatusReport, ...]:
     return pod.statuses if leaves is None else tuple(each for each in pod.statuses if each.t_ns < leaves)
 
 
-def _too_few(case: Case, seen: int, least: int) -> Finding:
-    return inconclusive(f"{RESTARTING_ALL} was seen {count(seen, 'time')}, {least} needed: {why_it_ended(case)}.")
+def _rarely_shown(case: Case, seen: int) -> Iterator[Finding]:
+    least = int(case.number("min_resets", MIN_RESETS))
+    if seen < least:
+        yield inconclusive(f"{RESTARTING_ALL} was seen {count(seen, 'time')}, {least} needed: {why_it_ended(case)}.")
 
 
 def _shown(pod: PodHistory) -> Iterator[bool]:

@@ -11,10 +11,10 @@ from itertools import groupby
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.evidence import too_few, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, all_delays
-from crashloop.checks.text import at_lines, count, seconds
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.statuses import ContainerState, StatusReport
 from crashloop.model.waiting_reason import WAITING_REASON, shows_by_s
@@ -58,7 +58,9 @@ def check_shown_waiting(case: Case) -> Checked:
         elif shown is None:
             lines = delay.to_create.lines
             findings.append(fail(f"no status showed {WAITING_REASON} before {delay.name} {at_lines(lines)}.", *lines))
-    return Checked(findings=(*findings, *_too_few(case, due, findings)), facts={"shown": rows})
+    if not findings:
+        findings += too_few(case, due, "min_delays", MIN_DELAYS, "delay", "that can show")
+    return Checked(findings=tuple(findings), facts={"shown": rows})
 
 
 def check_back_off_message(case: Case) -> Checked:
@@ -82,7 +84,9 @@ def check_back_off_message(case: Case) -> Checked:
                     shown.status.line,
                 )
             )
-    return Checked(findings=(*findings, *_too_few(case, seen, findings)), facts={"messages": messages})
+    if not findings:
+        findings += too_few(case, seen, "min_delays", MIN_DELAYS, "delay", "that can show")
+    return Checked(findings=tuple(findings), facts={"messages": messages})
 
 
 def check_status_sequence(case: Case) -> Checked:
@@ -145,12 +149,6 @@ def _shows_by_s(case: Case, delay: MeasuredDelay) -> float | None:
     others = prediction.containers[delay.container].other_sync_sources
     version = prediction.at_first.version
     return shows_by_s(delay.due.delay_s, version, mode=prediction.mode, other_sync_sources=others)
-
-
-def _too_few(case: Case, seen: int, findings: list[Finding]) -> Iterator[Finding]:
-    needed = int(case.number("min_delays", MIN_DELAYS))
-    if seen < needed and not findings:
-        yield inconclusive(f"{count(seen, 'delay')} that can show seen, {needed} needed: {why_it_ended(case)}.")
 
 
 def _named_s(message: str) -> float | None:
