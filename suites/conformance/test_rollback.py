@@ -3,11 +3,13 @@
 KEP-5593 and KEP-4603, "Upgrade / Downgrade Strategy".
 """
 
+from collections.abc import Iterator
+
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import app
+from suites.conformance.scenarios import app, starting
 
 
 def to(profile: str, *, after_exit: int) -> Intervention:
@@ -34,6 +36,14 @@ def reconfigured(name: str, profile: str, *interventions: Intervention, restarts
 @requirement("ROLLBACK-1")
 def test_without_a_maximum_the_default_curve_begins() -> Scenario:
     return reconfigured("maximum-removed", "max-2s", to("stock", after_exit=3), restarts=5, at_most_s=120)
+
+
+@requirement("ROLLBACK-2")
+def test_with_the_gate_off_the_default_curve_begins() -> Iterator[Scenario]:
+    yield starting("max-gate-off-but-set")
+    yield reconfigured(
+        "gate-and-maximum-removed", "max-2s", to("max-gate-off", after_exit=3), restarts=6, at_most_s=120
+    )
 
 
 @requirement("ROLLBACK-3")
