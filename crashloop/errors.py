@@ -20,5 +20,9 @@ class ClusterError(CrashloopError):
     """Bring-up, operation or clean-up of a cluster failed (exit code 70)."""
 
 
+class ProcessEnded(ClusterError):
+    """A process of a cluster ended while it was starting."""
+
+
 class ObservationError(CrashloopError):
     """Evidence was lost; verdicts that need it become INCONCLUSIVE."""

@@ -91,6 +91,16 @@ def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> No
         )
 
 
+def validate_refusal(profile: KubeletProfile, version: KubernetesVersion) -> None:
+    """Check that a kubelet refuses the profile, as a scenario expects. Raises UsageError if it starts with it."""
+    kubelet = kubelet_version(profile, version)
+    if not isinstance(effective_curve(profile, version, deviations=as_shipped(kubelet)), Refusal):
+        raise UsageError(
+            f'kubelet profile "{profile.name}": kubelet v{kubelet} starts with it, and a scenario expects that it does not.\n'
+            "Name a profile with an invalid maximum, such as max-301s."
+        )
+
+
 def check_spelling(profile: KubeletProfile) -> None:
     """Raise UsageError for a field or a feature gate that the kubelet would drop, and that looks like a known one."""
     misspelt = next(_misspelt(profile), None)

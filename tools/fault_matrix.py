@@ -82,6 +82,11 @@ def later_of(*scenarios: Scenario) -> tuple[KubeletProfile, ...]:
     return tuple(map(_profile, sorted({name for each in scenarios for name in each.later_profiles})))
 
 
+def _refused_of(scenarios: Sequence[Scenario]) -> tuple[KubeletProfile, ...]:
+    """Those that it is to refuse."""
+    return tuple(map(_profile, sorted({name for each in scenarios for name in each.refused_profiles})))
+
+
 def history_of(
     scenario: Scenario,
     faults: frozenset[Fault] = NO_FAULT,
@@ -112,7 +117,7 @@ def histories_of(
     found: dict[str, tuple[Event, ...]] = {}
     for group in on_node.values():
         simulated = SIMULATIONS[type(group[0])]
-        profile, later = profile_of(group[0]), later_of(*group)
+        profile, later = profile_of(group[0]), (*later_of(*group), *_refused_of(group))
         histories = simulated(group, profile, version, rng=Random(seed), faults=faults, host=host, later=later)
         found |= zip((each.name for each in group), histories, strict=True)
     return tuple(found[each.name] for each in scenarios)

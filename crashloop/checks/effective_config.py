@@ -27,6 +27,10 @@ def node_objections(scenario: PodScenario, judgement: JudgementInput) -> tuple[F
     recording = judgement.recording
     if not recording.nodes:
         return (inconclusive("the node's effective configuration was not recorded, so it is open what was tested."),)
+    taken = [each for each in recording.interventions if each.profile in scenario.refused_profiles]
+    if taken:
+        sentence = f"the kubelet took the configuration {taken[0].profile} {at_lines([taken[0].line])}"
+        return (inconclusive(f"{sentence}, which it was to refuse.", taken[0].line),)
     profiles = {each.name: each for each in (*judgement.later, judgement.profile)}
     objections = []
     for each in recording.nodes:

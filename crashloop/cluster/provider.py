@@ -25,7 +25,7 @@ class Capability(StrEnum):
     """The kubelet's log can be read while it runs (Node.kubelet_log)."""
     KUBELET_RESTART = "kubelet-restart"
     KUBELET_RECONFIGURATION = "kubelet-reconfiguration"
-    """A kubelet can be restarted with the configuration of another profile."""
+    """The configuration of a kubelet can be changed while its node is up, and the kubelet restarted with it."""
     RUNTIME_RESTART = "runtime-restart"
     KUBELET_CANDIDATE = "kubelet-candidate"
     """A second kubelet can be started inside a node to see whether it accepts a configuration."""
@@ -174,8 +174,12 @@ class Cluster(Protocol):
     ) -> None:
         """Stop the node's kubelet (SIGTERM, or SIGKILL), stay down, start it again; returns once it runs.
 
-        With a `profile` it starts with that configuration, and keeps it until it is given another.
+        With a `profile` it starts with that configuration, and keeps it until it is given another. Raises ProcessEnded if it
+        ends while it starts; then the node has no kubelet until the next restart.
         """
+
+    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
+        """Write the configuration that the node's kubelet starts with next; the one that runs is left alone."""
 
     def restart_runtime(self, node: str) -> None:
         """Restart the node's container runtime; containers live on."""

@@ -72,7 +72,8 @@ class Kind(StrEnum):
     """RECORDER. t_ns is the end. data: channel, from_ns, reason, lost (true: events of the channel may be missing; false: they
     came late, but all of them)."""
     INTERVENTION = "intervention"
-    """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, or the error), index (of the plan's
+    """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, the error, or `refused: ` and
+    the last words of a kubelet that has refused a configuration as planned), index (of the plan's
     interventions; null for a poke of the annotated mode and for a signal that ends a life), ended_ns; scenario, with index
     null: what another scenario did to the node of both.
 

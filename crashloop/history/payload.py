@@ -87,6 +87,10 @@ class GapData(msgspec.Struct, frozen=True, kw_only=True):
     """Whether events may be missing; if not, they only came late."""
 
 
+REFUSED = "refused: "
+"""Begins the outcome of a restart with a configuration that the kubelet was to refuse, and did; its last words follow."""
+
+
 class InterventionData(msgspec.Struct, frozen=True, kw_only=True):
     """`intervention`."""
 

@@ -9,10 +9,19 @@ from crashloop.history.event import Channel
 from crashloop.history.host import HostRecord
 from crashloop.history.instances import Contradiction, Instance
 from crashloop.history.jsonl import Damage
-from crashloop.history.payload import AcceptedContainer, AnswerData, Begin, End, InterventionData, NodeData, ProcessData
+from crashloop.history.payload import (
+    REFUSED,
+    AcceptedContainer,
+    AnswerData,
+    Begin,
+    End,
+    InterventionData,
+    NodeData,
+    ProcessData,
+)
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +51,13 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
         return self.data.outcome == "ok"
 
     @property
+    def refused(self) -> bool:
+        """Whether the kubelet has refused the configuration, as it was to."""
+        return self.data.outcome.startswith(REFUSED)
+
+    @property
     def profile(self) -> str | None:
-        """Profile that the kubelet was restarted with; None: it kept its own, or was not restarted."""
+        """Profile that was written for the kubelet, and not refused by it; None: its configuration stayed."""
         return (self.data.arguments or {}).get("profile") if self.ok else None
 
     @property
@@ -173,9 +187,14 @@ class Recording(msgspec.Struct, kw_only=True):
         """Name of the profile that the kubelet was last restarted with up to that time; None: it has the node's own.
 
         The new profile counts from the beginning of the restart: a kubelet that is being stopped decides nothing more.
+        What is written while the kubelet runs counts from its next restart.
         """
-        changes = [each.profile for each in self.interventions if each.profile is not None and each.t_ns <= t_ns]
-        return changes[-1] if changes else None
+        written = running = None
+        for each in self.interventions:
+            if each.ok and each.t_ns <= t_ns:
+                written = each.profile or written
+                running = written if each.data.action in RESTART_THE_KUBELET else running
+        return running
 
     def gaps_of(self, channel: Channel, from_ns: int, to_ns: int) -> Iterator[Gap]:
         """Gaps of a channel in which events of the interval may be lost."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from crashloop.errors import CrashloopError, UsageError
+from crashloop.errors import CrashloopError, ProcessEnded, UsageError
 from crashloop.history.event import Event
+from crashloop.history.payload import REFUSED
 from crashloop.record.annotations import annotation
 from crashloop.record.channels.containerd.attribution import is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd
@@ -52,6 +53,7 @@ class Interventions:
             InterventionKind.KILL_SANDBOX: self._kill_sandbox,
             InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
+            InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
             InterventionKind.RESTART_RUNTIME: lambda watched, _: self._cluster.restart_runtime(watched.node.name),
         }
 
@@ -66,7 +68,9 @@ class Interventions:
             self._actions[intervention.action](watched, intervention.arguments)
         except CrashloopError as error:
             outcome = str(error)
-            if intervention.action in DISTURB_NODE:
+            if intervention.refused and isinstance(error, ProcessEnded):
+                outcome = f"{REFUSED}{outcome}"
+            elif intervention.action in DISTURB_NODE:
                 self._facts.spoil(watched.node.name, outcome)
         node, action, arguments = watched.node.name, intervention.action.value, intervention.arguments
         event = intervention_event(began_ns, action, outcome, arguments=arguments, index=index, node=node)
@@ -122,8 +126,13 @@ class Interventions:
 
     def _restart_kubelet(self, watched: PodRecording, arguments: Arguments, *, kill: bool) -> None:
         node, name = watched.node.name, arguments.get("profile")
-        profile = None if name is None else self._facts.reconfigure(node, name)
+        profile = None if name is None else self._facts.write(node, name)
+        self._facts.restarts(node)
         self._cluster.restart_kubelet(node, kill=kill, down_s=float(arguments.get("down_s", 0.0)), profile=profile)
+
+    def _write_kubelet_config(self, watched: PodRecording, arguments: Arguments) -> None:
+        node = watched.node.name
+        self._cluster.write_kubelet_config(node, self._facts.write(node, _argument(watched, arguments, "profile")))
 
     def restore(self, node: str) -> None:
         """Give the kubelet of a node its own profile back if a scenario has restarted it with another."""

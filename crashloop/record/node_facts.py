@@ -46,23 +46,36 @@ class NodeFacts:
         self._settled: dict[str, threading.Event] = {}
         """Not set while a restarted kubelet has not answered yet."""
         self._spoilt: dict[str, str] = {}
+        self._written: dict[str, KubeletProfile] = {}
+        """Profiles that kubelets will start with next, where another than their node's."""
         self._reconfigured: dict[str, KubeletProfile] = {}
         """Profiles of kubelets that were restarted with another than their node's."""
 
     @property
     def reconfigured(self) -> frozenset[str]:
-        """Nodes whose kubelet was last restarted with another profile than the node's."""
-        return frozenset(self._reconfigured)
+        """Nodes whose kubelet was last restarted with another profile than the node's, or will be."""
+        return frozenset(self._reconfigured | self._written)
 
     def reconfigure(self, node: str, profile: str | None) -> KubeletProfile:
         """The profile that a kubelet is restarted with now: by its name in the plan, or None for the node's own."""
+        wanted = self.write(node, profile)
+        self.restarts(node)
+        return wanted
+
+    def write(self, node: str, profile: str | None) -> KubeletProfile:
+        """The profile that is written for the next start of a kubelet, named as above."""
         own = self._nodes[node].profile
         wanted = self._plan.profile(profile or own)
+        self._written[node] = wanted
         if wanted.name == own:
-            self._reconfigured.pop(node, None)
-        else:
-            self._reconfigured[node] = wanted
+            del self._written[node]
         return wanted
+
+    def restarts(self, node: str) -> None:
+        """A kubelet is restarted now, with what was written last."""
+        self._reconfigured.pop(node, None)
+        if node in self._written:
+            self._reconfigured[node] = self._written[node]
 
     def read(self, node: Node) -> None:
         """A node came up."""
@@ -113,6 +126,8 @@ class NodeFacts:
                 )
             except WaitTimeout as error:
                 log.warning("%s", error)
+        if self._process(node) not in (None, process):
+            return  # another process has answered: this one has gone
         self._newest[node] = self._event(self._nodes[node], configz, process, None)
         self._router.node(node, self._newest[node])
         self._settled[node].set()

@@ -24,7 +24,8 @@ NEEDS: dict[InterventionKind, Capability] = {
 
 def _for_interventions(scenario: PodScenario) -> list[Capability]:
     needed = [NEEDS[each.action] for each in scenario.interventions if each.action in NEEDS]
-    return [*needed, Capability.KUBELET_RECONFIGURATION] if scenario.later_profiles else needed
+    reconfigures = any(each.profile is not None for each in scenario.interventions)
+    return [*needed, Capability.KUBELET_RECONFIGURATION] if reconfigures else needed
 
 
 def _for_signals(scenario: PodScenario) -> list[Capability]:

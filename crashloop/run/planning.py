@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
-from crashloop.profiles import load_profile, validate_for_node
+from crashloop.profiles import load_profile, validate_for_node, validate_refusal
 from crashloop.requirements import load_requirements
 from crashloop.run.courses import courses_of, starts_of
 from crashloop.run.kinds import KINDS
@@ -49,6 +49,8 @@ def build_plan(
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
+    for name in dict.fromkeys(name for each in scenarios for name in each.refused_profiles):
+        validate_refusal(_profile(name, offer), version)
     courses = courses_of(scenarios, lambda name: _profile(name, offer), version)
     assignment = assign(
         scenarios,

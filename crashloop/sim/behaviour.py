@@ -154,6 +154,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     siblings_wait: bool = False
     kills_at_restart: bool = False
     """Kills running containers when it is restarted itself."""
+    kills_when_refusing: bool = False
+    """Kills running containers when it refuses its configuration."""
     config_maps_stay: bool = False
     """A pod gets the values that a ConfigMap had at the first start, for good."""
     secrets_stay: bool = False
@@ -226,6 +228,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     effective_share: float = 1.0
     """The maximum in effect as a share of the one stated."""
     configz_share: float = 1.0
+    reloads_configuration: bool = False
+    """Takes a configuration that is written while it runs."""
     keeps_first_curve: bool = False
     """Takes no other curve when it is restarted with another configuration, which it states all the same."""
 

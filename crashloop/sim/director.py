@@ -6,9 +6,10 @@ from random import Random
 from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.history.payload import REFUSED
 from crashloop.sim.behaviour import S
 from crashloop.sim.completion import Completion
-from crashloop.sim.config import Effective
+from crashloop.sim.config import Effective, StartRefusal
 from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.kubelet import Kubelet
@@ -45,7 +46,7 @@ class ScenarioPlayer:
         tape: Tape,
         runtime: Runtime,
         kubelet: Kubelet,
-        later: Mapping[str, Effective],
+        later: Mapping[str, Effective | StartRefusal],
         on_end: Action,
     ) -> None:
         """`later` are configurations by the profiles that the scenario restarts the kubelet with."""
@@ -117,11 +118,18 @@ class ScenarioPlayer:
             InterventionKind.DELETE_OBJECT: lambda given: self._set_object(given, None),
             InterventionKind.RESTART_KUBELET: self._restart_kubelet,
             InterventionKind.KILL_KUBELET: self._restart_kubelet,
+            InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
             InterventionKind.RESTART_RUNTIME: self._restart_runtime,
         }
         carry_out[intervention.action](arguments)
         ended_ns = self.loop.now + self.host.takes_ms(REQUEST_MS)
-        self.tape.intervened(self.loop.now, intervention.action.value, arguments, index, ended_ns)
+        self.tape.intervened(
+            self.loop.now, intervention.action.value, arguments, index, ended_ns, outcome=self._outcome(intervention)
+        )
+
+    def _outcome(self, intervention: Intervention) -> str:
+        read = self._later[intervention.profile] if intervention.refused and intervention.profile else None
+        return f"{REFUSED}{read.text}" if isinstance(read, StartRefusal) else "ok"
 
     def _poke(self) -> None:
         """Patch an annotation, as about once a second in the mode annotated; the first is written down at once."""
@@ -185,8 +193,18 @@ class ScenarioPlayer:
         self.loop.after(self.host.takes_ms(RELIST_MS), lambda: self.kubelet.updated(pod))
 
     def _restart_kubelet(self, arguments: dict[str, Any]) -> None:
-        down_ns, profile = int(float(arguments.get("down_s", 0.0)) * 1e9), arguments.get("profile")
-        self.kubelet.restart(down_ns, profile, self._later[profile] if profile else None)
+        if "profile" in arguments and isinstance(self._later[arguments["profile"]], StartRefusal):
+            self.kubelet.refuse()
+            return
+        if "profile" in arguments:
+            self._write_kubelet_config(arguments)
+        self.kubelet.restart(int(float(arguments.get("down_s", 0.0)) * 1e9))
+
+    def _write_kubelet_config(self, arguments: dict[str, Any]) -> None:
+        profile = arguments["profile"]
+        effective = self._later[profile]
+        assert isinstance(effective, Effective)
+        self.kubelet.write(profile, effective)
 
     def _restart_runtime(self, arguments: dict[str, Any]) -> None:  # noqa: ARG002 (there is one runtime a node)
         down_ns = self.host.takes_ms(RUNTIME_DOWN_MS)

@@ -38,6 +38,8 @@ class Kubelet:
         self.runtime = runtime
         self.behaviour = behaviour
         self._configure(effective)
+        self._written: tuple[Effective, str | None] = effective, None
+        """What the next process starts with."""
         self.configuration = Configuration(behaviour)
         self._pods: dict[str, tuple[SimPod, StatusWriter]] = {}
         self._syncs: dict[str, PodSync] = {}
@@ -71,17 +73,36 @@ class Kubelet:
         for pod, writer in self._pods.values():
             self._take(pod, writer)
 
-    def restart(self, down_ns: int, profile: str | None = None, effective: Effective | None = None) -> None:
-        """The process goes, and comes back later with an empty memory, and with the configuration of a profile if given."""
+    def write(self, profile: str, effective: Effective) -> None:
+        """The configuration of a profile is written for the next process."""
+        first = self.effective
+        if self.behaviour.keeps_first_curve:
+            effective = msgspec.structs.replace(effective, initial_ns=first.initial_ns, max_ns=first.max_ns)
+        self._written = effective, profile
+        if self.behaviour.reloads_configuration:
+            self.backoffs.initial_ns, self.backoffs.max_ns = effective.initial_ns, effective.max_ns
+
+    def restart(self, down_ns: int) -> None:
+        """The process goes, and comes back later with an empty memory, and with what was written last."""
+        self._stop()
+        self._configure(*self._written)
+        self.loop.after(down_ns, self._come_back)
+
+    def refuse(self) -> None:
+        """The process goes, and the next one refuses its configuration."""
+        self._stop()
+        if self.behaviour.kills_when_refusing:
+            self._kill_all()
+
+    def _stop(self) -> None:
         self.up = False
         for sync in self._syncs.values():
             sync.worker.halt()
-        if effective is not None and self.behaviour.keeps_first_curve:
-            first = self.effective
-            effective = msgspec.structs.replace(effective, initial_ns=first.initial_ns, max_ns=first.max_ns)
-        if effective is not None:
-            self._configure(effective, profile)
-        self.loop.after(down_ns, self._come_back)
+
+    def _kill_all(self) -> None:
+        for pod, _ in self._pods.values():
+            for instance in pod.alive():
+                self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
 
     def _configure(self, effective: Effective, profile: str | None = None) -> None:
         """What the next process reads when it starts; `profile` is None for the node's own."""
@@ -93,9 +114,7 @@ class Kubelet:
             self.loop.after(RETRY_NS, self._come_back)
             return
         if self.behaviour.kills_at_restart:
-            for pod, _ in self._pods.values():
-                for instance in pod.alive():
-                    self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
+            self._kill_all()
         started_ns = self.loop.now
         self.loop.after(self.host.takes_ms(START_MS), lambda: self.start(started_ns))
 

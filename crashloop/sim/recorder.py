@@ -112,7 +112,7 @@ class Tape:
         self._add(t_ns, Channel.API, Kind.ANSWER, data=data)
 
     def intervened(
-        self, t_ns: int, action: str, arguments: dict[str, Any], index: int | None, ended_ns: int, **more: int
+        self, t_ns: int, action: str, arguments: dict[str, Any], index: int | None, ended_ns: int, **more: int | str
     ) -> None:
         data = {"action": action, "arguments": arguments, "outcome": "ok", "index": index, "ended_ns": ended_ns, **more}
         self._add(t_ns, Channel.RECORDER, Kind.INTERVENTION, data=data, received_ns=ended_ns)

@@ -73,7 +73,11 @@ def simulate_node(
     """
     behaviour = behaviour_of(faults)
     effective = _started(profile, version, behaviour)
-    further = {each.name: _started(each, version, behaviour) for each in (*later, profile)}
+    refused = {name for each in scenarios for name in each.refused_profiles}
+    further = {
+        each.name: take(each, version, behaviour) if each.name in refused else _started(each, version, behaviour)
+        for each in (*later, profile)
+    }
     lengths_ns = [int(each.until.at_most_s * 1e9) for each in scenarios]
     machine = SimulatedHost(host, rng, BEGIN_NS, max(lengths_ns))
     loop = Loop(BEGIN_NS, machine.awake)

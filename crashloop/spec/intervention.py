@@ -34,12 +34,20 @@ class InterventionKind(StrEnum):
     RESTART_KUBELET = "restart-kubelet"
     KILL_KUBELET = "kill-kubelet"
     RESTART_RUNTIME = "restart-runtime"
+    WRITE_KUBELET_CONFIG = "write-kubelet-config"
+    """Write the configuration of another profile where the kubelet reads it when it starts; the kubelet runs on."""
 
 
 RESTART_THE_KUBELET = frozenset((InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET))
-"""Interventions after which another kubelet process runs; with an argument `profile`, by that profile."""
+"""Interventions after which another kubelet process runs; with an argument `profile`, by that profile.
 
-DISTURB_NODE = RESTART_THE_KUBELET | {InterventionKind.RESTART_RUNTIME}
+With `refused: true` the kubelet is to refuse that profile, and the node is without one until the next restart.
+"""
+
+NAME_A_PROFILE = RESTART_THE_KUBELET | {InterventionKind.WRITE_KUBELET_CONFIG}
+"""Interventions that may change the kubelet's configuration."""
+
+DISTURB_NODE = NAME_A_PROFILE | {InterventionKind.RESTART_RUNTIME}
 """Interventions that every pod of the node feels."""
 
 
@@ -55,10 +63,17 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        if self.profile is not None and self.action not in RESTART_THE_KUBELET:
+        if self.profile is not None and self.action not in NAME_A_PROFILE:
             raise ValueError(f"{self.action} cannot change the kubelet's profile; only a restart of the kubelet can")
+        if self.profile is None and (self.refused or self.action is InterventionKind.WRITE_KUBELET_CONFIG):
+            raise ValueError(f"{self.action} needs the argument 'profile'")
 
     @property
     def profile(self) -> str | None:
-        """Name of the kubelet profile that the kubelet restarts with; None: it keeps its own."""
+        """Name of the kubelet profile that is written for the next start of the kubelet; None: its configuration stays."""
         return self.arguments.get("profile")
+
+    @property
+    def refused(self) -> bool:
+        """Whether the kubelet is to refuse the profile."""
+        return bool(self.arguments.get("refused"))

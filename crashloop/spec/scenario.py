@@ -186,9 +186,14 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
         return ()
 
     @property
+    def refused_profiles(self) -> tuple[str, ...]:
+        """Names of those that the kubelet is to refuse."""
+        return ()
+
+    @property
     def profiles(self) -> tuple[str, ...]:
         """Names of all kubelet profiles that it names."""
-        named = (self.node_profile, self.judged_profile, *self.later_profiles)
+        named = (self.node_profile, self.judged_profile, *self.later_profiles, *self.refused_profiles)
         return tuple(dict.fromkeys(each for each in named if each is not None))
 
 
@@ -239,7 +244,15 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
 
     @property
     def later_profiles(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.profile for each in self.interventions if each.profile is not None))
+        return tuple(self._profiles_to_come(refused=False))
+
+    @property
+    def refused_profiles(self) -> tuple[str, ...]:
+        return tuple(self._profiles_to_come(refused=True))
+
+    def _profiles_to_come(self, *, refused: bool) -> Iterable[str]:
+        named = (each.profile for each in self.interventions if each.refused is refused)
+        return dict.fromkeys(each for each in named if each is not None)
 
 
 class StartupScenario(AnyScenario, frozen=True, kw_only=True, tag="startup"):

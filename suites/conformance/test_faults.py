@@ -1,7 +1,7 @@
 """Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.program import exits_with
+from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import app
@@ -43,6 +43,25 @@ def test_nothing_restarts_without_a_kubelet() -> Scenario:
                 arguments={"down_s": 60.0},
             ),
         ),
+    )
+
+
+@requirement("FAULT-5")
+def test_a_kubelet_that_refuses_its_maximum_leaves_running_containers_alone() -> Scenario:
+    refused, valid = (
+        Intervention(
+            trigger=Trigger(after_s=after_s),
+            action=InterventionKind.RESTART_KUBELET,
+            arguments={"profile": name} | more,
+        )
+        for after_s, name, more in ((5.0, "max-301s", {"refused": True}), (25.0, "max-2s", {}))
+    )
+    return PodScenario(
+        name="maximum-refused",
+        profile="max-2s",
+        pod=Pod(containers=(app(HOLDS),)),
+        until=Until(at_least_s=35.0, at_most_s=45.0),
+        interventions=(refused, valid),
     )
 
 

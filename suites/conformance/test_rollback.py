@@ -1,4 +1,4 @@
-"""Kubelets that are restarted with another configuration: what begins anew, and what goes on.
+"""Kubelets whose configuration is changed: what begins anew, and what goes on.
 
 KEP-5593 and KEP-4603, "Upgrade / Downgrade Strategy".
 """
@@ -33,6 +33,20 @@ def reconfigured(name: str, profile: str, *interventions: Intervention, restarts
     )
 
 
+@requirement("CONFIG-12")
+def test_a_changed_file_waits_for_the_restart() -> Scenario:
+    write, restart = (
+        Intervention(
+            trigger=Trigger(container="app", after_restart=after_exit - 1, after_s=1.0), action=action, arguments=given
+        )
+        for after_exit, action, given in (
+            (3, InterventionKind.WRITE_KUBELET_CONFIG, {"profile": "max-10s"}),
+            (6, InterventionKind.RESTART_KUBELET, {}),
+        )
+    )
+    return reconfigured("file-changed", "max-2s", write, restart, restarts=8, at_most_s=120)
+
+
 @requirement("ROLLBACK-1")
 def test_without_a_maximum_the_default_curve_begins() -> Scenario:
     return reconfigured("maximum-removed", "max-2s", to("stock", after_exit=3), restarts=5, at_most_s=120)
@@ -42,7 +56,7 @@ def test_without_a_maximum_the_default_curve_begins() -> Scenario:
 def test_with_the_gate_off_the_default_curve_begins() -> Iterator[Scenario]:
     yield starting("max-gate-off-but-set")
     yield reconfigured(
-        "gate-and-maximum-removed", "max-2s", to("max-gate-off", after_exit=3), restarts=6, at_most_s=120
+        "gate-and-maximum-removed", "max-2s", to("max-gate-off", after_exit=3), restarts=5, at_most_s=120
     )
 
 

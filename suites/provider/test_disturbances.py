@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.provider import Capability, Cluster
+from crashloop.errors import ProcessEnded
 from crashloop.history.event import Kind
 from crashloop.kube.client import KubeApi
 from crashloop.profiles import load_profile
@@ -78,5 +79,27 @@ def test_a_kubelet_restarts_with_another_profile_and_with_its_own_again(
         for name, maximum in (("max-20s", "20s"), ("max-2s", "2s")):
             cluster.restart_kubelet(NODE, profile=load_profile(name))
             assert api.configz(NODE)["crashLoopBackOff"] == {"maxContainerRestartPeriod": maximum}
+        pod.count_beyond(pod.count() + 5)
+        assert pod.container() == container
+
+
+def test_a_written_configuration_waits_for_the_restart(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.KUBELET_RECONFIGURATION)
+    cluster.write_kubelet_config(NODE, load_profile("max-20s"))
+    assert api.configz(NODE)["crashLoopBackOff"] == {"maxContainerRestartPeriod": "2s"}
+    cluster.restart_kubelet(NODE)
+    assert api.configz(NODE)["crashLoopBackOff"] == {"maxContainerRestartPeriod": "20s"}
+    cluster.restart_kubelet(NODE, profile=load_profile("max-2s"))
+
+
+def test_a_kubelet_that_refuses_its_configuration_comes_back_with_a_valid_one(
+    kit: Kit, api: KubeApi, cluster: Cluster
+) -> None:
+    kit.needs(Capability.KUBELET_RECONFIGURATION)
+    with counting_pod(api, cluster, node=NODE) as pod:
+        container = pod.container()
+        with pytest.raises(ProcessEnded, match="must be set between 1s and 300s"):
+            cluster.restart_kubelet(NODE, profile=load_profile("max-301s"))
+        cluster.restart_kubelet(NODE, profile=load_profile("max-2s"))
         pod.count_beyond(pod.count() + 5)
         assert pod.container() == container

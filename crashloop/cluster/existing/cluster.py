@@ -69,6 +69,9 @@ class ExistingCluster:
     ) -> None:
         raise _beyond(node, Capability.KUBELET_RESTART)
 
+    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
+        raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
+
     def restart_runtime(self, node: str) -> None:
         raise _beyond(node, Capability.RUNTIME_RESTART)
 

@@ -109,9 +109,7 @@ class KindCluster:
     ) -> None:
         plan = self._node(node)
         if profile is not None:
-            raise ClusterError(
-                f"node {node}: provider kind lacks the capability {Capability.KUBELET_RECONFIGURATION.value}."
-            )
+            raise _never_reconfigured(node)
         self._service(plan, self._dialect.kill if kill else self._dialect.stop, KUBELET)
         pause(down_s)
         self._service(plan, self._dialect.start, KUBELET)
@@ -127,6 +125,9 @@ class KindCluster:
             wait_until(f"the kubelet of {node} to answer", answers, timeout_s=RUNS_WITHIN_S)
         finally:
             api.close()
+
+    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
+        raise _never_reconfigured(node)
 
     def restart_runtime(self, node: str) -> None:
         plan = self._node(node)
@@ -221,3 +222,7 @@ def _nodes_do_not_change(blueprint: Blueprint) -> ClusterError:
         f"cluster {blueprint.cluster}: `kind` cannot add nodes to a cluster or take them away.\n"
         "Request all nodes when the cluster is brought up."
     )
+
+
+def _never_reconfigured(node: str) -> ClusterError:
+    return ClusterError(f"node {node}: provider kind lacks the capability {Capability.KUBELET_RECONFIGURATION.value}.")

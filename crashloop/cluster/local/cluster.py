@@ -104,11 +104,15 @@ class LocalCluster:
         self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
     ) -> None:
         plan = self._node(node)
-        self._stop(plan.kubelet, signal.SIGKILL if kill else signal.SIGTERM)
+        if self._machinery.runs(plan.kubelet):
+            self._stop(plan.kubelet, signal.SIGKILL if kill else signal.SIGTERM)
         if profile is not None:
             plan = self._reconfigured(plan, profile)
         pause(down_s)
         self._start(plan.kubelet, (plan.address, plan.kubelet_port))
+
+    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
+        self._reconfigured(self._node(node), profile)
 
     def restart_runtime(self, node: str) -> None:
         plan = self._node(node)

@@ -8,7 +8,7 @@ from crashloop.cluster.local.ledger import Ledger, Process
 from crashloop.cluster.local.namespaces import HOLDER, enter
 from crashloop.cluster.local.plan import FilePlan, ProcessPlan
 from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
-from crashloop.errors import ClusterError
+from crashloop.errors import ClusterError, ProcessEnded
 
 HOLDER_ROLE = "holder"
 
@@ -52,13 +52,18 @@ class Machinery:
             raise ClusterError(f"{role} of {node}: it is not running.")
         return daemon
 
+    def runs(self, plan: ProcessPlan) -> bool:
+        """Whether the process runs; one that has ended while it was starting does not."""
+        daemon = self.ledger.daemon(plan.role, plan.node)
+        return daemon is not None and is_alive(daemon)
+
     def require_alive(self, plan: ProcessPlan, daemon: Daemon, *, subject: str) -> None:
-        """Raise ClusterError with the log's last lines if the process has ended."""
+        """Raise ProcessEnded with the log's last lines if the process has ended."""
         if is_alive(daemon):
             return
         code = exit_code(daemon)
         how = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
-        raise ClusterError(f"{subject}: {plan.role} ended{how} while it was starting.\n{log_excerpt(plan)}")
+        raise ProcessEnded(f"{subject}: {plan.role} ended{how} while it was starting.\n{log_excerpt(plan)}")
 
 
 def log_excerpt(plan: ProcessPlan, lines: int = 12) -> str:

@@ -12,6 +12,11 @@ class ConfigurationFault(Fault):
     TAKES_BARE_DIGITS = "takes a string without a unit for a duration in seconds", {"takes_bare_digits": True}
     REFUSES_VALID = "refuses a configuration that is valid", {"refuses_valid": True}
     RUNS_OTHER_MAX = "follows another maximum than it states in /configz", {"effective_share": 0.5}
+    RELOADS_CONFIGURATION = "follows a changed configuration before it is restarted", {"reloads_configuration": True}
+    KILLS_WHEN_REFUSING = (
+        "kills the containers that run when it refuses its configuration",
+        {"kills_when_refusing": True},
+    )
     KEEPS_FIRST_CURVE = (
         "states another configuration after a restart, and follows the curve that it had before",
         {"keeps_first_curve": True},

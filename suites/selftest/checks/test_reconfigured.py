@@ -69,6 +69,27 @@ def test_a_kubelet_that_keeps_the_old_curve_is_too_early() -> None:
     ]
 
 
+def written(*, restarted_s: float) -> History:
+    """Another configuration is written at 2.5 s, and the kubelet restarted later."""
+    history = History(CRASHING, profile=MAX_2S).intervention(2.5, "write-kubelet-config", profile="stock")
+    history.intervention(restarted_s, "restart-kubelet", index=1)
+    return history.node(restarted_s + 1.5, matches=None, started_s=restarted_s + 1.0, maximum="5m0s", profile="stock")
+
+
+def test_a_written_configuration_is_due_from_the_restart_on() -> None:
+    history = written(restarted_s=9.0).lives("app", *BEFORE, *STOCK_CURVE).ends(60)
+    assert answers("delays", history) == []
+    assert objections(history) == []
+
+
+def test_a_kubelet_that_takes_a_written_configuration_before_its_restart_is_late() -> None:
+    reloaded = (*BEFORE[:2], (13.2, None, 0))
+    history = written(restarted_s=30.0).lives("app", *reloaded).ends(60)
+    assert [each.split(" (")[0] for each in answers("never-late", history)] == [
+        'FAIL: restart 2 of "app" was created 10.1 s after the exit'
+    ]
+
+
 def test_only_delays_at_the_maximum_in_force_show_the_cap() -> None:
     history = restarted().lives("app", *BEFORE, *STOCK_CURVE).ends(60)
     assert POD_CHECKERS["cap"](case(history, MAX_2S, later=(STOCK,))).facts["delays"][-1]["restart"] == 3

@@ -245,8 +245,8 @@ class History:
         self.add(from_s, Channel.RECORDER, Kind.INTERVENTION, first)
         return self.add(to_s, Channel.RECORDER, Kind.INTERVENTION, last)
 
-    def intervention(self, at_s: float, action: str, *, index: int = 0, **arguments: Any) -> Self:
-        data = {"action": action, "arguments": arguments, "outcome": "ok", "index": index}
+    def intervention(self, at_s: float, action: str, *, index: int = 0, outcome: str = "ok", **arguments: Any) -> Self:
+        data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index}
         return self.add(at_s, Channel.RECORDER, Kind.INTERVENTION, data)
 
     def process(self, at_s: float, kind: Kind, **data: Any) -> Self:

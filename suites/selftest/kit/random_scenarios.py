@@ -214,6 +214,7 @@ def _interventions(chance: Random) -> tuple[Intervention, ...]:
         InterventionKind.RESIZE: {"container": "app-0", "cpu": "60m"},
         InterventionKind.RESTART_KUBELET: {"down_s": 12.0},
         InterventionKind.KILL_KUBELET: {"down_s": 15.0},
+        InterventionKind.WRITE_KUBELET_CONFIG: {"profile": LATER},
     }
     arguments = known.get(action, {})
     if action in RESTART_THE_KUBELET and chance.random() < 0.5:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
-from crashloop.errors import ClusterError
+from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.jsonl import Numbered
 from crashloop.kube.client import KubeApi
@@ -236,11 +236,17 @@ class Acts:
 
     def __init__(self) -> None:
         self.restarted: list[str] = []
+        self.written: list[str] = []
+
+    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
+        self.written.append(f"{node} {profile.name}")
 
     def restart_kubelet(
         self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
     ) -> None:
         self.restarted.append(f"{node} {kill} {down_s:g} {profile.name if profile else ''}".rstrip())
+        if profile is not None and profile.name == "max-301s":
+            raise ProcessEnded("kubelet ended with exit code 1")
         if kill:
             raise ClusterError("kubelet of node: it does not start again")
 
@@ -250,12 +256,17 @@ class Facts:
 
     def __init__(self) -> None:
         self.spoilt: list[tuple[str, str]] = []
+        self.written: list[str] = []
 
     def spoil(self, node: str, why: str) -> None:
         self.spoilt.append((node, why))
 
-    def reconfigure(self, _: str, profile: str) -> KubeletProfile:
+    def write(self, _: str, profile: str) -> KubeletProfile:
+        self.written.append(profile)
         return KubeletProfile(name=profile)
+
+    def restarts(self, node: str) -> None:
+        self.written.append(f"{node} restarts")
 
 
 def acting_on(cluster: Acts, router: EventRouter, facts: Facts | None = None) -> Interventions:
@@ -277,6 +288,34 @@ def test_a_kubelet_is_restarted_with_another_profile(begin: Begin, router: Event
     assert cluster.restarted == ["node False 2 max-10s"]
     (own,) = written(acting)
     assert (own.data["outcome"], own.data["arguments"]["profile"]) == ("ok", "max-10s")
+
+
+def test_a_configuration_is_written_for_a_kubelet_that_runs_on(begin: Begin, router: EventRouter) -> None:
+    write = Intervention(
+        trigger=Trigger(), action=InterventionKind.WRITE_KUBELET_CONFIG, arguments={"profile": "max-10s"}
+    )
+    acting, cluster, facts = begin("acting", interventions=(write,)), Acts(), Facts()
+    acting_on(cluster, router, facts).carry_out(acting, 0)
+    assert (cluster.written, cluster.restarted, facts.written) == (["node max-10s"], [], ["max-10s"])
+
+
+def test_a_refusal_that_is_expected_is_the_outcome_and_spoils_nothing(begin: Begin, router: EventRouter) -> None:
+    arguments = {"profile": "max-301s", "refused": True}
+    refused = Intervention(trigger=Trigger(), action=InterventionKind.RESTART_KUBELET, arguments=arguments)
+    acting, facts = begin("acting", interventions=(refused,)), Facts()
+    acting_on(Acts(), router, facts).carry_out(acting, 0)
+    (own,) = written(acting)
+    assert own.data["outcome"] == "refused: kubelet ended with exit code 1"
+    assert facts.spoilt == []
+
+
+def test_a_refusal_that_nobody_expects_spoils_the_node(begin: Begin, router: EventRouter) -> None:
+    restart = Intervention(
+        trigger=Trigger(), action=InterventionKind.RESTART_KUBELET, arguments={"profile": "max-301s"}
+    )
+    facts = Facts()
+    acting_on(Acts(), router, facts).carry_out(begin("acting", interventions=(restart,)), 0)
+    assert facts.spoilt == [("node", "kubelet ended with exit code 1")]
 
 
 def test_a_node_that_an_intervention_has_left_broken_is_spoilt(begin: Begin, router: EventRouter) -> None:

@@ -79,3 +79,26 @@ def test_a_reconfigured_kubelet_is_held_against_its_new_profile_until_it_has_its
     where.facts.read(NODE)
     assert where.facts.reconfigured == frozenset()
     assert "profile" not in where.facts.event("node").data
+
+
+def test_a_written_profile_counts_from_the_restart_of_the_kubelet(where: RecordingSite) -> None:
+    where.facts.read(NODE)
+    where.facts.write("node", "max-2s")
+    where.facts.read(NODE)
+    assert where.facts.reconfigured == {"node"}, "its own profile has to be written again"
+    assert "profile" not in where.facts.event("node").data
+    where.facts.restarts("node")
+    where.facts.read(NODE)
+    assert where.facts.event("node").data["profile"] == "max-2s"
+
+
+def test_a_process_that_another_has_followed_is_not_written_down(where: RecordingSite) -> None:
+    """As one that has refused its configuration: the answer is that of the next one."""
+    newest, hears = KubeletProcess(78, 9), Hears()
+    facts = NodeFacts(where.api, where.plan, where.cluster, where.router, lambda _: newest)
+    where.router.listen(hears)
+    facts.read(NODE)
+    facts.restarted("node", KubeletProcess(77, 5))
+    facts.restarted("node", newest)
+    wait_until("the restart to be heard of", lambda: hears.events, timeout_s=10)
+    assert [each.data["kubelet_pid"] for each in hears.events] == [78]
