@@ -29,22 +29,16 @@ class OperationLog(Protocol):
 
 
 class Api:
-    """One worker's connection pool. Nothing is retried: Locust counts a failure, and the caller decides what it means."""
+    """One worker's connections. Nothing is retried: Locust counts a failure, and the caller decides what it means."""
 
     def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: OperationLog) -> None:
         self._namespace = namespace
         self._log = log
         self._headers = credentials.headers
-        pool = HTTPClientPool(
-            concurrency=CONNECTIONS,
-            ssl_context_factory=lambda: credentials.tls,
-            insecure=False,
-            network_timeout=ANSWER_S,
-            connection_timeout=ANSWER_S,
-        )
-        self._session = FastHttpSession(
-            credentials.server, environment.events.request, user=None, insecure=False, client_pool=pool
-        )
+        self._environment = environment
+        self._credentials = credentials
+        self._sessions: dict[float, FastHttpSession] = {}
+        """By timeout: Locust makes a request's own timeout a parameter of its address."""
 
     def create(self, manifest: Json, *, load: str, intended_ns: int | None = None) -> Operation:
         """Create an object, annotated with the time of the request."""
@@ -104,9 +98,9 @@ class Api:
         timeout_s: float | None = None,
     ) -> Operation:
         headers = {"Accept": "application/json", "Content-Type": content_type} | self._headers
-        arguments: dict[str, Any] = {} if timeout_s is None else {"timeout": timeout_s}
         data = None if body is None else msgspec.json.encode(body).decode()
-        answer = self._session.request(method, path, name=f"{load}: {what}", data=data, headers=headers, **arguments)
+        session = self._session(ANSWER_S if timeout_s is None else timeout_s)
+        answer = session.request(method, path, name=f"{load}: {what}", data=data, headers=headers)
         code = answer.status_code or 0
         operation = Operation(
             load=load,
@@ -120,6 +114,20 @@ class Api:
         )
         self._log(operation)
         return operation
+
+    def _session(self, timeout_s: float) -> FastHttpSession:
+        if timeout_s not in self._sessions:
+            pool = HTTPClientPool(
+                concurrency=CONNECTIONS,
+                ssl_context_factory=lambda: self._credentials.tls,
+                insecure=False,
+                network_timeout=timeout_s,
+                connection_timeout=timeout_s,
+            )
+            self._sessions[timeout_s] = FastHttpSession(
+                self._credentials.server, self._environment.events.request, user=None, insecure=False, client_pool=pool
+            )
+        return self._sessions[timeout_s]
 
 
 def _reason(answer: Any, code: int) -> str:

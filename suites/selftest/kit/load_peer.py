@@ -28,6 +28,10 @@ class Accepting:
         """Method and path without the query, in order."""
         self.created: list[Any] = []
         """Objects whose creation was requested, in order."""
+        self.queries: list[str] = []
+        """The queries of reads, in order."""
+        self.holds: str | None = None
+        """Reads of this path are never answered."""
         self.create_code = 201
         """What a create is answered with."""
         self.list_code = 200
@@ -51,6 +55,9 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if "watch=true" in self.path:
+                peer.stopped.wait()
+            peer.queries.append(urlsplit(self.path).query)
+            if peer.holds is not None and urlsplit(self.path).path.endswith(peer.holds):
                 peer.stopped.wait()
             name = urlsplit(self.path).path.rpartition("/")[2]
             left = [{"metadata": {"name": f"{name}-{number}"}} for number in range(peer.left.get(name, 0))]

@@ -188,13 +188,27 @@ def failures(folder: Path) -> str:
     return (folder / "load/locust_failures.csv").read_text()
 
 
+def canary(folder: Path, *, answer_within_s: float = 10.0) -> list[Operation]:
+    """The reads of three canaries in three seconds."""
+    load = Canary(node="storm", rate_per_s=10, answer_within_s=answer_within_s)
+    carried_out(Generator(write_order(folder, duration_s=3, loads={"canary": load}), workers=0))
+    return [each for each in operations(folder) if each.what in READS and each.load == "canary"]
+
+
 def test_a_canary_reads_its_pod_and_all_pods_in_turn(peer: Accepting, tmp_path: Path) -> None:
-    load = Canary(node="storm", rate_per_s=10)
-    carried_out(Generator(write_order(tmp_path, duration_s=3, loads={"canary": load}), workers=0))
-    reads = [each for each in operations(tmp_path) if each.what in READS and each.load == "canary"]
+    reads = canary(tmp_path)
     assert len(reads) >= 30
-    mine = [each.what for each in sorted(reads, key=lambda each: each.intended_ns or 0)]
-    assert abs(mine.count("get") - mine.count("list")) <= 3
+    found = [each.what for each in reads]
+    assert abs(found.count("get") - found.count("list")) <= 3
     assert {each.pod for each in reads if each.what == "get"} == {"canary-0-0", "canary-0-1", "canary-0-2"}
     assert not any(each.error for each in reads)
     assert all(each.intended_ns is not None and each.intended_ns <= each.sent_ns for each in reads)
+    of_reads = {query for query in peer.queries if "watch" not in query and "worker" not in query}
+    assert of_reads == {"", "labelSelector=crashloop.dev%2Frun%3Dr"}
+
+
+def test_a_read_without_an_answer_has_failed_after_its_time(peer: Accepting, tmp_path: Path) -> None:
+    peer.holds = "/pods/canary-0-1"
+    reads = canary(tmp_path, answer_within_s=0.5)
+    failed = [each for each in reads if each.error]
+    assert {(each.what, each.pod) for each in failed} == {("get", "canary-0-1")}
