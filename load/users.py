@@ -121,6 +121,18 @@ class ArrivingUser(LoadUser[L]):
     def arrive(self, intended_ns: int) -> None:
         raise NotImplementedError
 
+    def live_out(self, manifest: Json, intended_ns: int, step: str, within_s: float, hold_s: float = 0.0) -> None:
+        """Create an object, wait for a step of its life, hold it for a while, and remove it."""
+        name = manifest["metadata"]["name"]
+        try:
+            if not self.create(manifest, intended_ns):
+                return
+            if not self.worker.watch.wait_for(name, step, timeout_s=within_s):
+                self.worker.fail(self.name, step, name, within_s)
+            gevent.sleep(hold_s)
+        finally:
+            to_the_end(partial(self.remove, manifest["kind"], name))
+
 
 class ChurnUser(ArrivingUser[Churn]):
     """Healthy pods that come and go."""
@@ -128,16 +140,8 @@ class ChurnUser(ArrivingUser[Churn]):
     abstract = True
 
     def arrive(self, intended_ns: int) -> None:
-        manifest = self.maker.healthy(self.load, self.next_serial())
-        pod = manifest["metadata"]["name"]
-        try:
-            if not self.create(manifest, intended_ns):
-                return
-            if not self.worker.watch.wait_for(pod, "started", timeout_s=self.load.start_within_s):
-                self.worker.fail(self.name, "started", pod, self.load.start_within_s)
-            gevent.sleep(self.load.hold_s)
-        finally:
-            to_the_end(partial(self.remove, "Pod", pod))
+        pod = self.maker.healthy(self.load, self.next_serial())
+        self.live_out(pod, intended_ns, "started", self.load.start_within_s, self.load.hold_s)
 
 
 class FinishUser(ArrivingUser[Finish]):
@@ -146,16 +150,8 @@ class FinishUser(ArrivingUser[Finish]):
     abstract = True
 
     def arrive(self, intended_ns: int) -> None:
-        manifest = self.maker.finishing(self.load, self.next_serial())
-        pod = manifest["metadata"]["name"]
-        try:
-            if not self.create(manifest, intended_ns):
-                return
-            if not self.worker.watch.wait_for(pod, "started", timeout_s=self.load.start_within_s):
-                self.worker.fail(self.name, "started", pod, self.load.start_within_s)
-            gevent.sleep(self.load.run_s + self.load.hold_s)
-        finally:
-            to_the_end(partial(self.remove, "Pod", pod))
+        pod = self.maker.finishing(self.load, self.next_serial())
+        self.live_out(pod, intended_ns, "started", self.load.start_within_s, self.load.run_s + self.load.hold_s)
 
 
 class JobsUser(ArrivingUser[Jobs]):
@@ -164,15 +160,8 @@ class JobsUser(ArrivingUser[Jobs]):
     abstract = True
 
     def arrive(self, intended_ns: int) -> None:
-        manifest = self.maker.job(self.load, self.next_serial())
-        job = manifest["metadata"]["name"]
-        try:
-            if not self.create(manifest, intended_ns):
-                return
-            if not self.worker.watch.wait_for(job, "completed", timeout_s=self.load.complete_within_s):
-                self.worker.fail(self.name, "completed", job, self.load.complete_within_s)
-        finally:
-            to_the_end(partial(self.remove, "Job", job))
+        job = self.maker.job(self.load, self.next_serial())
+        self.live_out(job, intended_ns, "completed", self.load.complete_within_s)
 
 
 class RolloutUser(LoadUser[Rollout]):
