@@ -7,7 +7,7 @@ from itertools import pairwise
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, watched_s, why_it_ended
+from crashloop.checks.evidence import blind_spot, leaves_ns, watched_s, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, delays_of
 from crashloop.checks.missing_restart import missing_restart
@@ -156,7 +156,10 @@ def _is_done(case: Case, each: DecidedExit) -> bool:
 
 
 def _kill_is_due(case: Case, each: DecidedExit) -> bool:
-    """Whether the scenario has somebody kill this container."""
+    """Whether the scenario has somebody kill this container, or the pod was being deleted."""
+    leaves, exited = leaves_ns(case, each.pod), each.instance.exit
+    if leaves is not None and exited is not None and (exited.utc_ns or 0) >= leaves:
+        return True
     spec = case.scenario.pod.container(each.container)
     killed = was_killed(case, each.container, each.number, each.instance)
     return killed and (bool(spec.killing_probes) or bool(case.scenario.interventions) or case.restarts_all)

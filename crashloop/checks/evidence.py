@@ -110,8 +110,9 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
 
 
 def leaves_ns(case: Case, pod: PodHistory) -> int | None:
-    """When the scenario began to delete the pod, which ends its containers under every policy; None if it did not."""
-    return next((done.t_ns for done in _deletions(case, pod)), None)
+    """When somebody began to delete the pod, which ends its containers under every policy; None if nobody did."""
+    began = [done.t_ns for done in _deletions(case, pod)][:1]
+    return min([*began, *(each.deletion_ns for each in pod.statuses if each.deletion_ns is not None)], default=None)
 
 
 def _deletions(case: Case, pod: PodHistory) -> Iterator[Done]:

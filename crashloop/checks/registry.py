@@ -18,6 +18,7 @@ from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
 from crashloop.checks.in_place import check_in_place
+from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.no_start_while import check_no_start_while
@@ -56,6 +57,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "hook-runs": check_hook_runs,
     "in-place": check_in_place,
     "independent-counters": check_independent_counters,
+    "job-ends": check_job_ends,
     "kubelet-restarts": check_kubelet_restarts,
     "last-exit": check_last_exit,
     "never-early": check_never_early,

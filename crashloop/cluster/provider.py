@@ -35,6 +35,8 @@ class Capability(StrEnum):
     """Requests can be sent for another user."""
     CONFIG_OBJECTS = "config-objects"
     """ConfigMaps and Secrets can be made in the run's namespace."""
+    JOBS = "jobs"
+    """Jobs can be made in the run's namespace."""
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
     NODES_ON_HOST = "nodes-on-host"

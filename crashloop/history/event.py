@@ -105,7 +105,12 @@ class Kind(StrEnum):
     SANDBOX = "sandbox"
     """RUNTIME: the pod's sandbox was created or went. data: container_id, phase (created, started, exited, removed)."""
     STATUS = "status"
-    """API: data: resource_version, status (PodStatus as sent). t_ns is our clock on receipt."""
+    """API: data: resource_version, status (PodStatus as sent), deletion (of a pod that is
+    being deleted: timestamp and grace_s, as in its metadata). t_ns is our
+    clock on receipt."""
+    JOB = "job"
+    """API, scenarios with a Job: about once a second, if it has changed. data: resource_version, status (JobStatus as sent).
+    t_ns is our clock on receipt."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
     ANSWER = "answer"

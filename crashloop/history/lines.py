@@ -154,6 +154,11 @@ class AnswerLine(Line, tag="answer", frozen=True, kw_only=True):
     data: payload.AnswerData
 
 
+class JobLine(Line, tag="job", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.JOB
+    data: payload.JobData
+
+
 OfTheRun = (
     BeginLine
     | EndLine
@@ -169,6 +174,7 @@ OfTheRun = (
     | ProcessExited
     | ProcessHealthy
     | AnswerLine
+    | JobLine
 )
 OfAPod = Created | Started | Noted | Exited | Removed | Oom | ExecExited | Sandbox | Status | Deleted | Log
 AnyLine = OfTheRun | OfAPod

@@ -285,8 +285,40 @@ class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename=
     ephemeral_container_statuses: tuple[ContainerStatusData, ...] | None = None
 
 
+class DeletionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`deletionTimestamp` and `deletionGracePeriodSeconds` of a pod."""
+
+    timestamp: str
+    grace_s: Whole = 0
+
+
 class StatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`status`."""
 
     resource_version: str | None = None
     status: PodStatusData = PodStatusData()
+    deletion: DeletionData | None = None
+    """None: nobody has asked for the pod's deletion."""
+
+
+class JobConditionData(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a Job's `conditions`."""
+
+    type: str
+    status: str = ""
+    """True, False or Unknown."""
+    reason: str = ""
+
+
+class JobStatusData(msgspec.Struct, frozen=True, kw_only=True):
+    """JobStatus, as far as it is judged."""
+
+    failed: Whole = 0
+    succeeded: Whole = 0
+    conditions: tuple[JobConditionData, ...] | None = None
+
+
+class JobData(msgspec.Struct, frozen=True, kw_only=True):
+    """`job`."""
+
+    status: JobStatusData = JobStatusData()

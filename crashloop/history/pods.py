@@ -97,7 +97,8 @@ class PodReducer:
 
     def _status(self, number: int, line: lines.Status) -> None:
         try:
-            self._statuses.append(report_of(number, line.received_ns, line.data.status))
+            data = line.data
+            self._statuses.append(report_of(number, line.received_ns, data.status, deletion=data.deletion))
         except ValueError as error:
             self._object(number, f"status event with a time that is none ({error})")
 

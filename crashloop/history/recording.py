@@ -16,6 +16,7 @@ from crashloop.history.payload import (
     Begin,
     End,
     InterventionData,
+    JobStatusData,
     NodeData,
     ProcessData,
 )
@@ -115,6 +116,22 @@ class ApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
     data: AnswerData
 
 
+class JobReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the Job said of itself, as of `t_ns` (UTC) on our clock."""
+
+    line: int
+    t_ns: int
+    status: JobStatusData
+
+    @property
+    def end(self) -> str | None:
+        """`Complete`, or `Failed` with its reason; None while it goes on."""
+        for each in self.status.conditions or ():
+            if each.type in ("Complete", "Failed") and each.status == "True":
+                return each.type if each.type == "Complete" else f"{each.type} ({each.reason})"
+        return None
+
+
 class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
     """A backoff in the kubelet's log: shown, never judged."""
 
@@ -169,6 +186,8 @@ class Recording(msgspec.Struct, kw_only=True):
     """Of the control start of the same node."""
     answers: tuple[ApiAnswer, ...] = ()
     """To the requests of an API scenario, in the order of their receipt."""
+    jobs: tuple[JobReport, ...] = ()
+    """Of a scenario with a Job, in the order of their receipt."""
     clocks: Clocks
     host: HostRecord
     events: int = 0

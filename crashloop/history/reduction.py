@@ -11,7 +11,16 @@ from crashloop.history.host import HostRecord
 from crashloop.history.jsonl import Damage, read_lines
 from crashloop.history.lines import AnyLine, Line, decode_line
 from crashloop.history.pods import PodReducer
-from crashloop.history.recording import AnnotationPeriod, ApiAnswer, Done, Gap, NodeReport, ProcessEvent, Recording
+from crashloop.history.recording import (
+    AnnotationPeriod,
+    ApiAnswer,
+    Done,
+    Gap,
+    JobReport,
+    NodeReport,
+    ProcessEvent,
+    Recording,
+)
 
 _JOURNAL = Channel.JOURNAL
 
@@ -43,6 +52,7 @@ class _Reducer:
         self._processes: dict[tuple[type[Line], bool], list[ProcessEvent]] = defaultdict(list)
         """By kind, and whether they are of a control start."""
         self._answers: list[ApiAnswer] = []
+        self._jobs: list[JobReport] = []
         self._pods: dict[str, PodReducer] = {}
         self._of_the_run: dict[type[Line], Callable[[int, Any], None]] = {
             lines.BeginLine: self._begin,
@@ -59,6 +69,7 @@ class _Reducer:
             lines.ProcessExited: self._process,
             lines.ProcessHealthy: self._process,
             lines.AnswerLine: self._answer,
+            lines.JobLine: self._job,
         }
 
     def take(self, number: int, line: AnyLine) -> None:
@@ -94,6 +105,7 @@ class _Reducer:
         recording.control_exited = tuple(self._processes[lines.ProcessExited, True])
         recording.control_healthy = tuple(self._processes[lines.ProcessHealthy, True])
         recording.answers = tuple(self._answers)
+        recording.jobs = tuple(self._jobs)
         boots = frozenset(self._boots[elsewhere])
         reduced = [pod.reduced(recording.clocks, boots) for pod in self._pods.values()]
         recording.pods = tuple(pod for pod, _ in reduced)
@@ -153,6 +165,9 @@ class _Reducer:
 
     def _answer(self, number: int, line: lines.AnswerLine) -> None:
         self._answers.append(ApiAnswer(line=number, t_ns=line.t_ns, data=line.data))
+
+    def _job(self, number: int, line: lines.JobLine) -> None:
+        self._jobs.append(JobReport(line=number, t_ns=line.t_ns, status=line.data.status))
 
 
 def _pokes(written: list[Done]) -> AnnotationPeriod | None:

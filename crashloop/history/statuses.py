@@ -6,7 +6,7 @@ from sys import intern
 
 import msgspec
 
-from crashloop.history.payload import ContainerStatusData, PodStatusData, ReportedState
+from crashloop.history.payload import ContainerStatusData, DeletionData, PodStatusData, ReportedState
 
 RESTARTING_ALL = "AllContainersRestarting"
 """The condition by which a pod shows a RestartAllContainers: KEP-5532; k8s.io/api/core/v1/types.go@v0.37.1."""
@@ -51,9 +51,11 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """podIP; empty before it has one."""
     restarting_all: bool | None = None
     """Condition AllContainersRestarting; None without it."""
+    deletion_ns: int | None = None
+    """Since when the pod was being deleted, to the second below; None: it was not."""
 
 
-def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusReport:
+def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
     """The statement in a PodStatus, of init, regular and ephemeral containers alike. Raises ValueError on a bad time."""
     each = (
         *(status.init_container_statuses or ()),
@@ -69,6 +71,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData) -> StatusRepor
         status.reason,
         intern(status.pod_ip),
         restarting[0] == "True" if restarting else None,
+        None if deletion is None else (_ns(deletion.timestamp) or 0) - deletion.grace_s * 1_000_000_000,
     )
 
 

@@ -50,6 +50,9 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resource_version: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    deletion_timestamp: str | None = None
+    """None: nobody has asked for its deletion."""
+    deletion_grace_period_seconds: int = 0
 
 
 class PodObject(msgspec.Struct, frozen=True, kw_only=True):

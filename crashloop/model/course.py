@@ -60,7 +60,7 @@ def course_of(
     ends_s = complete_s(scenario.until, soonest), complete_s(scenario.until, latest)
     if scenario.later_profiles:
         ends_s = scenario.longest_s, scenario.longest_s
-    starts_s = sorted(_starts_s(scenario.pod, soonest, ends_s[1]))
+    starts_s = sorted(pod_starts_s(scenario.pod, soonest, ends_s[1]))
     return Course(
         soonest_s=ends_s[0],
         latest_s=ends_s[1],
@@ -68,7 +68,8 @@ def course_of(
     )
 
 
-def _starts_s(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[float]:
+def pod_starts_s(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[float]:
+    """When a rehearsed pod makes its node start processes up to `end_s`, in seconds since it was created; in no order."""
     yield 0.0  # the sandbox
     for name, starts_s in rehearsal.starts_s.items():
         executed = [each for each in pod.container(name).probes if each.handler is Handler.EXEC]

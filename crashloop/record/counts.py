@@ -48,6 +48,21 @@ class PodCounts(msgspec.Struct, frozen=True, rename="camel"):
         return (*(self.init_container_statuses or ()), *(self.container_statuses or ()))
 
 
+class _JobCondition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class JobCounts(msgspec.Struct, frozen=True):
+    """What is looked at of a JobStatus."""
+
+    conditions: tuple[_JobCondition, ...] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return any(each.type in ("Complete", "Failed") and each.status == "True" for each in self.conditions or ())
+
+
 class _Tally:
     """Counts of one channel, by container and pod: a recreated pod starts anew."""
 

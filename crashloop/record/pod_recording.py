@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import msgspec
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
-from crashloop.history.event import Event
+from crashloop.history.event import Event, Kind
 from crashloop.record.channels.events import now_ns
 from crashloop.record.completion import SETTLE_S, is_reported, missing
-from crashloop.record.counts import Counts, PodCounts
+from crashloop.record.counts import Counts, JobCounts, PodCounts
 from crashloop.record.history_file import HistoryFile
 from crashloop.record.signals import DueSignal, Signals
 from crashloop.record.triggers import due_ns
@@ -36,6 +36,10 @@ class PodRecording:
         self._complete_since_s: float | None = None
         self._intervened: set[int] = set()
         self._statuses: dict[str, str] = {}
+        self._gone: set[str] = set()
+        """Uids of pods whose objects are gone."""
+        self._job_version = ""
+        self._job_has_ended = scenario.job is None
 
     @property
     def name(self) -> str:
@@ -53,9 +57,17 @@ class PodRecording:
     def joined(self, pod_uid: str, pod: str) -> None:
         """A pod of the scenario was accepted. The scenario's time counts from the first."""
         with self._lock:
-            if not self.pods:
-                self._created_ns, self._created_monotonic_s = now_ns(), time.monotonic()
+            if not self._created_ns:
+                self._begin_time()
             self.pods.setdefault(pod_uid, pod)
+
+    def began(self) -> None:
+        """The Job was accepted; the scenario's time counts from now."""
+        with self._lock:
+            self._begin_time()
+
+    def _begin_time(self) -> None:
+        self._created_ns, self._created_monotonic_s = now_ns(), time.monotonic()
 
     def begin(self, file: HistoryFile) -> None:
         """From now on events are written into this file."""
@@ -72,6 +84,8 @@ class PodRecording:
             with self._lock:
                 self._counts.take(event)
                 self._signals.take(event)
+                if event.kind is Kind.DELETED and event.pod_uid is not None:
+                    self._gone.add(event.pod_uid)
 
     def take_status(self, event: Event, pod_uid: str, status: msgspec.Raw, resource_version: str) -> None:
         """Write a pod's status, unless this version of it was written before (a list repeats what the watch sent)."""
@@ -83,10 +97,25 @@ class PodRecording:
         if self.file is not None:
             self.file.append(event)
 
-    def starts(self, container: str) -> int:
-        """How often a container has started in the pod that was met last."""
+    def take_job(self, event: Event, status: JobCounts, resource_version: str) -> None:
+        """Write the Job's status, unless this version of it was written before."""
         with self._lock:
-            return self._counts.starts(container, self.newest_pod)
+            if self._job_version == resource_version:
+                return
+            self._job_version = resource_version
+            self._job_has_ended = status.has_ended
+        if self.file is not None:
+            self.file.append(event)
+
+    def kept_pods(self) -> list[str]:
+        """Uids of the pods whose objects are still there."""
+        with self._lock:
+            return [uid for uid in self.pods if uid not in self._gone]
+
+    def starts(self, container: str, pod_uid: str) -> int:
+        """How often a container has started in a pod."""
+        with self._lock:
+            return self._counts.starts(container, pod_uid)
 
     def age_s(self) -> float:
         """Seconds since the first pod was created."""
@@ -95,7 +124,8 @@ class PodRecording:
     def missing(self) -> tuple[str, ...]:
         """What the scenario still waits for."""
         with self._lock:
-            return missing(self.scenario.until, self._counts, self.age_s())
+            job = () if self._job_has_ended else ("the end of the Job",)
+            return (*missing(self.scenario.until, self._counts, self.age_s()), *job)
 
     def is_complete(self) -> bool:
         """Whether all evidence is in, and reported by the statuses too if they come in time."""

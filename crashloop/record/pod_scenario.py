@@ -13,10 +13,14 @@ from crashloop.record.annotations import Annotations
 from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.history_ends import end_events
 from crashloop.record.interventions import Interventions
+from crashloop.record.job_pods import JobPods
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
 from crashloop.record.site import RecordingSite
 from crashloop.spec.scenario import Mode, PodScenario
+
+LOOK_S = 1.0
+"""Between two looks at a Job."""
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +33,9 @@ class ActivePod:
         self.stage = ScenarioStage.LAUNCHING
         self._site = site
         self._recording = PodRecording(scenario, node, info)
-        self._pods = Pods(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
+        owner = Pods if scenario.job is None else JobPods
+        self._pods = owner(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
+        self._looked_s = time.monotonic()
         self._objects = ConfigObjects(site.api, site.namespace, run=site.label)
         self._hands = Interventions(site, pods=self._pods, objects=self._objects)
         self._pokes: Annotations | None = None
@@ -58,6 +64,8 @@ class ActivePod:
             return lambda: self._hands.send(recording, signals)
         if self._pokes is not None and self._pokes.due(time.monotonic()):
             return self._poke
+        if recording.scenario.job is not None and time.monotonic() - self._looked_s >= LOOK_S:
+            return self._look
         return None
 
     def interrupt(self, detail: str) -> None:
@@ -97,6 +105,10 @@ class ActivePod:
         event = self._pokes.poke(self._site.api, self._site.namespace, self.name)
         if event is not None:
             self._recording.take(event)
+
+    def _look(self) -> None:
+        self._looked_s = time.monotonic()
+        self._pods.look(self._recording)
 
     def _finish(self, missing: tuple[str, ...]) -> None:
         assert self._about is not None

@@ -1,6 +1,7 @@
 """The pods of scenarios: created, replaced, and read out at the end."""
 
 import logging
+from collections.abc import Callable
 
 from crashloop.history.event import Kind
 from crashloop.kube.client import Json, KubeApi
@@ -33,14 +34,7 @@ class Pods:
         """Create the scenario's pod. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""
         manifest = pod_manifest(watched.scenario, node=watched.node.name, image=self._image, run=self._run)
 
-        def accepted() -> Json | None:
-            try:
-                return self._api.create_pod(self._namespace, manifest)
-            except ApiUnreachable as error:
-                log.warning("scenario %s: %s", watched.name, error)
-                return None
-
-        pod = wait_until(f"pod {watched.name} to be accepted", accepted, timeout_s=ACCEPTED_WITHIN_S, every_s=0.5)
+        pod = self._accepted(watched, lambda: self._api.create_pod(self._namespace, manifest))
         uid = pod["metadata"]["uid"]
         watched.take(api_event(Kind.CREATED, uid, now_ns(), pod=pod))
         self._router.claim(uid, watched.name, watched.name)
@@ -48,6 +42,18 @@ class Pods:
         if late:
             patch = {"spec": {"ephemeralContainers": late}}
             self._api.patch_pod(self._namespace, watched.name, patch, subresource="ephemeralcontainers")
+
+    def _accepted(self, watched: PodRecording, create: Callable[[], Json]) -> Json:
+        """What `create` returns, once the API server can be reached."""
+
+        def accepted() -> Json | None:
+            try:
+                return create()
+            except ApiUnreachable as error:
+                log.warning("scenario %s: %s", watched.name, error)
+                return None
+
+        return wait_until(f"{watched.name} to be accepted", accepted, timeout_s=ACCEPTED_WITHIN_S, every_s=0.5)
 
     def recreate(self, watched: PodRecording) -> None:
         """Read the pod out, delete it, and create one of the same name once it is gone."""
@@ -75,13 +81,18 @@ class Pods:
         except KubeError as error:
             log.warning("scenario %s: its pod is left behind: %s", watched.name, error)
 
+    def look(self, watched: PodRecording) -> None:
+        """Record what the watch of the pods does not show: nothing."""
+
     def read_out(self, watched: PodRecording) -> None:
         """The pod as it is now, and the journals of its containers. Nothing is left to read of a pod that was deleted."""
-        if watched.pod_deleted:
-            return
+        if not watched.pod_deleted:
+            self._read_pod(watched, watched.newest_pod)
+
+    def _read_pod(self, watched: PodRecording, uid: str) -> None:
         try:
-            take_answer(self._router, self._api.get_pod(self._namespace, watched.name))
+            take_answer(self._router, self._api.get_pod(self._namespace, watched.pods[uid]))
         except KubeError as error:
             log.warning("scenario %s: its last status cannot be read: %s", watched.name, error)
-        for event in read_journals(self._api, self._namespace, watched):
+        for event in read_journals(self._api, self._namespace, watched, uid):
             watched.take(event)

@@ -147,6 +147,8 @@ def what_it_rests_on(facts: Mapping[str, Any]) -> str:
         return f"{counted(len(compared), 'scenario')} compared"
     if answers := facts.get("answers"):
         return f"{counted(len(answers), 'answer')} judged"
+    if job := facts.get("job"):
+        return f"{job['end']} after {counted(len(job['restarts']), 'pod')}"
     if pods := facts.get("pods"):
         decided = sum(number for outcome, number in pods.items() if outcome != Outcome.INCONCLUSIVE)
         return f"{decided} of {counted(sum(pods.values()), 'pod')} judged"

@@ -7,6 +7,7 @@ import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
+from crashloop.model.job_course import job_course_of
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import LifeEnd
@@ -50,8 +51,9 @@ KINDS: dict[type[AnyScenario], Planning] = {
             *_for_signals(scenario),
             *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
             *((Capability.KUBELET_PROFILES,) if scenario.by_scheduler else ()),
+            *((Capability.JOBS,) if scenario.job is not None else ()),
         ],
-        course=course_of,
+        course=lambda scenario, *node: (course_of if scenario.job is None else job_course_of)(scenario, *node),
     ),
     StartupScenario: Planning(
         capabilities=lambda _: (Capability.KUBELET_CANDIDATE,),

@@ -252,5 +252,14 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     api_blames_pod: bool = False
     """Names the pod spec as the wrong field for every error."""
 
+    # The Job controller (job_controller.py)
+    job_counts_restarts: bool | None = None
+    """Whether restarts count as failures; None: under OnFailure."""
+    job_reads_active_pods: bool = False
+    job_heeds_policy: bool = True
+    job_extra_failures: int = 0
+    job_replaces: bool = True
+    job_counts_last: bool = True
+
 
 CORRECT = Behaviour()

@@ -107,6 +107,10 @@ class Tape:
         """A pod object as the watch brought it."""
         self._add(received_ns, Channel.API, kind, data=data, pod_uid=pod_uid)
 
+    def job(self, t_ns: int, status: dict[str, Any]) -> None:
+        """The Job as the recorder has read it."""
+        self._add(t_ns, Channel.API, Kind.JOB, data={"status": status})
+
     def answered(self, t_ns: int, data: dict[str, Any]) -> None:
         """The API server's answer to a request of the scenario."""
         self._add(t_ns, Channel.API, Kind.ANSWER, data=data)

@@ -14,6 +14,7 @@ from crashloop.sim.director import ScenarioPlayer
 from crashloop.sim.environment import World
 from crashloop.sim.faults import Fault, behaviour_of
 from crashloop.sim.host import CALM, HostModel, SimulatedHost
+from crashloop.sim.job_player import JobPlayer
 from crashloop.sim.kubelet import Kubelet
 from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
@@ -93,7 +94,9 @@ def simulate_node(
             loop.stop()
 
     players += [
-        ScenarioPlayer(scenario, world, tape, runtime, kubelet, further, stop_with_the_last)
+        (ScenarioPlayer if scenario.job is None else JobPlayer)(
+            scenario, world, tape, runtime, kubelet, further, stop_with_the_last
+        )
         for scenario, tape in zip(scenarios, tapes, strict=True)
     ]
     for player, length_ns in sorted(zip(players, lengths_ns, strict=True), key=lambda each: each[1]):
@@ -101,6 +104,11 @@ def simulate_node(
         if player.history is None:
             player.end("deadline")
     return tuple(player.history or () for player in players)
+
+
+def player_of(scenario: PodScenario) -> type[ScenarioPlayer]:
+    """What carries the scenario out."""
+    return ScenarioPlayer if scenario.job is None else JobPlayer
 
 
 def _started(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective:

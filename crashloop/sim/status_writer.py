@@ -1,12 +1,17 @@
 """The kubelet's status manager and the API server behind it: statements reach the watch, the latest wins."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from crashloop.history.event import Channel, Kind
+from crashloop.sim.behaviour import S
 from crashloop.sim.environment import World
 from crashloop.sim.loop import ignore
 from crashloop.sim.pod import SimPod
+
+GRACE_S = 2
+"""Of a pod that is deleted."""
 
 
 class StatusWriter:
@@ -24,6 +29,7 @@ class StatusWriter:
         self._delivered_ns = 0
         self._to_relist = False
         self._closed = False
+        self._deletion: dict[str, Any] = {}
         self.on_write: Callable[[], None] = ignore
         self.on_delivery: Callable[[str, dict[str, Any]], None] = ignore
         """Called with the pod's uid and a status when the recorder has it in hand."""
@@ -45,6 +51,13 @@ class StatusWriter:
     def delivered_ns(self) -> int:
         """When the watch has brought all that was written; what it brings of the pod from then on comes no sooner."""
         return max(self._delivered_ns, self._loop.now)
+
+    def mark_deleting(self) -> None:
+        """Somebody has asked for the pod's deletion: its object says so."""
+        asked = datetime.fromtimestamp(self._loop.now // S + GRACE_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._deletion = {"deletion": {"timestamp": asked, "grace_s": GRACE_S}}
+        self._version += 1
+        self._deliver()
 
     def close(self) -> None:
         """The pod is gone: nothing more is stated about it."""
@@ -92,6 +105,6 @@ class StatusWriter:
         self._delivered_ns = at_ns
         self._received = self._version
         status = self._written
-        data = {"resource_version": str(self._version), "status": status}
+        data = {"resource_version": str(self._version), "status": status} | self._deletion
         self._tape.api(at_ns, Kind.STATUS, data, self._uid)
         self._loop.at(at_ns, lambda: self.on_delivery(self._uid, status))

@@ -4,14 +4,14 @@ import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.watch import Changed, Listed, PodObject, PodWatch, WatchGap
+from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, WatchGap
 from crashloop.record.channels.events import gap, now_ns
 from crashloop.record.channels.follower import Follower
 from crashloop.record.event_router import EventRouter
 
 
-def api_event(kind: Kind, pod_uid: str, received_ns: int, **data: object) -> Event:
-    """A statement of the API about a pod, stamped with our clock."""
+def api_event(kind: Kind, pod_uid: str | None, received_ns: int, **data: object) -> Event:
+    """A statement of the API about a pod, or about the scenario's Job, stamped with our clock."""
     return Event(
         seq=0,
         t_ns=received_ns,
@@ -76,8 +76,16 @@ def take_pod(session: EventRouter, pod: PodObject, received_ns: int) -> None:
     """Record what a pod object says of its status."""
     about, version = pod.metadata, pod.metadata.resource_version
     if (watched := session.met(pod)) is not None:
-        event = api_event(Kind.STATUS, about.uid, received_ns, resource_version=version, status=pod.status)
+        event = api_event(
+            Kind.STATUS, about.uid, received_ns, resource_version=version, status=pod.status, **_deletion(about)
+        )
         watched.take_status(event, about.uid, pod.status, version)
+
+
+def _deletion(about: Metadata) -> Json:
+    if about.deletion_timestamp is None:
+        return {}
+    return {"deletion": {"timestamp": about.deletion_timestamp, "grace_s": about.deletion_grace_period_seconds}}
 
 
 def take_answer(session: EventRouter, answer: Json) -> None:

@@ -12,24 +12,24 @@ COMPLETE_WITHIN_S = 5.0
 """A container that was started just now prints its journal within this time, and a runtime that was restarted answers."""
 
 
-def read_journals(api: KubeApi, namespace: str, watched: PodRecording) -> list[Event]:
-    """The journals of all containers that have started in the pod there is now. What cannot be read becomes a gap."""
+def read_journals(api: KubeApi, namespace: str, watched: PodRecording, pod_uid: str) -> list[Event]:
+    """The journals of all containers that have started in a pod that is there. What cannot be read becomes a gap."""
     return [
         event
         for container in watched.scenario.pod.containers
-        if watched.starts(container.name) > 0
-        for event in _journal_of(api, namespace, watched, container.name)
+        if watched.starts(container.name, pod_uid) > 0
+        for event in _journal_of(api, namespace, watched, container.name, pod_uid)
     ]
 
 
-def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: str) -> list[Event]:
+def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: str, pod_uid: str) -> list[Event]:
     newest, missing = Journal(), "its log was not read"
-    expected = watched.starts(container)
+    expected = watched.starts(container, pod_uid)
 
     def is_whole() -> bool:
         nonlocal newest, missing
         try:
-            newest = read_journal(api.read_log(namespace, watched.pods[watched.newest_pod], container))
+            newest = read_journal(api.read_log(namespace, watched.pods[pod_uid], container))
         except KubeError as error:
             missing = str(error)
             return False
@@ -44,7 +44,7 @@ def _journal_of(api: KubeApi, namespace: str, watched: PodRecording, container: 
         gaps = [gap(Channel.JOURNAL, from_ns=0, to_ns=now_ns(), reason=reason, node=watched.node.name)]
     events = journal_events(
         newest,
-        pod_uid=watched.newest_pod,
+        pod_uid=pod_uid,
         container=container,
         node=watched.node.name,
         received_ns=now_ns(),

@@ -8,6 +8,7 @@ from crashloop.sim.faults.counter import CounterFault
 from crashloop.sim.faults.curve import CurveFault
 from crashloop.sim.faults.decision import DecisionFault
 from crashloop.sim.faults.fault import Fault, behaviour_of
+from crashloop.sim.faults.job import JobFault
 from crashloop.sim.faults.node import NodeFault
 from crashloop.sim.faults.punctuality import PunctualityFault
 from crashloop.sim.faults.restart import RestartFault
@@ -24,6 +25,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         StatementFault,
         ConfigurationFault,
         ApiServerFault,
+        JobFault,
     )
 )
 """All of them; their names are unique."""
@@ -36,6 +38,7 @@ __all__ = [
     "CurveFault",
     "DecisionFault",
     "Fault",
+    "JobFault",
     "NodeFault",
     "PunctualityFault",
     "RestartFault",

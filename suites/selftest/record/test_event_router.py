@@ -132,7 +132,7 @@ def test_what_is_said_of_a_pod_before_its_uid_is_known_is_held_back(begin: Begin
     router.claim("uid-s", "s", "s")
     router.pod("s", runtime(Kind.REMOVED, 9, "s"))
     assert [event.kind for event in written(watched)] == [Kind.CREATED, Kind.STARTED, Kind.EXITED, Kind.REMOVED]
-    assert watched.starts("app") == 1
+    assert watched.starts("app", "uid-s") == 1
 
 
 def test_pods_that_others_have_made_belong_to_the_scenario_of_their_label(begin: Begin, router: EventRouter) -> None:
@@ -200,7 +200,7 @@ def test_a_sealed_history_takes_nothing_more(begin: Begin, router: EventRouter) 
     router.unwatch("s")
     router.pod("s", runtime(Kind.EXITED, 2, "s"))
     assert [event.kind for event in written(watched)] == [Kind.CLOCK, Kind.END]
-    assert watched.starts("app") == 0
+    assert watched.starts("app", "uid-s") == 0
 
 
 def test_a_status_that_a_list_repeats_is_written_once(begin: Begin, router: EventRouter) -> None:

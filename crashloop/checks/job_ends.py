@@ -1,0 +1,115 @@
+"""Checker of the Job of a scenario: how many pods it makes, and how it ends.
+
+Theory of operation. The Job controller acts on the statuses of its pods, so these are what it is judged by. Whether they are
+true, and whether a restart was due inside a pod, is for the checkers of pods.
+"""
+
+from collections.abc import Iterator
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import unwatched, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, count, seconds
+from crashloop.history.recording import JobReport, PodHistory
+from crashloop.history.statuses import StatusReport
+from crashloop.model.job import JobEnd, JobPod, job_end, replacement_s
+
+REACTS_WITHIN_S = 15.0
+"""What the Job controller may take: it works a Job off again after one second at the earliest (syncJobBatchPeriod), and a busy
+API server holds up each of its requests."""
+
+
+def check_job_ends(case: Case) -> Checked:
+    """A Job MUST count failures, replace pods and end as its limits and its podFailurePolicy say.
+
+    Needs the Job's end, min_pods (1) pods and min_restarts (0) restarts in each of them.
+    """
+    job, reports = case.scenario.job, case.recording.jobs
+    if job is None or not reports:
+        return Checked(findings=(inconclusive(f"nothing was recorded about a Job: {why_it_ended(case)}."),))
+    pods = [_seen(pod) for pod in case.pods]
+    due = job_end(job, case.scenario.pod.restart_policy, pods)
+    findings = list(_judged(case, reports[-1], due, pods))
+    if any(True for _ in unwatched(case, "")):
+        findings = [inconclusive(each.sentence, *each.lines) for each in findings]
+        findings += unwatched(case, "a status of a pod")
+    if not findings:
+        findings += _too_few(case)
+    last = reports[-1]
+    seen = {"end": last.end, "failed": last.status.failed, "restarts": _restarts(case)}
+    return Checked(findings=tuple(findings), facts={"job": seen})
+
+
+def _seen(pod: PodHistory) -> JobPod:
+    """A pod as the Job controller saw it before it deleted it."""
+    said = [each for each in pod.statuses if each.deletion_ns is None]
+    if not said:
+        return JobPod(phase="")
+    last = said[-1]
+    ended = [each.state.exit_code for each in last.containers.values() if each.state.exit_code is not None]
+    active = [each for each in said if not _has_ended(each)]
+    restarts = max((sum(one.restart_count for one in each.containers.values()) for each in active), default=0)
+    return JobPod(phase=last.phase, exit_codes=tuple(ended), restarts=restarts)
+
+
+def _has_ended(status: StatusReport) -> bool:
+    return status.phase in ("Succeeded", "Failed")
+
+
+def _judged(case: Case, last: JobReport, due: JobEnd | None, pods: list[JobPod]) -> Iterator[Finding]:
+    said = case.pods[-1].statuses
+    lines = tuple(each.line for each in (said[-1:] or ()))
+    since_s = (case.recording.end_ns - said[-1].t_ns) / 1e9 if said else 0.0
+    if due is None and last.end is not None:
+        why = f"with {count(sum(each.phase == 'Failed' for each in pods), 'failed pod')} it was to go on"
+        yield fail(f"the Job was said to be {last.end} {at_lines([last.line])}; {why}.", last.line, *lines)
+    elif due is None:
+        yield from _unreplaced(case, pods, since_s, lines)
+    elif due.pods < len(pods):
+        further = case.pods[due.pods]
+        seen = tuple(each.line for each in further.statuses[:1])
+        yield fail(
+            f"the Job made {count(len(pods), 'pod')} {at_lines(seen)}; after {due.pods} it was to be {due.end}.", *seen
+        )
+    elif last.end is None and since_s > REACTS_WITHIN_S:
+        yield fail(
+            f"the Job had not ended {seconds(since_s)} after its last pod {at_lines(lines)}; {due.end} was due.", *lines
+        )
+    elif last.end is None:
+        yield inconclusive(f"the Job was not seen to end, {due.end} is due: {why_it_ended(case)}.")
+    elif (last.end, last.status.failed, last.status.succeeded) != (due.end, due.failed, due.succeeded):
+        yield fail(
+            f"the Job was said to be {last.end}, {last.status.failed} failed and {last.status.succeeded} succeeded "
+            f"{at_lines([last.line])}; {due.end}, {due.failed} failed and {due.succeeded} succeeded were due.",
+            last.line,
+        )
+
+
+def _unreplaced(case: Case, pods: list[JobPod], since_s: float, lines: tuple[int, ...]) -> Iterator[Finding]:
+    """A Job that has not ended and was not to: either its last pod has not, or the next is due."""
+    wait_s = replacement_s(sum(each.phase == "Failed" for each in pods) or 1)
+    if pods[-1].phase == "Failed" and since_s > wait_s + REACTS_WITHIN_S:
+        yield fail(
+            f"the Job made no pod for {seconds(since_s)} after the last had failed {at_lines(lines)}; "
+            f"it was to be replaced after {seconds(wait_s)}.",
+            *lines,
+        )
+    else:
+        yield inconclusive(f"the Job was not seen to end: {why_it_ended(case)}.")
+
+
+def _too_few(case: Case) -> Iterator[Finding]:
+    for what, seen, name, default in (
+        ("pod", len(case.pods), "min_pods", 1),
+        ("restart", min(_restarts(case)), "min_restarts", 0),
+    ):
+        needed = int(case.number(name, default))
+        if seen < needed:
+            yield inconclusive(f"{count(seen, what)} seen, {needed} needed: {why_it_ended(case)}.")
+
+
+def _restarts(case: Case) -> list[int]:
+    """Restarts in each pod, by truth."""
+    names = [spec.name for spec in case.scenario.pod.containers]
+    return [sum(max(0, len(ran(pod, name)) - 1) for name in names) for pod in case.pods]

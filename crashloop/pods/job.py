@@ -1,0 +1,32 @@
+"""The Job of a scenario as an object of batch/v1. Pure."""
+
+from math import ceil
+from typing import Any
+
+from crashloop.pods.manifest import pod_manifest
+from crashloop.spec.scenario import PodScenario
+
+
+def job_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
+    """A Job of the scenario's name that makes its pod on a node. Raises ValueError if the scenario has no Job."""
+    job = scenario.job
+    if job is None:
+        raise ValueError(f"scenario {scenario.name!r} has no Job")
+    pod = pod_manifest(scenario, node=node, image=image, run=run)
+    labels = pod["metadata"]["labels"]
+    on_codes = {"operator": "In", "values": sorted(job.fails_on)}
+    policy = {"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": on_codes}]}} if job.fails_on else {}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": scenario.name, "labels": labels},
+        "spec": {
+            "completions": 1,
+            "parallelism": 1,
+            "backoffLimit": job.backoff_limit,
+            # So that nothing goes on if nobody deletes it.
+            "activeDeadlineSeconds": ceil(scenario.longest_s),
+            "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+            **policy,
+        },
+    }

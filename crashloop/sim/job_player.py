@@ -1,0 +1,75 @@
+"""The simulated recorder of a scenario with a Job: pods come and go as the Job controller says."""
+
+from typing import Any
+
+from crashloop.history.event import Kind
+from crashloop.sim.director import REQUEST_MS, ScenarioPlayer
+from crashloop.sim.job_controller import JobController, Reaction
+from crashloop.sim.kubelet import Kubelet
+from crashloop.sim.loop import Steps
+from crashloop.sim.pod import SimPod
+from crashloop.sim.status_writer import StatusWriter
+from crashloop.spec.scenario import PodScenario
+
+LOOK_MS = (50, 1_100)
+"""Until the recorder looks at the Job again."""
+
+
+class JobPlayer(ScenarioPlayer):
+    """Carries out one scenario with a Job and writes its history."""
+
+    def __init__(self, scenario: PodScenario, *surroundings: Any) -> None:
+        assert scenario.job is not None
+        kubelet = next(each for each in surroundings if isinstance(each, Kubelet))
+        self._controller = JobController(scenario.job, scenario.pod.restart_policy, kubelet.behaviour)
+        self._kept: dict[str, StatusWriter] = {}
+        """Of the pods that are still there, by uid."""
+        self._seen_end = False
+        super().__init__(scenario, *surroundings)
+        self._show_job()
+
+    def _create(self) -> tuple[SimPod, StatusWriter]:
+        pod, writer = super()._create()
+        self._kept[pod.uid] = writer
+        return pod, writer
+
+    def _status_seen(self, pod_uid: str, status: dict[str, Any]) -> None:
+        reaction = self._controller.take(pod_uid, status)
+        if reaction is not Reaction.NOTHING:
+            self._show_job()
+        if reaction is Reaction.REPLACE:
+            self.loop.after(self._controller.backoff_ns + self.host.takes_ms(REQUEST_MS), self._replace)
+        if reaction is Reaction.END and status["phase"] not in ("Succeeded", "Failed"):
+            self.loop.spawn(self._delete())
+        super()._status_seen(pod_uid, status)
+
+    def _replace(self) -> None:
+        self.pod, self._writer = self._create()
+
+    def _delete(self) -> Steps:
+        """By the Job controller: nobody reads the pod out before."""
+        old, writer = self.pod, self._writer
+        writer.mark_deleting()
+        yield from self.kubelet.delete(old)
+        del self._kept[old.uid]
+        self.tape.api(writer.delivered_ns, Kind.DELETED, {"resource_version": "9999"}, old.uid)
+
+    def _show_job(self) -> None:
+        """The recorder sees the Job's status when it looks the next time."""
+        status, has_ended = self._controller.status(), self._controller.has_ended
+
+        def looked() -> None:
+            self.tape.job(self.loop.now, status)
+            self._seen_end = self._seen_end or has_ended
+            self._check()
+
+        self.loop.after(self.host.takes_ms(LOOK_MS), looked)
+
+    def _check(self) -> None:
+        if self._seen_end:
+            super()._check()
+
+    def _read_out(self) -> None:
+        for uid, writer in self._kept.items():
+            writer.read()
+            self.tape.read_journals(uid, self.loop.now)

@@ -1,0 +1,121 @@
+"""Jobs: which restarts and failed pods they count, when they replace a pod, and how they end."""
+
+from collections.abc import Iterator
+
+from crashloop.spec.job import Job
+from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.program import Program, exits_with, runs
+from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import NEVER, ON_FAILURE, app
+
+QUIET_S = 2.0
+
+
+def job(
+    name: str, made: Job, *containers: Container, pod: RestartPolicy, restarts: int = 0, at_most_s: float = 60.0
+) -> PodScenario:
+    """A Job on a node with a maximum of 2 s, whose pods restart "app" that often."""
+    return PodScenario(
+        name=name,
+        profile="max-2s",
+        pod=Pod(containers=containers, restart_policy=pod),
+        job=made,
+        until=Until(restarts={"app": restarts} if restarts else {}, quiet_s=QUIET_S, at_most_s=at_most_s),
+    )
+
+
+def retriable(program: Program) -> Container:
+    """A container that only a rule restarts, after exit code 42."""
+    return app(program, policy=NEVER, rules=(restart_in(42),))
+
+
+ON_THE_CURVE = job(
+    "job-on-the-curve",
+    Job(backoff_limit=20),
+    app(runs(*[(1, 1)] * 6, (1, 0))),
+    pod=ON_FAILURE,
+    restarts=6,
+)
+COMPLETES = job(
+    "job-completes-after-restarts",
+    Job(backoff_limit=0),
+    retriable(runs((1, 42), (1, 42), (1, 42), (1, 0))),
+    pod=NEVER,
+    restarts=3,
+)
+FAILS_AT_THE_END = job(
+    "job-fails-when-the-pod-has-ended",
+    Job(fails_on=(3, 42)),
+    retriable(runs((1, 42), (1, 42), (1, 3))),
+    pod=NEVER,
+    restarts=2,
+)
+REPLACES = job(
+    "job-restarts-and-replaces",
+    Job(backoff_limit=1),
+    retriable(runs((1, 42), (1, 42), (1, 3))),
+    pod=NEVER,
+    restarts=2,
+)
+FAILS_AT_ONCE = job("job-fails-at-once", Job(fails_on=(1, 2, 3)), app(runs((1, 1))), pod=NEVER)
+RETRIES = job(
+    "job-retries-up-to-its-limit",
+    Job(backoff_limit=2, fails_on=(1, 2, 3)),
+    app(runs((1, 4))),
+    pod=NEVER,
+    at_most_s=90.0,
+)
+LIMIT_OF_RESTARTS = job(
+    "job-limits-restarts", Job(backoff_limit=3), app(exits_with(1, times=3)), pod=ON_FAILURE, restarts=3
+)
+LIMIT_OF_RULES = job(
+    "job-limits-restarts-by-rule", Job(backoff_limit=3), retriable(exits_with(42, times=3)), pod=ON_FAILURE, restarts=3
+)
+
+
+@requirement("JOB-1")
+def test_restarts_by_rule_are_no_failures_of_the_pod() -> Scenario:
+    return COMPLETES
+
+
+@requirement("JOB-2")
+def test_the_failure_policy_looks_at_pods_that_have_ended() -> Scenario:
+    return FAILS_AT_THE_END
+
+
+@requirement("JOB-3")
+def test_one_code_restarts_in_place_and_another_replaces_the_pod() -> Scenario:
+    return REPLACES
+
+
+@requirement("STORY-7")
+def test_a_retriable_code_restarts_and_any_other_replaces() -> Scenario:
+    return REPLACES
+
+
+@requirement("STORY-9")
+def test_a_code_of_broken_hardware_ends_the_pod() -> Scenario:
+    return REPLACES
+
+
+@requirement("JOB-5")
+def test_the_limit_counts_failed_pods_or_restarts() -> Iterator[Scenario]:
+    yield REPLACES
+    yield LIMIT_OF_RESTARTS
+
+
+@requirement("JOB-6")
+def test_some_codes_fail_the_job_and_others_are_retried() -> Iterator[Scenario]:
+    yield FAILS_AT_ONCE
+    yield RETRIES
+
+
+@requirement("JOB-8")
+def test_containers_of_a_job_follow_the_curve() -> Scenario:
+    return ON_THE_CURVE
+
+
+@requirement("RULES-23")
+def test_restarts_by_rule_count_in_the_limit() -> Scenario:
+    return LIMIT_OF_RULES

@@ -1,0 +1,79 @@
+"""How a Job ends, by the statuses of its pods."""
+
+import pytest
+
+from crashloop.model.course import Course
+from crashloop.model.job import JobEnd, JobPod, job_end, replacement_s
+from crashloop.model.job_course import job_course_of
+from crashloop.spec.job import Job
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import exits_with, runs
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from suites.selftest.kit.cases import MAX_2S
+from suites.selftest.kit.sim_kit import V1_37
+
+NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE
+PAST_LIMIT = "Failed (BackoffLimitExceeded)"
+
+
+def failed(*exit_codes: int, restarts: int = 0) -> JobPod:
+    return JobPod(phase="Failed", exit_codes=exit_codes or (1,), restarts=restarts)
+
+
+def running(*exit_codes: int, restarts: int = 0) -> JobPod:
+    return JobPod(phase="Running", exit_codes=exit_codes, restarts=restarts)
+
+
+def test_a_pod_that_succeeds_completes_the_job_whatever_failed_before() -> None:
+    end = job_end(Job(), NEVER, (failed(), JobPod(phase="Succeeded", restarts=9)))
+    assert end == JobEnd(end="Complete", failed=1, succeeded=1, pods=2)
+
+
+def test_one_failed_pod_more_than_the_limit_fails_the_job() -> None:
+    assert job_end(Job(backoff_limit=1), NEVER, (failed(),)) is None
+    assert job_end(Job(backoff_limit=1), NEVER, (failed(), failed())) == JobEnd(end=PAST_LIMIT, failed=2, pods=2)
+
+
+def test_restarts_count_under_on_failure_only() -> None:
+    assert job_end(Job(backoff_limit=3), NEVER, (running(restarts=9),)) is None
+    assert job_end(Job(backoff_limit=3), ON_FAILURE, (running(restarts=2),)) is None
+    due = JobEnd(end=PAST_LIMIT, failed=1, pods=1)
+    assert job_end(Job(backoff_limit=3), ON_FAILURE, (running(restarts=3),)) == due
+
+
+def test_a_limit_of_0_allows_no_restart() -> None:
+    assert job_end(Job(backoff_limit=0), ON_FAILURE, (running(),)) is None
+    assert job_end(Job(backoff_limit=0), ON_FAILURE, (running(restarts=1),)) == JobEnd(end=PAST_LIMIT, failed=1, pods=1)
+
+
+def test_the_failure_policy_looks_at_failed_pods_only() -> None:
+    job = Job(fails_on=(3, 42))
+    assert job_end(job, NEVER, (running(42, restarts=1),)) is None
+    assert job_end(job, NEVER, (failed(4),)) is None
+    assert job_end(job, NEVER, (failed(3),)) == JobEnd(end="Failed (PodFailurePolicy)", failed=1, pods=1)
+
+
+@pytest.mark.parametrize(("failures", "wait_s"), [(1, 10.0), (2, 20.0), (3, 40.0), (9, 600.0)])
+def test_the_wait_for_the_next_pod_doubles_up_to_ten_minutes(failures: int, wait_s: float) -> None:
+    assert replacement_s(failures) == wait_s
+
+
+def course(job: Job, container: Container, policy: RestartPolicy) -> Course:
+    pod = Pod(containers=(container,), restart_policy=policy)
+    scenario = PodScenario(name="s", profile=MAX_2S.name, pod=pod, until=Until(quiet_s=2), job=job)
+    return job_course_of(scenario, MAX_2S, V1_37)
+
+
+def test_every_pod_of_a_job_starts_its_sandbox_and_its_container() -> None:
+    found = course(Job(backoff_limit=2), Container(program=runs((1, 1))), NEVER)
+    assert found.starts_s == (0.0, 0.0, 11.0, 11.0, 32.0, 32.0)
+    assert found.soonest_s == 35.0
+
+
+def test_a_job_that_the_failure_policy_fails_makes_one_pod() -> None:
+    assert course(Job(fails_on=(1,)), Container(program=runs((1, 1))), NEVER).starts_s == (0.0, 0.0)
+
+
+def test_a_job_that_counts_restarts_makes_one_pod() -> None:
+    found = course(Job(backoff_limit=3), Container(program=exits_with(1, times=3)), ON_FAILURE)
+    assert len(found.starts_s) == 5

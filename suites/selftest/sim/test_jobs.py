@@ -1,0 +1,63 @@
+"""The simulated Job controller makes pods until one succeeds or its limit is reached."""
+
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.sim import Fault, simulate
+from crashloop.sim.behaviour import S
+from crashloop.sim.faults import JobFault
+from crashloop.spec.job import Job
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import Program, exits_with, runs
+from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from suites.selftest.kit import sim_kit as sim
+
+NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE
+
+
+def played(job: Job, program: Program, policy: RestartPolicy, *faults: Fault) -> tuple[Event, ...]:
+    pod = Pod(containers=(Container(program=program),), restart_policy=policy)
+    scenario = PodScenario(name="scenario", profile="profile", pod=pod, until=Until(at_most_s=60), job=job)
+    return simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), faults=frozenset(faults))
+
+
+def ended(events: tuple[Event, ...]) -> dict[str, Any]:
+    """The last status of the Job."""
+    status: dict[str, Any] = sim.of(events, Channel.API, Kind.JOB)[-1].data["status"]
+    return status
+
+
+def uids(events: tuple[Event, ...]) -> list[str]:
+    return [event.pod_uid or "" for event in sim.of(events, Channel.API, Kind.CREATED)]
+
+
+def test_each_failed_pod_is_replaced_after_a_wait_that_doubles() -> None:
+    events = played(Job(backoff_limit=2), runs((1, 1)), NEVER)
+    created = [event.t_ns for event in sim.of(events, Channel.API, Kind.CREATED)]
+    assert len(set(uids(events))) == 3
+    waits = [(later - earlier) / S for earlier, later in pairwise(created)]
+    assert waits[0] > 11
+    assert waits[1] > 21
+    assert ended(events)["conditions"][0]["reason"] == "BackoffLimitExceeded"
+
+
+def test_the_pod_whose_restarts_reach_the_limit_is_deleted() -> None:
+    events = played(Job(backoff_limit=2), exits_with(1, times=2), ON_FAILURE)
+    assert ended(events)["failed"] == 1
+    assert len(sim.of(events, Channel.API, Kind.DELETED)) == 1
+    marked = [event for event in sim.of(events, Channel.API, Kind.STATUS) if "deletion" in event.data]
+    assert marked
+
+
+def test_a_pod_that_succeeds_completes_the_job() -> None:
+    events = played(Job(), runs((1, 1), (1, 0)), ON_FAILURE)
+    assert ended(events)["conditions"][0]["type"] == "Complete"
+    assert len(uids(events)) == 1
+
+
+def test_a_controller_that_does_not_replace_pods_goes_on_for_ever() -> None:
+    events = played(Job(backoff_limit=2), runs((1, 1)), NEVER, JobFault.JOB_NEVER_REPLACES)
+    assert len(uids(events)) == 1
+    assert "conditions" not in ended(events)

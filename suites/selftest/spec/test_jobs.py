@@ -1,0 +1,29 @@
+"""A Job that Kubernetes would refuse, or that could flood a cluster, is no scenario."""
+
+import pytest
+
+from crashloop.spec.job import Job
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
+
+NEVER, ON_FAILURE, ALWAYS = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS
+
+
+@pytest.mark.parametrize(
+    ("job", "policy", "mode", "fault"),
+    [
+        (Job(), ALWAYS, Mode.NATURAL, "a Job takes no pod with restart policy Always"),
+        (
+            Job(fails_on=(1,)),
+            ON_FAILURE,
+            Mode.NATURAL,
+            "a Job with podFailurePolicy takes no pod with restart policy OnFailure",
+        ),
+        (Job(backoff_limit=8), NEVER, Mode.NATURAL, "backoff_limit 8 lets the Job make more than 8 pods"),
+        (Job(), NEVER, Mode.ANNOTATED, "the recorder changes no pod of a Job"),
+    ],
+)
+def test_it_is_refused(job: Job, policy: RestartPolicy, mode: Mode, fault: str) -> None:
+    pod = Pod(containers=(Container(),), restart_policy=policy)
+    with pytest.raises(ValueError, match=f"scenario 's': {fault}"):
+        PodScenario(name="s", profile="stock", pod=pod, until=Until(), mode=mode, job=job)
