@@ -76,7 +76,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     def lost_sandbox(self, instance: Instance) -> bool:
         """Whether the scenario had killed the pod's sandbox by the time at which an instance ended."""
-        ended = instance.exit.utc_ns if instance.exit else None
+        ended = instance.exit_ns
         kills = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
         return ended is not None and any(each.ok and each.t_ns <= ended for each in kills)
 
@@ -102,7 +102,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             put_off = stranded(pod, spec, alone=alone, **known) if killed and spec.killing_probes else None
             return decided if put_off is None or decided.decision is not Decision.RESTART else put_off
 
-        first = self.in_force_at(instance.exit.utc_ns if instance.exit else None)
+        first = self.in_force_at(instance.exit_ns)
         last = self.in_force_at(following.begun_ns if following else None)
         if self._is_by_the_same(instance, following):
             last = first
@@ -111,7 +111,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     def _is_by_the_same(self, instance: Instance, following: Instance | None) -> bool:
         """Whether the kubelet of an exit decided the next start: the process after it was seen to start later than that."""
-        ended_ns = instance.exit.utc_ns if instance.exit else None
+        ended_ns = instance.exit_ns
         begun_ns = following.begun_ns if following else None
         if ended_ns is None or begun_ns is None:
             return False

@@ -105,15 +105,14 @@ def check_added_restarts(cases: Sequence[Case]) -> Checked:
 def _restarts_within(case: Case, for_s: float) -> tuple[int | None, Finding | None]:
     """The restarts seen in the time after the first start, and why there could be more."""
     name, instances = case.scenario.name, ran(case.pod, FIRST)
-    first = instances[0].start if instances else None
-    if first is None or first.utc_ns is None:
+    first_ns = instances[0].start_ns if instances else None
+    if first_ns is None:
         return None, inconclusive(f"in {name} the first start was not seen: {why_it_ended(case)}.")
-    end_ns = first.utc_ns + round(for_s * 1e9)
-    starts = [each.start.utc_ns for each in instances[1:] if each.start is not None and each.start.utc_ns is not None]
-    number = sum(at_ns <= end_ns for at_ns in starts)
+    end_ns = first_ns + round(for_s * 1e9)
+    number = sum(each.start_ns is not None and each.start_ns <= end_ns for each in instances[1:])
     if end_ns > case.recording.end_ns:
         return number, inconclusive(f"{name} was watched for less than {seconds(for_s)}: {why_it_ended(case)}.")
-    blind = blind_spot(case, case.pod, instances, first.utc_ns, end_ns)
+    blind = blind_spot(case, case.pod, instances, first_ns, end_ns)
     if blind is not None:
         return number, inconclusive(f"in {name} restarts could have gone unseen: {blind}.")
     return number, None

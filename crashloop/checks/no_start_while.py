@@ -48,7 +48,7 @@ def _within(case: Case, absence: Absence) -> Iterator[Finding]:
             at = each.begun
             if at is not None and absence.from_ns < (at.utc_ns or 0) < absence.to_ns:
                 yield _started(case, absence, spec.name, at)
-        before = [each for each in instances if each.start and (each.start.utc_ns or 0) <= absence.from_ns]
+        before = [each for each in instances if each.start and (each.start_ns or 0) <= absence.from_ns]
         exited = before[-1].exit if before else None
         if exited is None or exited.utc_ns is None or exited.utc_ns >= absence.to_ns:
             continue

@@ -92,10 +92,9 @@ def _too_early(case: Case, pod: PodHistory, spec: Container, instance: Instance)
 
 def _host_made_late(case: Case, instance: Instance) -> str | None:
     """Why the kubelet may have had an answer too late that was given in time; None if the host was not in the way."""
-    begun, ended = instance.start, instance.exit
-    if begun is None or ended is None or begun.utc_ns is None or ended.utc_ns is None:
+    if instance.start_ns is None or instance.exit_ns is None:
         return "No clock shows for how long it ran."
-    held_s = case.recording.host.held_s(begun.utc_ns, ended.utc_ns)
+    held_s = case.recording.host.held_s(instance.start_ns, instance.exit_ns)
     return (
         None if held_s < HELD_S else f"The host held it up for {seconds(held_s)}, and answers may have come too late."
     )
@@ -143,7 +142,7 @@ def _too_late(case: Case, spec: Container, probe: Probe, instance: Instance, las
     ended = instance.exit
     if last.had_ns == 0 or (ended is not None and ended.utc_ns is None):
         return
-    until_ns = ended.utc_ns if ended and ended.utc_ns is not None else case.recording.end_ns
+    until_ns = case.recording.end_ns if instance.exit_ns is None else instance.exit_ns
     lived_s = (until_ns - last.had_ns) / 1e9
     if lived_s <= LATE_S:
         return

@@ -87,8 +87,8 @@ def _wrong(
         yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)
     elif not lost:
         until_ns = newer.t_ns if newer else case.recording.end_ns
-        if instance.exit is not None and instance.exit.utc_ns is not None:
-            until_ns = min(until_ns, instance.exit.utc_ns)
+        if instance.exit_ns is not None:
+            until_ns = min(until_ns, instance.exit_ns)
         since = _since(answers, probe, ready=not says, until_ns=until_ns)
         if since is not None and until_ns - max(since.had_ns, status.t_ns) > SETTLED_NS:
             yield _outdated(case, spec.name, since, status, until_ns, says=says)

@@ -27,11 +27,11 @@ def left_out(case: Case, pod: PodHistory) -> Iterator[Finding]:
 def _taken_along(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> bool:
     """Whether a container had been ended, and an init container run again, by the time the source started again."""
     instances = ran(pod, spec.name)
-    before = [each for each in instances if (start := each.begun) and (start.utc_ns or 0) < reset.t_ns]
+    before = [each for each in instances if each.begun and (each.begun_ns or 0) < reset.t_ns]
     if spec.kind is ContainerKind.EPHEMERAL or not before:
         return True
-    ended = before[-1].exit
-    if ended is None or ended.utc_ns is None or ended.utc_ns > (again.utc_ns or 0):
+    ended_ns = before[-1].exit_ns
+    if ended_ns is None or ended_ns > (again.utc_ns or 0):
         return False
     source = case.scenario.pod.container(reset.container)
     if spec.kind is not ContainerKind.INIT or source.kind is not ContainerKind.REGULAR:

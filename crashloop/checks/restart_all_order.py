@@ -136,8 +136,8 @@ def _running_at(instances: tuple[Instance, ...], t_ns: int) -> Instance | None:
             each
             for each in instances
             if each.start
-            and (each.start.utc_ns or 0) < t_ns
-            and (each.exit is None or (each.exit.utc_ns is not None and each.exit.utc_ns > t_ns))
+            and (each.start_ns or 0) < t_ns
+            and (each.exit is None or (each.exit_ns is not None and each.exit_ns > t_ns))
         ),
         None,
     )

@@ -58,9 +58,7 @@ def check_restarts_within(case: Case) -> Checked:
 
 def _counted(case: Case, container: str, instances: tuple[Instance, ...], first_ns: int, within_s: float) -> Counted:
     end_ns = first_ns + round(within_s * 1e9)
-    starts_ns = [
-        each.start.utc_ns for each in instances[1:] if each.start is not None and each.start.utc_ns is not None
-    ]
+    starts_ns = [each.start_ns for each in instances[1:] if each.start_ns is not None]
     lives_s = [life.run_s for life in case.scenario.pod.container(container).program.each_life()]
     curve, prediction = case.prediction.curve, case.prediction
     slowest_s = (

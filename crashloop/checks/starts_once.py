@@ -75,7 +75,7 @@ def _before_init(case: Case, pod: PodHistory) -> list[Finding]:
     found = []
     for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR) if inits else ():
         for each in ran(pod, spec.name)[:1]:
-            if each.start and each.start.utc_ns is not None and each.start.utc_ns < done_ns:
+            if each.start and each.start_ns is not None and each.start_ns < done_ns:
                 lines = tuple(line for line in (each.start.line, done_line) if line)
                 found.append(
                     fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)

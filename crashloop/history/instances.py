@@ -88,8 +88,17 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def begun_ns(self) -> int | None:
         """The same by UTC; None if that is not known."""
-        fact = self.begun
-        return None if fact is None else fact.utc_ns
+        return _utc_ns(self.begun)
+
+    @property
+    def start_ns(self) -> int | None:
+        """Its start by UTC, likewise."""
+        return _utc_ns(self.start)
+
+    @property
+    def exit_ns(self) -> int | None:
+        """Its exit by UTC, likewise."""
+        return _utc_ns(self.exit)
 
     @property
     def exit(self) -> Fact | None:
@@ -105,6 +114,10 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The history lines on which it appears."""
         facts = (self.created, self.started, self.journal_started, self.journal_exited, self.exited)
         return tuple(sorted(fact.line for fact in facts if fact is not None))
+
+
+def _utc_ns(fact: Fact | None) -> int | None:
+    return None if fact is None else fact.utc_ns
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
