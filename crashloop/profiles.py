@@ -1,6 +1,7 @@
 """Kubelet profiles as files: manifests/kubelet/<name>.yaml, or a file of the user's own.
 
-A file is upstream's own KubeletConfiguration, with its purpose in the comment at its top. Loading checks only its form, so
+A file is upstream's own KubeletConfiguration, with its purpose in the comment at its top; further documents of YAML are files of
+its drop-in directory, in their order. Loading checks only its form, so
 that a configuration which the kubelet refuses can be a candidate. `validate_for_node` checks its content.
 """
 
@@ -18,13 +19,10 @@ from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.resources import MANIFESTS
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile import API_VERSION, KIND, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
-
-API_VERSION = "kubelet.config.k8s.io/v1beta1"
-KIND = "KubeletConfiguration"
 
 FIELDS = ("crashLoopBackOff", "featureGates")
 """Fields that decide about restarts. The kubelet drops a misspelt field silently."""
@@ -47,7 +45,8 @@ def load_profile(profile: str | Path) -> KubeletProfile:
     Raises UsageError for a file that is missing or is no KubeletConfiguration.
     """
     path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, profile)
-    return KubeletProfile(name=path.stem, config=_config(path, text), description=purpose(text))
+    config, *drop_ins = _documents(path, text)
+    return KubeletProfile(name=path.stem, config=config, drop_ins=tuple(drop_ins), description=purpose(text))
 
 
 def read_manifest(kind: str, folder: Path, file: str | Path, *, own: str = "a profile") -> tuple[Path, str]:
@@ -108,12 +107,21 @@ def check_spelling(profile: KubeletProfile) -> None:
         raise UsageError(f'kubelet profile "{profile.name}": {misspelt}')
 
 
-def _config(path: Path, text: str) -> dict[str, Any]:
-    """The fragment in the file, without apiVersion and kind."""
+def _documents(path: Path, text: str) -> list[dict[str, Any]]:
+    """The fragments in the file, without apiVersion and kind: the configuration, and its drop-in files."""
     try:
-        config = yaml.safe_load(text)
+        documents = list(yaml.safe_load_all(text))
     except yaml.YAMLError as error:
-        raise _wrong(path, f"it is not one document of YAML: {error}") from error
+        raise _wrong(path, f"it is no YAML: {error}") from error
+    fragments = [_fragment(path, each) for each in documents or [None]]
+    if any("featureGates" in each for each in fragments[1:]):
+        raise _wrong(
+            path, "a drop-in file sets featureGates, which no model of a kubelet's start has; set them in the first."
+        )
+    return fragments
+
+
+def _fragment(path: Path, config: Any) -> dict[str, Any]:
     if config is None:
         raise _wrong(path, f"it is empty; expected a {KIND}.")
     if not isinstance(config, dict):
@@ -133,9 +141,9 @@ def _config(path: Path, text: str) -> dict[str, Any]:
 
 
 def _misspelt(profile: KubeletProfile) -> Iterator[str]:
-    yield from _near_misses("field", profile.config, FIELDS)
+    yield from _near_misses("field", profile.merged, FIELDS)
     yield from _near_misses("feature gate", profile.feature_gates, GATES)
-    for field in profile.config.get("crashLoopBackOff") or {}:
+    for field in profile.merged.get("crashLoopBackOff") or {}:
         if field not in BACKOFF_FIELDS:
             yield f"crashLoopBackOff has no field {field!r}; expected {BACKOFF_FIELDS[0]}."
 

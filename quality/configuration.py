@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from crashloop.cluster.kubelet_config import merged
 from crashloop.spec.duration import duration_seconds
-from crashloop.spec.profile import REDUCED_DECAY_GATE
+from crashloop.spec.profile import REDUCED_DECAY_GATE, merged
 
 UPSTREAM_PERIOD = "5m0s"
 """maxContainerRestartPeriod where none is declared (pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1)."""

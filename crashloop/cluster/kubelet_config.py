@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from crashloop.cluster.node_layout import NodeLayout
+from crashloop.spec.profile import API_VERSION, KIND, KubeletProfile, merged
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_PORT = 10250
@@ -39,8 +40,8 @@ def base_config(setting: KubeletSetting) -> dict[str, Any]:
     """Configuration of a kubelet that shares its host with other kubelets."""
     layout = setting.layout
     return {
-        "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "kind": "KubeletConfiguration",
+        "apiVersion": API_VERSION,
+        "kind": KIND,
         "authentication": {
             "x509": {"clientCAFile": setting.client_ca},
             "anonymous": {"enabled": False},
@@ -90,19 +91,15 @@ def _cgroup_v1(kubernetes_version: str, cgroup_version: int) -> dict[str, Any]:
     return {"failCgroupV1": False} if cgroup_version == 1 and fails_by_default else {}
 
 
-def merged(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
-    """`fragment` over `base`: mappings are merged key by key, everything else is replaced, null included."""
-    result = dict(base)
-    for key, value in fragment.items():
-        below = result.get(key)
-        both_map = isinstance(below, dict) and isinstance(value, dict)
-        result[key] = merged(below, value) if both_map else value  # type: ignore[arg-type]
-    return result
-
-
 def kubelet_config(setting: KubeletSetting, profile: dict[str, Any]) -> dict[str, Any]:
     """The whole configuration of a kubelet."""
     return merged(base_config(setting), profile)
+
+
+def drop_in_files(profile: KubeletProfile) -> dict[str, str]:
+    """Text by name of the files of a drop-in directory; the kubelet takes them in the order of their names."""
+    head = {"apiVersion": API_VERSION, "kind": KIND}
+    return {f"{number:02}.conf": as_yaml(head | each) for number, each in enumerate(profile.drop_ins)}
 
 
 def as_yaml(config: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ class NodeLayout:
     def __init__(self, root: Path, sockets: Path, index: int) -> None:
         self.root = root
         self.kubelet_config = root / "kubelet.yaml"
+        self.drop_ins = root / "kubelet.conf.d"
+        """One folder a profile."""
         self.kubeconfig = root / "kubeconfig"
         self.kubelet_log = root / "kubelet.log"
         self.kubelet_root = sockets / f"{index}.kubelet"

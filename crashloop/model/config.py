@@ -72,6 +72,7 @@ class RefusalKind(StrEnum):
     GATE_OFF = "gate-off"
     OUT_OF_RANGE = "out-of-range"
     UNSET = "unset"
+    UNKNOWN_FLAG = "unknown-flag"
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +108,12 @@ def effective_curve(
     if defaulted:
         period_ns = _default_period_ns(gates, deviations)
     return validate_period(period_ns, gates, deviations) or select_curve(period_ns, gates)
+
+
+def unknown_flag(argument: str) -> Refusal:
+    """What a kubelet says of a flag that it does not know: cmd/kubelet/app/server.go@v1.37.1 NewKubeletCommand."""
+    flag = argument.partition("=")[0]
+    return Refusal(kind=RefusalKind.UNKNOWN_FLAG, text=f"failed to parse kubelet flag: unknown flag: {flag}")
 
 
 def validate_period(

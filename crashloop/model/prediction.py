@@ -12,7 +12,7 @@ import msgspec
 
 from crashloop.model.admission import kubelet_rejects
 from crashloop.model.backoff import Due, dues
-from crashloop.model.config import Curve, Refusal, effective_curve
+from crashloop.model.config import Curve, Refusal, effective_curve, unknown_flag
 from crashloop.model.counter import Setting
 from crashloop.model.in_force import InForce, in_force
 from crashloop.model.lives import Observed
@@ -121,6 +121,8 @@ def predict_startup(
     """
     if candidate.name != scenario.candidate:
         raise ValueError(f"scenario {scenario.name} tries profile {scenario.candidate}, not {candidate.name}")
+    if scenario.unknown_flags:
+        return unknown_flag(scenario.unknown_flags[0])
     return effective_curve(candidate, version, deviations=deviations)
 
 

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import msgspec
+
 from crashloop.cluster.provider import Capability, Node
 from crashloop.errors import CrashloopError
 from crashloop.history.event import Event
@@ -23,7 +25,7 @@ class KubeletStart(SingleTask):
         if Capability.KUBELET_CANDIDATE not in cluster.info.capabilities:
             return "interrupted", f"the cluster lacks the capability {Capability.KUBELET_CANDIDATE.value}"
         try:
-            events = self._start(self._scenario.candidate)
+            events = self._start(self._scenario.candidate, self._scenario.unknown_flags)
             for event in events:
                 self.take(event)
             if control is not None:
@@ -33,6 +35,6 @@ class KubeletStart(SingleTask):
             return "interrupted", str(error)
         return "complete", f"the kubelet was tried: {', '.join(event.kind.value for event in events)}"
 
-    def _start(self, profile: str) -> tuple[Event, ...]:
-        candidate = self._site.plan.profile(profile)
+    def _start(self, profile: str, flags: tuple[str, ...] = ()) -> tuple[Event, ...]:
+        candidate = msgspec.structs.replace(self._site.plan.profile(profile), arguments=flags)
         return self._site.cluster.try_kubelet(self._on, candidate, at_most_s=self._scenario.at_most_s)

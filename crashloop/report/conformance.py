@@ -100,7 +100,7 @@ def _profile(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) ->
         (
             *(Paragraph((Span(f"{name}: ", "muted"), text)) for name, text in facts if text),
             *((Paragraph(profile.description),) if profile.description else ()),
-            Listing(config_yaml(profile.config)),
+            *(Listing(config_yaml(each)) for each in (profile.config, *profile.drop_ins)),
         ),
         beside=(plots if curves else Paragraph("No delay was judged on this profile.", "muted"),),
         look="profile-block",

@@ -61,6 +61,8 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     config: dict[str, Any] = {}
     """KubeletConfiguration fragment, word for word."""
+    drop_ins: tuple[dict[str, Any], ...] = ()
+    """Fragments of its drop-in files, in their order."""
     curve: str = ""
     """The delays that follow from it, in words; empty when the kubelet should refuse it."""
     kubernetes_version: str | None = None
@@ -72,6 +74,7 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
             name=profile.name,
             description=profile.description,
             config=profile.config,
+            drop_ins=profile.drop_ins,
             curve=curve,
             kubernetes_version=profile.kubernetes_version,
             kubelet_binary=profile.kubelet_binary,

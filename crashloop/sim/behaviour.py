@@ -228,6 +228,10 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     effective_share: float = 1.0
     """The maximum in effect as a share of the one stated."""
     configz_share: float = 1.0
+    takes_any_flag: bool = False
+    """Starts with flags that it does not know."""
+    drop_in_step: int = 1
+    """1: drop-in files in their order; -1: the other way round; 0: none of them."""
     reloads_configuration: bool = False
     """Takes a configuration that is written while it runs."""
     keeps_first_curve: bool = False

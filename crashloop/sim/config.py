@@ -65,11 +65,14 @@ def default_gates(release: tuple[int, int]) -> dict[str, bool]:
 
 
 def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective | StartRefusal:
-    """What a kubelet of that version does with the profile's configuration, given in one file."""
+    """What a kubelet of that version does with the profile's configuration file and drop-in files."""
+    if profile.arguments and not behaviour.takes_any_flag:
+        return StartRefusal(f"failed to parse kubelet flag: unknown flag: {profile.arguments[0].split('=')[0]}")
     release = version.release
     gates = default_gates(release)
     # Decoding comes first; defaults are filled in, and gates set for them, on what was decoded.
-    raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
+    config = _read(profile, behaviour)
+    raw = (config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
     raw = _with_unit(raw, behaviour)
     if raw is not None and not isinstance(raw, str):
         return StartRefusal(f"json: cannot unmarshal {_json_type(raw)} into Go value of type string")
@@ -77,7 +80,7 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         period = parse(raw) if raw is not None else None
     except BadDuration as error:
         return StartRefusal(f"failed to load kubelet config file, error: {error}")
-    refusal = _set_gates(gates, profile.config.get("featureGates") or {}, release)
+    refusal = _set_gates(gates, config.get("featureGates") or {}, release)
     if refusal is not None:
         return refusal
     if period is None and gates[MAX_PERIOD]:
@@ -94,8 +97,18 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         return _invalid("CrashLoopBackOff.MaxContainerRestartPeriod is not to our liking")
     initial, maximum = _curve(period, gates, behaviour)
     return Effective(
-        gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(profile, period, behaviour), release=release
+        gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(config, period, behaviour), release=release
     )
+
+
+def _read(profile: KubeletProfile, behaviour: Behaviour) -> dict[str, Any]:
+    """The file with the drop-in files on top, in their order; a field of the file that none of them names stays."""
+    config = dict(profile.config)
+    for drop_in in profile.drop_ins[:: behaviour.drop_in_step] if behaviour.drop_in_step else ():
+        for field, value in drop_in.items():
+            below = config.get(field)
+            config[field] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
+    return config
 
 
 def _with_unit(raw: Any, behaviour: Behaviour) -> Any:
@@ -150,8 +163,8 @@ def _curve(period: int | None, gates: dict[str, bool], behaviour: Behaviour) -> 
     return initial, maximum
 
 
-def _configz(profile: KubeletProfile, period: int | None, behaviour: Behaviour) -> dict[str, Any]:
-    stated = dict(profile.config)
+def _configz(config: dict[str, Any], period: int | None, behaviour: Behaviour) -> dict[str, Any]:
+    stated = dict(config)
     if period is not None:
         stated["crashLoopBackOff"] = {"maxContainerRestartPeriod": spell(int(period * behaviour.configz_share))}
     return stated

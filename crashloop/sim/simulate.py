@@ -129,7 +129,8 @@ def simulate_startup(
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The history of a kubelet that is started with the candidate's configuration."""
-    outcome = take(candidate, version, behaviour_of(faults))
+    flagged = msgspec.structs.replace(candidate, arguments=scenario.unknown_flags)
+    outcome = take(flagged, version, behaviour_of(faults))
     tape = _begun(scenario, candidate, version, SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9)))
     now = _start_once(tape, BEGIN_NS, outcome, {})
     if scenario.control is not None:

@@ -14,13 +14,30 @@ PROFILE_LABEL = "crashloop.dev/profile"
 
 UNSET = None
 
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND = "KubeletConfiguration"
+
+
+def merged(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
+    """`fragment` over `base`: mappings are merged key by key, everything else is replaced, null included."""
+    result = dict(base)
+    for key, value in fragment.items():
+        below = result.get(key)
+        both_map = isinstance(below, dict) and isinstance(value, dict)
+        result[key] = merged(below, value) if both_map else value  # type: ignore[arg-type]
+    return result
+
 
 class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """One KubeletConfiguration under test. `manifests/kubelet/<name>.yaml` holds `config`, word for word."""
+    """One KubeletConfiguration under test. `manifests/kubelet/<name>.yaml` holds `config` and `drop_ins`, word for word."""
 
     name: str
     config: dict[str, Any] = {}
     """KubeletConfiguration fragment (kubelet.config.k8s.io/v1beta1) in upstream's spelling, without apiVersion and kind."""
+    drop_ins: tuple[dict[str, Any], ...] = ()
+    """Fragments of the files in the kubelet's drop-in directory, in their order: each overrides what is before it."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments of the kubelet's command line."""
     description: str = ""
     """What the profile is for; the comment at the top of its file."""
     kubernetes_version: str | None = None
@@ -29,11 +46,19 @@ class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Path of this node's kubelet where it differs from the cluster's."""
 
     @property
+    def merged(self) -> dict[str, Any]:
+        """The fragment with its drop-in files on top."""
+        result = self.config
+        for each in self.drop_ins:
+            result = merged(result, each)
+        return result
+
+    @property
     def feature_gates(self) -> dict[str, bool]:
         """Gates that the profile sets, by upstream name."""
-        return dict(self.config.get("featureGates") or {})
+        return dict(self.merged.get("featureGates") or {})
 
     @property
     def max_container_restart_period(self) -> Any:
         """The raw value of `crashLoopBackOff.maxContainerRestartPeriod`: a Go duration string, UNSET, or nonsense."""
-        return (self.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod", UNSET)
+        return (self.merged.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod", UNSET)

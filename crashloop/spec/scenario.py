@@ -277,6 +277,8 @@ class StartupScenario(AnyScenario, frozen=True, kw_only=True, tag="startup"):
     """Name of the kubelet profile that is tried."""
     control: str | None = None
     """Name of a kubelet profile with a valid value that is tried in the same node: a refusal proves nothing without its start."""
+    unknown_flags: tuple[str, ...] = ()
+    """Arguments of the candidate's command line that the kubelet is not to know."""
     at_most_s: float = 30.0
 
     @property

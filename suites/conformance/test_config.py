@@ -5,10 +5,17 @@ KEP-5593, "Conflict resolution"; pkg/kubelet/apis/config/validation/validation.g
 
 from collections.abc import Iterator
 
-from crashloop.spec.scenario import Scenario
+from crashloop.spec.scenario import Scenario, StartupScenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import starting
+from suites.conformance.scenarios import VALID, starting
+
+
+def flagged(name: str) -> StartupScenario:
+    """A kubelet that is started with a flag for the maximum, and one without it."""
+    return StartupScenario(
+        name=f"flag-{name}", profile="stock", candidate=VALID, control=VALID, unknown_flags=(f"--{name}=2s",)
+    )
 
 
 @requirement("CONFIG-1")
@@ -48,6 +55,18 @@ def test_an_unknown_field_is_dropped() -> Iterator[Scenario]:
 @requirement("CONFIG-8")
 def test_a_configured_maximum_and_a_reduced_initial_delay_act_together() -> Scenario:
     return the.REDUCED_DECAY_MAX_4S
+
+
+@requirement("CONFIG-10")
+def test_a_drop_in_file_overrides_the_maximum() -> Iterator[Scenario]:
+    yield starting("drop-in-20s")
+    yield starting("drop-ins-60s-20s")
+
+
+@requirement("CONFIG-11")
+def test_no_flag_sets_the_maximum() -> Iterator[Scenario]:
+    yield flagged("max-container-restart-period")
+    yield flagged("crash-loop-back-off-max-container-restart-period")
 
 
 @requirement("CONFIG-14")

@@ -6,7 +6,8 @@ The profile's fragment is merged last and word for word, nulls included.
 from typing import Any
 
 from crashloop.cluster.kind.plan import Blueprint, Init, NodePlan
-from crashloop.cluster.kubelet_config import merged, shared_host_config
+from crashloop.cluster.kubelet_config import shared_host_config
+from crashloop.spec.profile import merged
 
 
 def kubelet_patch(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:

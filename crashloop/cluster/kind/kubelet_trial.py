@@ -13,7 +13,7 @@ from crashloop.cluster.images import SANDBOX_IMAGE
 from crashloop.cluster.kind.config import SHARED
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.plan import Blueprint, NodePlan, mounted
-from crashloop.cluster.kubelet_config import KubeletSetting, as_yaml, kubelet_config
+from crashloop.cluster.kubelet_config import KubeletSetting, as_yaml, drop_in_files, kubelet_config
 from crashloop.cluster.kubelet_trials import candidate_event, watch_candidate
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.node_layout import NodeLayout
@@ -29,6 +29,7 @@ SCRIPT = Path(__file__).parent / "candidate.sh"
 _KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 """The node's own: sufficient to check who may access the kubelet."""
 _CLIENT_CA = "/etc/kubernetes/pki/ca.crt"
+_DROP_INS = "kubelet.conf.d"
 _STARTS_S = 30.0
 _GONE_S = 10.0
 _ASK_EVERY_S = 0.3
@@ -88,17 +89,20 @@ def candidate_plan(
                 layout, sandbox_image=SANDBOX_IMAGE, runc="runc", cni_plugins="/opt/cni/bin"
             ),
             "candidate.sh": SCRIPT.read_text(),
+            **{f"{_DROP_INS}/{name}": text for name, text in drop_in_files(profile).items()},
         },
         runtime_socket=str(layout.runtime_socket),
         program=brought,
         argv=(
             "kubelet" if brought is None else f"{folder}/kubelet",
             f"--config={folder}/kubelet.yaml",
+            *((f"--config-dir={folder}/{_DROP_INS}",) if profile.drop_ins else ()),
             f"--kubeconfig={_KUBECONFIG}",
             f"--root-dir={layout.kubelet_root}",
             f"--cert-dir={layout.certificates}",
             f"--hostname-override=candidate-{index}",
             "--v=2",
+            *profile.arguments,
         ),
     )
 
@@ -110,6 +114,7 @@ def try_candidate(
     folder = blueprint.layout.node(node.name) / "candidates" / str(plan.index)
     folder.mkdir(parents=True)
     for name, text in plan.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     if plan.program is not None:
         _copy(Path(plan.program), folder / "kubelet")

@@ -175,7 +175,7 @@ class LocalCluster:
     def _reconfigured(self, node: NodePlan, profile: KubeletProfile) -> NodePlan:
         """The node with the kubelet and the files of another profile, which are written; its runtime runs on."""
         wanted = self._plan(own_place(self._blueprint, node.name, node.index), profile, SilentProgress())
-        self._machinery.write((), wanted.files)
+        self._machinery.write(wanted.folders, wanted.files)
         changed = msgspec.structs.replace(node, files=wanted.files, kubelet=wanted.kubelet)
         self._now_has(tuple(changed if each.name == node.name else each for each in self._blueprint.nodes))
         return changed

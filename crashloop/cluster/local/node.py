@@ -4,7 +4,14 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.kubelet_config import HEALTHZ_PORT, KUBELET_PORT, KubeletSetting, as_yaml, kubelet_config
+from crashloop.cluster.kubelet_config import (
+    HEALTHZ_PORT,
+    KUBELET_PORT,
+    KubeletSetting,
+    as_yaml,
+    drop_in_files,
+    kubelet_config,
+)
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.kubeconfigs import kubeconfig
@@ -67,12 +74,14 @@ def node_plan(
         ),
         profile.config,
     )
+    drop_ins = layout.drop_ins / profile.name
     texts = {
         layout.kubeconfig: _kubeconfig(blueprint, layout),
         layout.kubelet_config: as_yaml(config),
         layout.resolv_conf: "# Pods of this cluster have no name service.\n",
         layout.runtime_config: _containerd_toml(blueprint, layout),
         layout.cni_config: cni_conflist(pods=blueprint.network.pods(place.index), addresses=layout.cni_addresses),
+        **{drop_ins / name: text for name, text in drop_in_files(profile).items()},
     }
     return NodePlan(
         name=place.name,
@@ -80,7 +89,7 @@ def node_plan(
         profile=profile.name,
         network=blueprint.network,
         cgroup=cgroup,
-        folders=tuple(str(folder) for folder in layout.folders()),
+        folders=tuple(str(folder) for folder in (*layout.folders(), drop_ins)),
         certificate=_certificate(layout, place),
         files=tuple(FilePlan(path=str(path), text=text) for path, text in texts.items()),
         address=place.address,
@@ -88,21 +97,23 @@ def node_plan(
         runtime=_runtime(blueprint, layout, place),
         runtime_socket=str(layout.runtime_socket),
         import_images=import_images(blueprint, layout.runtime_socket, Path(blueprint.images.archive)),
-        kubelet=_kubelet(layout, place, profile=profile.name, program=kubelet.path),
+        kubelet=_kubelet(layout, place, profile=profile, program=kubelet.path),
     )
 
 
-def _kubelet(layout: NodeLayout, place: KubeletPlace, *, profile: str, program: str) -> ProcessPlan:
+def _kubelet(layout: NodeLayout, place: KubeletPlace, *, profile: KubeletProfile, program: str) -> ProcessPlan:
     argv = (
         program,
         f"--config={layout.kubelet_config}",
+        *((f"--config-dir={layout.drop_ins / profile.name}",) if profile.drop_ins else ()),
         f"--kubeconfig={layout.kubeconfig}",
         f"--root-dir={layout.kubelet_root}",
         f"--cert-dir={layout.certificates}",
         f"--hostname-override={place.name}",
         f"--node-ip={place.address}",
-        f"--node-labels={PROFILE_LABEL}={profile}",
+        f"--node-labels={PROFILE_LABEL}={profile.name}",
         "--v=2",
+        *profile.arguments,
     )
     return ProcessPlan(role=KUBELET, node=place.name, namespace=place.namespace, argv=argv, log=str(layout.kubelet_log))
 

@@ -12,6 +12,9 @@ class ConfigurationFault(Fault):
     TAKES_BARE_DIGITS = "takes a string without a unit for a duration in seconds", {"takes_bare_digits": True}
     REFUSES_VALID = "refuses a configuration that is valid", {"refuses_valid": True}
     RUNS_OTHER_MAX = "follows another maximum than it states in /configz", {"effective_share": 0.5}
+    TAKES_ANY_FLAG = "starts with a flag that it has to refuse", {"takes_any_flag": True}
+    IGNORES_DROP_INS = "ignores its drop-in directory", {"drop_in_step": 0}
+    FIRST_DROP_IN_WINS = "takes its drop-in files in the wrong order", {"drop_in_step": -1}
     RELOADS_CONFIGURATION = "follows a changed configuration before it is restarted", {"reloads_configuration": True}
     KILLS_WHEN_REFUSING = (
         "kills the containers that run when it refuses its configuration",

@@ -184,9 +184,9 @@ def test_a_value_that_makes_no_sense_is_refused_before_anything_is_written(
     [
         ("", "it is empty; expected a KubeletConfiguration."),
         ("[]", "it is a list; expected a KubeletConfiguration."),
-        ("a: 1\n---\nb: 2\n", "it is not one document of YAML: "),
+        ("a: [", "it is no YAML: "),
     ],
-    ids=["empty", "list", "two documents"],
+    ids=["empty", "list", "no YAML"],
 )
 def test_a_file_that_is_no_profile_is_reported_in_words(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "own.yaml"

@@ -6,11 +6,10 @@ import msgspec
 import pytest
 import yaml
 
-from crashloop.cluster.kubelet_config import merged
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.node import candidate_place, node_plan
 from crashloop.cluster.local.plan import NodePlan
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile import KubeletProfile, merged
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
 
 STOCK = KubeletProfile(name="stock")

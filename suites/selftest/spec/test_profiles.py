@@ -197,9 +197,7 @@ def test_a_file_that_is_no_kubelet_configuration_is_refused(tmp_path: Path, text
 
 
 def test_a_file_that_is_not_yaml_is_refused(tmp_path: Path) -> None:
-    assert message_of(profile_file(tmp_path, "a: [")).startswith(
-        'kubelet profile "own": it is not one document of YAML: '
-    )
+    assert message_of(profile_file(tmp_path, "a: [")).startswith('kubelet profile "own": it is no YAML: ')
 
 
 @pytest.mark.parametrize(
