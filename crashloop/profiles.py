@@ -116,7 +116,7 @@ def _documents(path: Path, text: str) -> list[dict[str, Any]]:
     fragments = [_fragment(path, each) for each in documents or [None]]
     if any("featureGates" in each for each in fragments[1:]):
         raise _wrong(
-            path, "a drop-in file sets featureGates, which no model of a kubelet's start has; set them in the first."
+            path, "a drop-in file sets featureGates, which the model does not follow; set them in the first document."
         )
     return fragments
 

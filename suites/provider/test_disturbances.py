@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crashloop.cluster.provider import Capability, Cluster
@@ -68,6 +69,20 @@ def test_a_kubelet_that_accepts_its_configuration_becomes_healthy(kit: Kit, api:
     assert events[1].data["configz"]["crashLoopBackOff"] == {"maxContainerRestartPeriod": "5m0s"}
     assert all(event.node == NODE for event in events)
     assert events[0].t_ns < events[1].t_ns
+
+
+def test_a_drop_in_file_overrides_the_file(kit: Kit, cluster: Cluster) -> None:
+    kit.needs(Capability.KUBELET_CANDIDATE)
+    events = cluster.try_kubelet(NODE, load_profile("drop-ins-60s-20s"), at_most_s=60)
+    assert events[1].data["configz"]["crashLoopBackOff"] == {"maxContainerRestartPeriod": "20s"}
+
+
+def test_a_kubelet_says_which_flag_it_does_not_know(kit: Kit, cluster: Cluster) -> None:
+    kit.needs(Capability.KUBELET_CANDIDATE)
+    candidate = msgspec.structs.replace(load_profile("max-300s"), arguments=("--no-such-flag",))
+    events = cluster.try_kubelet(NODE, candidate, at_most_s=30)
+    assert (events[1].kind, events[1].data["exit_code"]) == (Kind.PROCESS_EXITED, 1)
+    assert "unknown flag: --no-such-flag" in events[1].data["stderr"]
 
 
 def test_a_kubelet_restarts_with_another_profile_and_with_its_own_again(

@@ -9,7 +9,7 @@ from crashloop.checks.effective_config import node_objections
 from crashloop.checks.finding import Checked
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.history.event import Kind
-from crashloop.model.config import Curve, Refusal, RefusalKind
+from crashloop.model.config import Curve, Refusal, RefusalKind, unknown_flag
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario, StartupScenario
@@ -50,6 +50,14 @@ def test_accepts_a_refusal_that_is_due() -> None:
     answer = started(REFUSED, Kind.PROCESS_EXITED, exit_code=1, stderr="no")
     assert told(answer) == []
     assert answer.facts == {"exit_code": 1, "stderr": "no", "maxContainerRestartPeriod": None}
+
+
+def test_a_kubelet_that_takes_an_unknown_flag_is_a_fail() -> None:
+    answer = started(unknown_flag("--no-such-flag=2s"), Kind.PROCESS_HEALTHY, configz=CONFIGZ)
+    assert told(answer) == [
+        "FAIL: the kubelet became healthy (history line 5); it was to refuse its configuration: "
+        "failed to parse kubelet flag: unknown flag: --no-such-flag."
+    ]
 
 
 def test_accepts_a_start_with_the_maximum_due() -> None:

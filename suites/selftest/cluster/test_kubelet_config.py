@@ -9,6 +9,7 @@ import yaml
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.node import candidate_place, node_plan
 from crashloop.cluster.local.plan import NodePlan
+from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile, merged
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
 
@@ -66,3 +67,18 @@ def test_a_candidate_shares_nothing_with_its_node_but_the_namespace() -> None:
     assert config_of(candidate)["registerNode"] is False
     own = {candidate.cgroup, candidate.runtime_socket, candidate.kubelet.log, *candidate.folders}
     assert own.isdisjoint({node.cgroup, node.runtime_socket, node.kubelet.log, *node.folders})
+
+
+def test_a_profiles_drop_in_files_are_in_the_folder_that_its_kubelet_reads() -> None:
+    node = plan_of(load_profile("drop-ins-60s-20s"))
+    (argument,) = (each for each in node.kubelet.argv if each.startswith("--config-dir="))
+    folder = argument.partition("=")[2]
+    assert folder in node.folders
+    files = {each.path: each.text for each in node.files}
+    drop_ins = [yaml.safe_load(files[f"{folder}/{name}"]) for name in ("00.conf", "01.conf")]
+    assert [each["crashLoopBackOff"]["maxContainerRestartPeriod"] for each in drop_ins] == ["60s", "20s"]
+    assert drop_ins[0]["kind"] == "KubeletConfiguration"
+
+
+def test_a_profile_without_drop_in_files_has_no_folder_for_them() -> None:
+    assert not any(each.startswith("--config-dir") for each in plan_of(STOCK).kubelet.argv)

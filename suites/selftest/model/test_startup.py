@@ -35,3 +35,11 @@ def test_a_startup_is_predicted_from_its_candidate() -> None:
     assert refusal.kind is RefusalKind.OUT_OF_RANGE
     with pytest.raises(ValueError, match="tries profile node, not other"):
         predict_startup(startup, KubeletProfile(name="other"), V1_37)
+
+
+def test_a_flag_that_the_kubelet_does_not_know_is_refused_whatever_the_configuration() -> None:
+    startup = StartupScenario(name="start", profile="stock", candidate="node", unknown_flags=("--no-such-flag=2s",))
+    refusal = predict_startup(startup, profile("11s"), V1_37)
+    assert isinstance(refusal, Refusal)
+    assert (refusal.kind, refusal.panics) == (RefusalKind.UNKNOWN_FLAG, False)
+    assert refusal.text == "failed to parse kubelet flag: unknown flag: --no-such-flag"

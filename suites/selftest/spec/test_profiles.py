@@ -31,6 +31,8 @@ CURVES = {
     "reduced-decay-max-gate-off": Curve(1, 60),
     "sync-5s": Curve(10, 300),
     "sync-2m": Curve(10, 300),
+    "drop-in-20s": Curve(10, 20),
+    "drop-ins-60s-20s": Curve(10, 20),
     "reduced-decay-max-2s": Curve(1, 2),
     "reduced-decay-max-4s": Curve(1, 4),
     "reduced-decay-max-60s": Curve(1, 60),
@@ -229,3 +231,31 @@ def test_what_the_kubelet_would_drop_is_refused_for_a_node(tmp_path: Path, text:
 
 def test_the_profiles_lie_where_people_look_for_them() -> None:
     assert sorted(path.stem for path in KUBELET_MANIFESTS.iterdir()) == sorted(PROFILES)
+
+
+def maximum(period: str) -> str:
+    return f"{HEAD}crashLoopBackOff: {{maxContainerRestartPeriod: {period}}}\n"
+
+
+def test_further_documents_are_drop_in_files_of_which_the_last_counts(tmp_path: Path) -> None:
+    profile = load_profile(profile_file(tmp_path, "---\n".join((maximum("60s"), maximum("4s"), maximum("20s")))))
+    assert profile.config == {"crashLoopBackOff": {"maxContainerRestartPeriod": "60s"}}
+    assert [each["crashLoopBackOff"]["maxContainerRestartPeriod"] for each in profile.drop_ins] == ["4s", "20s"]
+    assert effective_curve(profile, NEWEST) == Curve(10, 20)
+
+
+def test_a_drop_in_file_leaves_what_it_does_not_name(tmp_path: Path) -> None:
+    gate = f"{HEAD}featureGates: {{KubeletCrashLoopBackOffMax: true}}\n"
+    profile = load_profile(profile_file(tmp_path, f"{gate}---\n{maximum('2s')}"))
+    assert profile.merged == {
+        "featureGates": {"KubeletCrashLoopBackOffMax": True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
+    }
+
+
+def test_gates_in_a_drop_in_file_are_refused(tmp_path: Path) -> None:
+    path = profile_file(tmp_path, f"{HEAD}---\n{HEAD}featureGates: {{KubeletCrashLoopBackOffMax: false}}\n")
+    assert message_of(path) == (
+        'kubelet profile "own": a drop-in file sets featureGates, which the model does not follow; '
+        f"set them in the first document.\nSeen in {path}."
+    )

@@ -51,3 +51,13 @@ def test_a_kubelet_that_is_the_nodes_too_is_there_already() -> None:
     own = KubeletProgram(path="/home/me/kubelet", version="1.37.1")
     found = candidate_plan(made_from, node, 1, load_profile("stock"), kubelet=own)
     assert (found.program, found.argv[0]) == (None, "kubelet")
+
+
+def test_drop_in_files_and_further_arguments_are_the_candidates_own() -> None:
+    made_from = blueprint("max-2s")
+    profile = msgspec.structs.replace(load_profile("drop-in-20s"), arguments=("--no-such-flag",))
+    found = candidate_plan(made_from, made_from.workers[0], 3, profile, kubelet=OWN)
+    assert f"--config-dir={found.folder}/kubelet.conf.d" in found.argv
+    assert found.argv[-1] == "--no-such-flag"
+    text = found.files["kubelet.conf.d/00.conf"]
+    assert yaml.safe_load(text)["crashLoopBackOff"] == {"maxContainerRestartPeriod": "20s"}
