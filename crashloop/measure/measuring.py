@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from crashloop.cluster.provider import ClusterInfo
 from crashloop.kube.client import KubeApi
 from crashloop.measure.endpoints import Endpoint, endpoints
 from crashloop.measure.processes import ProcessAccount, Sample
+from crashloop.measure.readiness import readiness
 from crashloop.measure.scraper import Cost, Scraper
 from crashloop.slo.exposition import Exposition
 from crashloop.slo.families import SOURCES
@@ -46,7 +47,9 @@ class Measuring:
         self._kept = {source: names | set((families or {}).get(source, ())) for source, names in SOURCES.items()}
         self._account = ProcessAccount(info, harness_pids)
         self._scrapers = [self._scraper(endpoint) for endpoint in endpoints(info)]
-        self._scrapers.append(self._own(self._account))
+        self._scrapers.append(self._own("processes", self._account.read))
+        names = tuple(node.name for node in info.nodes)
+        self._scrapers.append(self._own("nodes", lambda: readiness(api, names)))
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._follow, args=(scraper, index), name=f"measure-{index}", daemon=True)
@@ -90,8 +93,9 @@ class Measuring:
         read = partial(_answer, self._api, endpoint.path, exposition)
         return Scraper(read, self._folder / endpoint.file_name, self._source(endpoint.source, endpoint.node))
 
-    def _own(self, account: ProcessAccount) -> Scraper:
-        return Scraper(account.read, self._folder / "processes.jsonl", self._source("processes", ""))
+    def _own(self, source: str, read: Callable[[], Iterable[Sample]]) -> Scraper:
+        """A source that is no endpoint."""
+        return Scraper(read, self._folder / f"{source}.jsonl", self._source(source, ""))
 
     def _source(self, source: str, node: str) -> SourceLine:
         families = tuple(sorted(self._kept[source]))

@@ -72,6 +72,7 @@ SOURCES: Mapping[str, frozenset[str]] = {
             "etcd_requests_total",
         }
     ),
+    "nodes": frozenset({"node_not_ready"}),
     "processes": frozenset(
         {
             "component_cpu_seconds_total",
@@ -83,4 +84,4 @@ SOURCES: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""By source. `processes` is crashloop's own source, for the host's processes: crashloop.measure.processes."""
+"""By source. `nodes` and `processes` are crashloop's own: crashloop.measure.readiness, crashloop.measure.processes."""

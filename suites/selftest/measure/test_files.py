@@ -31,7 +31,7 @@ def test_an_id_is_given_once_over_all_files() -> None:
         load_rows("canary", "canary")
     assert (
         str(raised.value)
-        == "SLOs api-get-latency, api-list-latency, api-reads-failed: defined more than once, in canary, canary."
+        == "SLOs api-get-latency, api-list-latency, api-reads-failed, nodes-ready: defined more than once, in canary, canary."
     )
 
 
