@@ -24,7 +24,11 @@ class Memo:
     def __init__(self) -> None:
         self.predictions: dict[frozenset[str], Prediction] = {}
         self.delays: dict[tuple[frozenset[str], str, str], tuple[Any, ...]] = {}
-        """By pod uid and container: crashloop.checks.measured_delay.Delay."""
+        """By pod uid and container: crashloop.checks.measured_delay.MeasuredDelay."""
+        self.resets: dict[tuple[frozenset[str], str], tuple[Any, ...]] = {}
+        """By pod uid: crashloop.checks.restart_all_triggers.RestartAllTrigger."""
+        self.replacements: dict[tuple[frozenset[str], str, str], dict[int, Any]] = {}
+        """By pod uid and container: crashloop.checks.restart_all_triggers.Replacement of each instance, by ordinal."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ class DecidedExit(msgspec.Struct, frozen=True, kw_only=True):
 def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExit]:
     """Every exit of a container, in order."""
     instances = ran(pod, container)
-    replaced = replacements(case, pod, instances)
+    replaced = replacements(case, pod, container)
     delays = {each.due.restart: each for each in delays_of(case, pod, container)}
     for number, instance in enumerate(instances):
         if instance.exit is None:
@@ -64,7 +64,7 @@ def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExi
             number=number,
             instance=instance,
             following=following,
-            decided=decided_after(case, container, number, instance, following, replaced[number]),
+            decided=decided_after(case, container, number, instance, following, replaced.get(instance.ordinal)),
             delay=delays.get(number + 1),
         )
 

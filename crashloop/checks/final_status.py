@@ -33,7 +33,7 @@ def check_final_status(case: Case) -> Checked:
                 findings.append(inconclusive(f'the last exit of "{spec.name}" was not seen: {why_it_ended(case)}.'))
                 continue
             reported = _reported(last.containers.get(spec.name))
-            if reported is not None and reported in (code, _after_reset(case, pod, instances)):
+            if reported is not None and reported in (code, _after_reset(case, pod, spec.name, instances[-1])):
                 shown[spec.name] = code
             else:
                 findings.append(_other(case, pod, spec.name, instances, last, reported))
@@ -42,10 +42,10 @@ def check_final_status(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"last_exit_codes": shown})
 
 
-def _after_reset(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> int | None:
+def _after_reset(case: Case, pod: PodHistory, container: str, instance: Instance) -> int | None:
     """What may stand for the last exit if RestartAllContainers removed that instance before the pod went."""
-    reset = replacements(case, pod, instances)[-1]
-    return None if reset is None else shown_exit_code(instances[-1].exit_code, case.prediction.deviations)
+    is_removed = instance.ordinal in replacements(case, pod, container)
+    return shown_exit_code(instance.exit_code, case.prediction.deviations) if is_removed else None
 
 
 def _other(

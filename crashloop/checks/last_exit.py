@@ -107,7 +107,7 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
             gone, sentence, status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
         )
     elif not last.container_id:
-        reset = replacements(case, pod, pod.instances(name))[previous.ordinal]
+        reset = replacements(case, pod, name).get(previous.ordinal)
         code = previous.exit_code
         due = code if reset is None else shown_exit_code(code, case.prediction.deviations)
         may_be = (due, code) if reset is not None and not reset.sure else (due,)

@@ -78,12 +78,12 @@ def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[MeasuredDela
 
 def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDelay]:
     instances = ran(pod, container)
-    replaced = replacements(case, pod, instances)
+    replaced = replacements(case, pod, container)
     begins = case.in_force_at(instances[0].begun_ns if instances else None)
     for ideal in case.prediction.dues_for(container, observed(case, pod, container), begins):
         previous = instances[ideal.restart - 1]
         following = instances[ideal.restart] if ideal.restart < len(instances) else None
-        reset = replaced[ideal.restart - 1]
+        reset = replaced.get(previous.ordinal)
         due = _since_trigger(ideal, previous, reset)
         shortest = _shortest(case.recording.clocks, previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None

@@ -61,14 +61,14 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     first of which is not known whether RestartAllContainers replaced it, since that decides whether its restart counts.
     """
     instances = ran(pod, container)
-    replaced = replacements(case, pod, instances)
+    replaced = replacements(case, pod, container)
     ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
     zero = latest_ns = zero_ns(pod)
     for number, instance in enumerate(instances):
         attempt_ns, exited = instance.begun_ns, instance.exit
         if attempt_ns is None or (exited is not None and exited.utc_ns is None):
             return
-        reset = None if ephemeral else replaced[number]
+        reset = None if ephemeral else replaced.get(instance.ordinal)
         if reset is not None and not reset.sure:
             return
         started_ns = latest_ns = max(latest_ns, attempt_ns)

@@ -101,16 +101,15 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
             continue
         instances = ran(pod, spec.name)
         followers = (*instances, None)[1:]
-        for number, (each, reset, following) in enumerate(
-            zip(instances, replacements(case, pod, instances), followers, strict=True)
-        ):
+        replaced = replacements(case, pod, spec.name)
+        for number, (each, following) in enumerate(zip(instances, followers, strict=True)):
             started = each.begun
             if started is not None and started.utc_ns is not None:
                 yield started.utc_ns, started.line, spec.name, IS_RUNNING
             if each.exit is not None and each.exit.utc_ns is not None and each.exit_code is not None:
                 probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
                 yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code, killed=probed)
-            removed = _removed_by_reset(case, each, reset, following)
+            removed = _removed_by_reset(case, each, replaced.get(each.ordinal), following)
             if removed is not None and removed.utc_ns is not None:
                 gone = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
                 yield removed.utc_ns, removed.line, spec.name, gone

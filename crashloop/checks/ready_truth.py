@@ -57,7 +57,8 @@ def _reported(
 ) -> Iterator[tuple[StatusReport, StatusReport | None, Instance, Replacement | None]]:
     """Each status of a running instance, the next status, and the RestartAllContainers that made room for the instance."""
     instances = ran(pod, spec.name)
-    made_room = (None, *replacements(case, pod, instances))
+    replaced = replacements(case, pod, spec.name)
+    made_room = (None, *(replaced.get(each.ordinal) for each in instances))
     by_id = {each.container_id: (each, made_room[number]) for number, each in enumerate(instances)}
     for status, newer in zip_longest(pod.statuses, pod.statuses[1:]):
         report = status.containers.get(spec.name)

@@ -1,6 +1,6 @@
 """RestartAllContainers in a recorded pod: which exits triggered it, and which instances it replaced."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -66,7 +66,11 @@ def was_killed(case: Case, container: str, number: int, instance: Instance) -> b
 
 def resets_of(case: Case, pod: PodHistory) -> tuple[RestartAllTrigger, ...]:
     """Every trigger in the pod, in order of time."""
-    return tuple(sorted(_triggers(case, pod), key=lambda each: each.t_ns)) if case.restarts_all else ()
+    key = case.prediction.deviations, pod.uid
+    if key not in case.memo.resets:
+        found = _triggers(case, pod) if case.restarts_all else ()
+        case.memo.resets[key] = tuple(sorted(found, key=lambda each: each.t_ns))
+    return case.memo.resets[key]
 
 
 def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
@@ -97,30 +101,35 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
                 )
 
 
-def replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> tuple[Replacement | None, ...]:
-    """For each instance of a container, in order, the RestartAllContainers that replaced it.
+def replacements(case: Case, pod: PodHistory, container: str) -> Mapping[int, Replacement]:
+    """The RestartAllContainers that replaced an instance of a container, by its ordinal.
 
     What the sync under way at the trigger still started is replaced as well, and the instance before it is not. Of several that
     may have replaced an instance, the first is given.
     """
-    found: list[Replacement | None] = [None] * len(instances)
+    key = case.prediction.deviations, pod.uid, container
+    if key not in case.memo.replacements:
+        case.memo.replacements[key] = _replacements(case, pod, ran(pod, container))
+    return case.memo.replacements[key]
+
+
+def _replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> dict[int, Replacement]:
+    found: dict[int, Replacement] = {}
+    began_ns = [_soonest_ns((each,)) for each in instances]
+    followed_ns = [each or case.recording.end_ns for each in (*began_ns, None)[1:]]
+    times = tuple(zip(instances, began_ns, followed_ns, strict=True))
     for reset in resets_of(case, pod):
-        possible = [
-            number
-            for number, each in enumerate(instances)
-            if _fits(reset, each, _soonest_ns(instances[number + 1 : number + 2]) or case.recording.end_ns)
-        ]
+        possible = [each.ordinal for each, begun, followed in times if _fits(reset, each, begun, followed)]
         sure = len(possible) == 1
-        for number in possible:
-            before = found[number]
+        for ordinal in possible:
+            before = found.get(ordinal)
             if before is None or (sure and not before.sure):
-                found[number] = Replacement(trigger=reset, sure=sure)
-    return tuple(found)
+                found[ordinal] = Replacement(trigger=reset, sure=sure)
+    return found
 
 
-def _fits(reset: RestartAllTrigger, instance: Instance, followed_ns: int) -> bool:
+def _fits(reset: RestartAllTrigger, instance: Instance, began_ns: int | None, followed_ns: int) -> bool:
     """Whether it was there when a RestartAllContainers was carried out, and its successor was not."""
-    began_ns = _soonest_ns((instance,))
     if began_ns is None or not (began_ns < reset.latest_ns and reset.soonest_ns <= followed_ns):
         return False
     exited = instance.exit

@@ -2,6 +2,7 @@
 
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.model_input import observed
+from crashloop.checks.restart_all_triggers import replacements, resets_of
 from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
@@ -112,3 +113,12 @@ def test_a_removal_that_nobody_saw_is_certain_of_the_only_restart_meanwhile() ->
     history.lives("source", (1.0, 5.0, 42), (7.0, None, 0), runtime=False)
     history.lives("loop", (1.1, 5.5, 137), (7.1, 8.1, 1), (8.6, None, 1), runtime=False).ends(30)
     assert ended_by_restart_all(history) == [True, False, False]
+
+
+def test_what_was_restarted_by_which_trigger_is_worked_out_once_for_all_judgements() -> None:
+    judged = case(restarting_all())
+    assert len(resets_of(judged, judged.pod)) == 1
+    assert resets_of(judged, judged.pod) is resets_of(judged, judged.pod)
+    assert replacements(judged, judged.pod, "app") is replacements(judged, judged.pod, "app")
+    by_shipped = case(restarting_all(), deviations=frozenset({RESTART_ALL_HIDES_EXIT_CODE}))
+    assert replacements(judged, judged.pod, "app") == replacements(by_shipped, by_shipped.pod, "app")
