@@ -6,6 +6,7 @@ from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
+from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
 from crashloop.spec.intervention import InterventionKind
 
@@ -40,12 +41,12 @@ def check_resize_restart(case: Case) -> Checked:
 
 def _judged(case: Case, name: str, done: Done) -> tuple[Finding | None, float | None]:
     instances = ran(case.pod, name)
-    later = [each for each in instances if (each.begun_ns or 0) > done.t_ns]
+    later = [each for each in instances if _may_follow(each, done.t_ns)]
     watched_s = (case.recording.end_ns - done.t_ns) / 1e9
     if len(later) > 1:
         lines = (done.line, *later[1].lines[:1])
         return fail(f'the resize restarted "{name}" a second time {at_lines(lines)}; once was due.', *lines), None
-    took_s = ((later[0].begun_ns or 0) - done.t_ns) / 1e9 if later else watched_s
+    took_s = max(0.0, ((later[0].begun_ns or 0) - done.t_ns) / 1e9) if later else watched_s
     if later and took_s <= WITHIN_S:
         return None, took_s
     lines = (done.line, *(later[0].lines[:1] if later else ()))
@@ -58,3 +59,9 @@ def _judged(case: Case, name: str, done: Done) -> tuple[Finding | None, float | 
     blind = blind_spot(case, case.pod, instances, *window_ns)
     doubt = f"A start could have gone unseen: {blind}" if blind else excuse(case, window_ns, 0.0, took_s - WITHIN_S)
     return fail_unless(doubt, seen, *lines), took_s
+
+
+def _may_follow(instance: Instance, t_ns: int) -> bool:
+    """Whether it began after that time; a coarse stamp is rounded down."""
+    begun = instance.begun
+    return begun is not None and begun.utc_ns is not None and begun.utc_ns + begun.resolution_ns > t_ns

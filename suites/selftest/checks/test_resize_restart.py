@@ -63,3 +63,11 @@ def test_too_little_to_say_is_inconclusive() -> None:
     assert told(checked("resize-restart", history(first_ends_s=None, resized=False))) == [
         "INCONCLUSIVE: no resize was seen, one needed: the scenario was complete."
     ]
+
+
+def test_a_start_whose_stamp_is_rounded_down_to_before_the_resize_may_have_followed_it() -> None:
+    made = History(RESIZED).lives("app", (0.5, 7.99, 143), (7.997, None, 0), runtime=False)
+    made.intervention(8.004, "resize", container="app", cpu="20m")
+    answer = checked("resize-restart", made.ends(30))
+    assert told(answer) == []
+    assert answer.facts == {"restarted_after_s": [0.0]}
