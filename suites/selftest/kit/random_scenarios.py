@@ -37,6 +37,8 @@ NOT_DRAWN = (
     InterventionKind.CREATE_OBJECT,
     InterventionKind.CHANGE_OBJECT,
     InterventionKind.DELETE_OBJECT,
+    # Drawn by _with_written_config, so that the scenarios of all seeds stay what they were.
+    InterventionKind.WRITE_KUBELET_CONFIG,
 )
 SETTINGS = ConfigObject(name="settings", data={"A": "old"})
 
@@ -57,8 +59,9 @@ def random_case(seed: int, hosts: tuple[HostModel, ...] = HOSTS) -> RandomCase:
     chance = Random(seed)
     version = chance.choice(VERSIONS)
     scenario = _with_objects(_scenario(chance, version), Random(f"objects {seed}"))
+    scenario = _with_notes(scenario, Random(f"notes {seed}"))
     return RandomCase(
-        scenario=_with_notes(scenario, Random(f"notes {seed}")),
+        scenario=_with_written_config(scenario, Random(f"written {seed}")),
         profile=_profile(chance, version, "random"),
         version=version,
         host=chance.choice(hosts),
@@ -144,6 +147,18 @@ def _with_notes(scenario: PodScenario, chance: Random) -> PodScenario:
     return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(scenario.pod, containers=(noting, *others)))
 
 
+def _with_written_config(scenario: PodScenario, chance: Random) -> PodScenario:
+    """Now and then another configuration for the kubelet's next start, which does not come."""
+    if scenario.interventions or chance.random() > 0.02:
+        return scenario
+    written = Intervention(
+        trigger=Trigger(after_s=chance.choice((3.0, 12.0, 40.0))),
+        action=InterventionKind.WRITE_KUBELET_CONFIG,
+        arguments={"profile": LATER},
+    )
+    return msgspec.structs.replace(scenario, interventions=(written,))
+
+
 def _container(chance: Random, version: KubernetesVersion, kind: ContainerKind, name: str) -> Container:
     policy = chance.choice((None, None, *RestartPolicy)) if version.release >= (1, 34) else None
     if kind is ContainerKind.INIT and policy is RestartPolicy.ALWAYS:
@@ -214,7 +229,6 @@ def _interventions(chance: Random) -> tuple[Intervention, ...]:
         InterventionKind.RESIZE: {"container": "app-0", "cpu": "60m"},
         InterventionKind.RESTART_KUBELET: {"down_s": 12.0},
         InterventionKind.KILL_KUBELET: {"down_s": 15.0},
-        InterventionKind.WRITE_KUBELET_CONFIG: {"profile": LATER},
     }
     arguments = known.get(action, {})
     if action in RESTART_THE_KUBELET and chance.random() < 0.5:
