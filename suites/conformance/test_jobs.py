@@ -7,13 +7,18 @@ from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, ON_FAILURE, app
+from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app
 
 QUIET_S = 2.0
 
 
 def job(
-    name: str, made: Job, *containers: Container, pod: RestartPolicy, restarts: int = 0, at_most_s: float = 60.0
+    name: str,
+    made: Job,
+    *containers: Container,
+    pod: RestartPolicy,
+    restarts: int = 0,
+    at_most_s: float = QUICK_WATCH_S,
 ) -> PodScenario:
     """A Job on a node with a maximum of 2 s, whose pods restart "app" that often."""
     return PodScenario(
@@ -101,7 +106,7 @@ def test_a_code_of_broken_hardware_ends_the_pod() -> Scenario:
 
 @requirement("JOB-5")
 def test_the_limit_counts_failed_pods_or_restarts() -> Iterator[Scenario]:
-    yield REPLACES
+    yield RETRIES
     yield LIMIT_OF_RESTARTS
 
 
