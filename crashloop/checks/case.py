@@ -10,7 +10,6 @@ from crashloop.model.in_force import InForce
 from crashloop.model.prediction import Prediction
 from crashloop.model.restart import Decided, Decision, decide, stranded
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.policy import Action
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import ContainerKind, PodScenario
 
@@ -58,9 +57,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def restarts_all(self) -> bool:
         """Whether a rule of the pod can restart all its containers."""
-        return any(
-            rule.action is Action.RESTART_ALL_CONTAINERS for each in self.scenario.pod.containers for rule in each.rules
-        )
+        return self.scenario.pod.restarts_all
 
     def is_changed(self, container: str) -> bool:
         """Whether the scenario changes the container's definition."""

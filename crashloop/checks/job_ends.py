@@ -13,7 +13,7 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.recording import JobReport, PodHistory
 from crashloop.history.statuses import StatusReport
-from crashloop.model.job import JobEnd, JobPod, job_end, replacement_s
+from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
 
 REACTS_WITHIN_S = 15.0
 """What the Job controller may take: it works a Job off again after one second at the earliest (syncJobBatchPeriod), and a busy
@@ -28,7 +28,7 @@ def check_job_ends(case: Case) -> Checked:
     job, reports = case.scenario.job, case.recording.jobs
     if job is None or not reports:
         return Checked(findings=(inconclusive(f"nothing was recorded about a Job: {why_it_ended(case)}."),))
-    pods = [_seen(pod) for pod in case.pods]
+    pods = [_seen(case, pod) for pod in case.pods]
     due = job_end(job, case.scenario.pod.restart_policy, pods)
     findings = list(_judged(case, reports[-1], due, pods))
     if any(True for _ in unwatched(case, "")):
@@ -41,7 +41,7 @@ def check_job_ends(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"job": seen})
 
 
-def _seen(pod: PodHistory) -> JobPod:
+def _seen(case: Case, pod: PodHistory) -> JobPod:
     """A pod as the Job controller saw it before it deleted it."""
     said = [each for each in pod.statuses if each.deletion_ns is None]
     if not said:
@@ -49,8 +49,9 @@ def _seen(pod: PodHistory) -> JobPod:
     last = said[-1]
     ended = [each.state.exit_code for each in last.containers.values() if each.state.exit_code is not None]
     active = [each for each in said if not _has_ended(each)]
-    restarts = max((sum(one.restart_count for one in each.containers.values()) for each in active), default=0)
-    return JobPod(phase=last.phase, exit_codes=tuple(ended), restarts=restarts)
+    counts = [{name: one.restart_count for name, one in each.containers.items()} for each in active]
+    counted = [counted_restarts(case.scenario.pod, each, case.prediction.deviations) for each in counts]
+    return JobPod(phase=last.phase, exit_codes=tuple(ended), restarts=max(counted, default=0))
 
 
 def _has_ended(status: StatusReport) -> bool:

@@ -23,6 +23,7 @@ from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.pod_phase import check_pod_phase
+from crashloop.checks.pod_spacing import check_pod_spacing
 from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.recovery import check_recovery
@@ -65,6 +66,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "no-restart": check_no_restart,
     "no-start-while": check_no_start_while,
     "pod-phase": check_pod_phase,
+    "pod-spacing": check_pod_spacing,
     "probe-kill": check_probe_kill,
     "recovery": check_recovery,
     "ready-truth": check_ready_truth,

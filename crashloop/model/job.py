@@ -7,13 +7,15 @@ Source: documentation, Jobs, Pod backoff failure policy and Pod failure policy; 
 pkg/controller/job/job_controller.go@v1.37.1 syncJob, pastBackoffLimitOnFailure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from crashloop.model.phase import FAILED, SUCCEEDED
+from crashloop.model.variants import DOCUMENTED, RESTART_ALL_COUNTS_EACH
 from crashloop.spec.job import Job
 from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.scenario import Pod
 
 _FIRST_BACKOFF_S, _MOST_BACKOFF_S = 10.0, 600.0
 
@@ -25,7 +27,7 @@ class JobPod(msgspec.Struct, frozen=True, kw_only=True):
     exit_codes: tuple[int, ...] = ()
     """Of its terminated containers."""
     restarts: int = 0
-    """Of all its containers, while it was active."""
+    """Those that count (`counted_restarts`), while it was active."""
 
     @property
     def has_ended(self) -> bool:
@@ -56,6 +58,14 @@ def job_end(job: Job, policy: RestartPolicy, pods: Sequence[JobPod]) -> JobEnd |
         if is_past_limit or failed > job.backoff_limit:
             return JobEnd(end="Failed (BackoffLimitExceeded)", failed=failed, pods=number)
     return None
+
+
+def counted_restarts(pod: Pod, restarts: Mapping[str, int], deviations: frozenset[str] = DOCUMENTED) -> int:
+    """Restarts that a Job counts, of those of each container: one RestartAllContainers, which restarts them all, is one."""
+    total = sum(restarts.values())
+    if not pod.restarts_all or RESTART_ALL_COUNTS_EACH in deviations:
+        return total
+    return total - (len(restarts) - 1) * min(restarts.values(), default=0)
 
 
 def replacement_s(failures: int) -> float:

@@ -51,6 +51,7 @@ PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
+RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
 
 VARIANTS: tuple[Variant, ...] = (
     Variant(
@@ -189,6 +190,13 @@ VARIANTS: tuple[Variant, ...] = (
         "when it restarts; the action was to be ignored.",
         source="KEP-5532, Upgrade / Downgrade Strategy; pkg/kubelet/kubelet.go@v1.37.1 HandlePodAdditions",
         since=(1, 36),
+    ),
+    Variant(
+        name=RESTART_ALL_COUNTS_EACH,
+        sentence="The Job controller counts one RestartAllContainers once for each container of the pod, so that it alone can "
+        "exhaust the backoffLimit; it was to be one restart.",
+        source="KEP-5532, Design Details; pkg/controller/job/job_controller.go@v1.37.1 pastBackoffLimitOnFailure",
+        since=(1, 35),
     ),
 )
 

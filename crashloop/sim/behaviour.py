@@ -259,6 +259,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     # The Job controller (job_controller.py)
     job_counts_restarts: bool | None = None
     """Whether restarts count as failures; None: under OnFailure."""
+    job_first_backoff_ns: int = 10 * S
+    """From the end of the first failed pod to the next; it doubles."""
     job_reads_active_pods: bool = False
     job_heeds_policy: bool = True
     job_extra_failures: int = 0

@@ -3,11 +3,10 @@
 from enum import Enum, auto
 from typing import Any
 
-from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.behaviour import Behaviour
 from crashloop.spec.job import Job
 from crashloop.spec.policy import RestartPolicy
 
-BACKOFF_NS = 10 * S
 _LISTS = ("initContainerStatuses", "containerStatuses")
 
 
@@ -41,7 +40,7 @@ class JobController:
     @property
     def backoff_ns(self) -> int:
         """From the end of the last pod to the next."""
-        return BACKOFF_NS << max(0, self._failed - 1)
+        return self._behaviour.job_first_backoff_ns << max(0, self._failed - 1)
 
     def status(self) -> dict[str, Any]:
         """JobStatus."""

@@ -16,7 +16,7 @@ from crashloop.spec.claim import Claim
 from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
 from crashloop.spec.intervention import DISTURB_NODE, Intervention
 from crashloop.spec.job import Job, fault_of_job
-from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, LifeEnd, Program
 
@@ -84,6 +84,11 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
         serving = [each.name for each in self.containers if any(one.handler is Handler.HTTP for one in each.probes)]
         if len(serving) > 1:
             raise ValueError(f"containers share the port of a pod; more than one answers probes over HTTP: {serving}")
+
+    @property
+    def restarts_all(self) -> bool:
+        """Whether a rule can restart all its containers."""
+        return any(rule.action is Action.RESTART_ALL_CONTAINERS for each in self.containers for rule in each.rules)
 
     def of_kind(self, kind: ContainerKind) -> tuple[Container, ...]:
         return tuple(container for container in self.containers if container.kind is kind)

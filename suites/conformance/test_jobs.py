@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.job import Job
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -19,11 +19,12 @@ def job(
     pod: RestartPolicy,
     restarts: int = 0,
     at_most_s: float = QUICK_WATCH_S,
+    profile: str = "max-2s",
 ) -> PodScenario:
-    """A Job on a node with a maximum of 2 s, whose pods restart "app" that often."""
+    """A Job whose pods restart "app" that often."""
     return PodScenario(
         name=name,
-        profile="max-2s",
+        profile=profile,
         pod=Pod(containers=containers, restart_policy=pod),
         job=made,
         until=Until(restarts={"app": restarts} if restarts else {}, quiet_s=QUIET_S, at_most_s=at_most_s),
@@ -77,6 +78,18 @@ LIMIT_OF_RESTARTS = job(
 LIMIT_OF_RULES = job(
     "job-limits-restarts-by-rule", Job(backoff_limit=3), retriable(exits_with(42, times=3)), pod=ON_FAILURE, restarts=3
 )
+SPACED = job(
+    "job-spaces-its-pods", Job(backoff_limit=3), app(runs((0, 1))), pod=NEVER, at_most_s=150.0, profile="max-1s"
+)
+WORKERS = tuple(app(runs((60, 0), (8, 0)), name=f"worker-{number}") for number in range(1, 6))
+ALL_AT_ONCE = job(
+    "job-restarts-all-at-once",
+    Job(),
+    app(runs((4, 42), (8, 0)), policy=ON_FAILURE, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)),
+    *WORKERS,
+    pod=ON_FAILURE,
+    restarts=1,
+)
 
 
 @requirement("JOB-1")
@@ -114,6 +127,16 @@ def test_the_limit_counts_failed_pods_or_restarts() -> Iterator[Scenario]:
 def test_some_codes_fail_the_job_and_others_are_retried() -> Iterator[Scenario]:
     yield FAILS_AT_ONCE
     yield RETRIES
+
+
+@requirement("JOB-7")
+def test_the_maximum_of_the_node_does_not_space_pods() -> Scenario:
+    return SPACED
+
+
+@requirement("X-6")
+def test_one_restart_of_all_containers_leaves_the_limit_alone() -> Scenario:
+    return ALL_AT_ONCE
 
 
 @requirement("JOB-8")

@@ -1,5 +1,6 @@
 """Faults of the Job controller beside the kubelet."""
 
+from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
 
 
@@ -19,4 +20,8 @@ class JobFault(Fault):
     JOB_ONE_MORE = "has a Job controller that lets one pod more fail than the limit", {"job_extra_failures": 1}
     JOB_ONE_FEWER = "has a Job controller that fails the Job one pod early", {"job_extra_failures": -1}
     JOB_NEVER_REPLACES = "has a Job controller that does not replace failed pods", {"job_replaces": False}
+    JOB_ON_THE_CURVE = (
+        "has a Job controller that spaces pods from 1 s on",
+        {"job_first_backoff_ns": S},
+    )
     JOB_MISCOUNTS = "has a Job controller that does not count the last failure", {"job_counts_last": False}

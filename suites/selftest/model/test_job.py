@@ -3,10 +3,11 @@
 import pytest
 
 from crashloop.model.course import Course
-from crashloop.model.job import JobEnd, JobPod, job_end, replacement_s
+from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
 from crashloop.model.job_course import job_course_of
+from crashloop.model.variants import RESTART_ALL_COUNTS_EACH
 from crashloop.spec.job import Job
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from suites.selftest.kit.cases import MAX_2S
@@ -39,6 +40,16 @@ def test_restarts_count_under_on_failure_only() -> None:
     assert job_end(Job(backoff_limit=3), ON_FAILURE, (running(restarts=2),)) is None
     due = JobEnd(end=PAST_LIMIT, failed=1, pods=1)
     assert job_end(Job(backoff_limit=3), ON_FAILURE, (running(restarts=3),)) == due
+
+
+def test_one_restart_of_all_containers_counts_once() -> None:
+    rules = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
+    restarts_all = Pod(containers=(Container(rules=rules), Container(name="other")), restart_policy=ON_FAILURE)
+    alone = Pod(containers=(Container(), Container(name="other")), restart_policy=ON_FAILURE)
+    counts = {"app": 2, "other": 1}
+    assert counted_restarts(restarts_all, counts) == 2
+    assert counted_restarts(alone, counts) == 3
+    assert counted_restarts(restarts_all, counts, frozenset({RESTART_ALL_COUNTS_EACH})) == 3
 
 
 def test_a_limit_of_0_allows_no_restart() -> None:

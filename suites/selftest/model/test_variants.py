@@ -9,6 +9,7 @@ from crashloop.model.admission import kubelet_rejects
 from crashloop.model.backoff import dues
 from crashloop.model.blocked_start import retry_s
 from crashloop.model.config import Curve, effective_curve
+from crashloop.model.job import counted_restarts
 from crashloop.model.lives import Lived, Observed, StartAttemptFailed
 from crashloop.model.phase import KnownState, StateKind, phase
 from crashloop.model.planned_exit import failures_go_on
@@ -41,6 +42,7 @@ NEVER = RestartPolicy.NEVER
 RESET_88 = restart_in(88, action=Action.RESTART_ALL_CONTAINERS)
 SOURCE = Container(restart_policy=NEVER, rules=(RESET_88, restart_in(88)))
 RESETTING = Pod(containers=(SOURCE,), restart_policy=NEVER)
+TWO_RESTARTED = {"app": 1, "other": 1}
 OFF = {RESTART_ALL_GATE: False}
 
 
@@ -99,6 +101,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "restart-all-loses-probes": probes_go_on,
     "probe-failures-go-on-after-a-restart": failures_go_on,
     "never-gets-no-second-sandbox": kill_of_a_sandbox,
+    "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
 }
 SHOWS_ON_TOP_OF = {RESTART_ALL_STALLS: RESTART_ALL_WITHOUT_BACKOFF}
