@@ -94,9 +94,7 @@ def simulate_node(
             loop.stop()
 
     players += [
-        (ScenarioPlayer if scenario.job is None else JobPlayer)(
-            scenario, world, tape, runtime, kubelet, further, stop_with_the_last
-        )
+        player_of(scenario)(scenario, world, tape, runtime, kubelet, further, stop_with_the_last)
         for scenario, tape in zip(scenarios, tapes, strict=True)
     ]
     for player, length_ns in sorted(zip(players, lengths_ns, strict=True), key=lambda each: each[1]):
