@@ -53,7 +53,7 @@ STARTS_TWICE = Fault(
     meddling=Meddling(starts_twice=True),
 )
 TAKES_FAILURE_FOR_SUCCESS = Fault(
-    name="tells-success",
+    name="takes-success",
     sentence="takes exit code 1 for 0",
     meddling=Meddling(lie=Lie(exit_codes={1: 0})),
 )

@@ -298,7 +298,7 @@ class StatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     resource_version: str | None = None
     status: PodStatusData = PodStatusData()
     deletion: DeletionData | None = None
-    """None: nobody has asked for the pod's deletion."""
+    """None: nobody has requested the pod's deletion."""
 
 
 class JobConditionData(msgspec.Struct, frozen=True, kw_only=True):

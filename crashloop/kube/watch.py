@@ -51,7 +51,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     deletion_timestamp: str | None = None
-    """None: nobody has asked for its deletion."""
+    """None: nobody has requested its deletion."""
     deletion_grace_period_seconds: int = 0
 
 

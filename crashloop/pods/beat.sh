@@ -1,4 +1,4 @@
-# Heartbeat of a node: ten beats a second; told once a second, and at once while it is young or a beat comes late.
+# Heartbeat of a node: ten beats a second; written once a second, and at once while it is young or a beat comes late.
 # A line: crashloop/1 beat <seconds since boot> <lateness in centiseconds> <CPU, I/O and memory stall so far> <boot id>
 # Stalls are in microseconds; - marks a value that the node lacks.
 trap 'exit 0' TERM
@@ -8,7 +8,7 @@ beats=0 boot=-
 stalled() {
 	total=-
 	{ read -r line </proc/pressure/"$1" && total=${line##*total=}; } 2>/dev/null
-	told="$told $total"
+	waited="$waited $total"
 }
 read -r now _ </proc/uptime
 while :; do
@@ -18,9 +18,9 @@ while :; do
 	late=$((${now%.*}${now#*.} - due))
 	beats=$((beats + 1))
 	[ "$beats" -le 10 ] || [ "$late" -gt 5 ] || [ "$((beats % 10))" = 0 ] || continue
-	told=
+	waited=
 	stalled cpu
 	stalled io
 	stalled memory
-	echo "crashloop/1 beat $now $late$told $boot"
+	echo "crashloop/1 beat $now $late$waited $boot"
 done

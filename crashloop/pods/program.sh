@@ -1,4 +1,4 @@
-# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it tells: root, env=VARIABLE, passes=TIMES,
+# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root, env=VARIABLE, passes=TIMES,
 # until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in order. END is an exit
 # code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.

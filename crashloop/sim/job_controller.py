@@ -44,12 +44,12 @@ class JobController:
 
     def status(self) -> dict[str, Any]:
         """JobStatus."""
-        told: dict[str, Any] = {"failed": self._failed} if self._failed else {}
-        told |= {"succeeded": self._succeeded} if self._succeeded else {}
+        shown: dict[str, Any] = {"failed": self._failed} if self._failed else {}
+        shown |= {"succeeded": self._succeeded} if self._succeeded else {}
         if self._end is None:
-            return told | {"active": 1}
+            return shown | {"active": 1}
         condition, reason = self._end
-        return told | {"conditions": [{"type": condition, "status": "True", "reason": reason}]}
+        return shown | {"conditions": [{"type": condition, "status": "True", "reason": reason}]}
 
     def take(self, uid: str, status: dict[str, Any]) -> Reaction:
         """What the controller does about a pod's status."""

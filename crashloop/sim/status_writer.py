@@ -53,7 +53,7 @@ class StatusWriter:
         return max(self._delivered_ns, self._loop.now)
 
     def mark_deleting(self) -> None:
-        """Somebody has asked for the pod's deletion: its object says so."""
+        """Somebody has requested the pod's deletion: its object says so."""
         asked = datetime.fromtimestamp(self._loop.now // S + GRACE_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._deletion = {"deletion": {"timestamp": asked, "grace_s": GRACE_S}}
         self._version += 1

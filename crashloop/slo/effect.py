@@ -60,7 +60,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     log_ratios: tuple[float, ...] = ()
     """Of the single pairs, in the order of time."""
     notes: tuple[str, ...] = ()
-    """What the effect cannot be told from."""
+    """What the effect cannot be separated from."""
 
 
 def decided(effects: Iterable[Effect]) -> tuple[Effect, ...]:
@@ -112,14 +112,14 @@ def _sentence(effect: Effect, among: int) -> str:
     assert effect.p_value is not None
     lower, upper = effect.ratio_interval.lower or 0.0, effect.ratio_interval.upper or math.inf
     by_holm = f" by Holm among {among} primary effects" if effect.primary and among > 1 else ""
-    told = (
+    sentence = (
         f"{effect.what}: {effect.reading}. {effect.statistic} {number(effect.treatment)} {effect.unit} against "
         f"{number(effect.baseline)} {effect.unit}, ratio {ratio_in_words(effect.ratio)} "
         f"({100 * effect.ratio_interval.confidence:g} % interval {ratio_in_words(lower)} to {ratio_in_words(upper)}), "
         f"p {_probability(effect.p_value)}{by_holm}, {effect.pairs} pairs of blocks, "
         f"{effect.samples[0]:,} and {effect.samples[1]:,} samples."
     )
-    return " ".join((told, *_about_size(effect), *effect.notes))
+    return " ".join((sentence, *_about_size(effect), *effect.notes))
 
 
 def _about_size(effect: Effect) -> Iterable[str]:

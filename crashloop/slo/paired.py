@@ -3,7 +3,8 @@
 Theory of operation. Every pair gives one difference d (here: of logarithms, so exp(d) is a ratio). The model is
 d = effect + sum(slope x disturbance) + noise, fitted by least squares; the effect is its value where all disturbances are 0.
 A disturbance is coded so that 0 is neutral: +1 and -1 for which arm had a place or a turn, a difference for a covariate. One
-that never varies cannot be told from the effect and is left out; so are all with few pairs, where they cost more than they give.
+that never varies cannot be separated from the effect and is left out; so are all with few pairs, where they cost more
+than they give.
 Sources: Deng et al. 2013 (CUPED: covariates from before the treatment); Schuirmann 1987 (TOST).
 """
 
@@ -47,7 +48,7 @@ def paired_mean(differences: Sequence[float], disturbances: Sequence[Sequence[fl
 
 
 def _model(pairs: int, disturbances: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """A column of ones, and the disturbances that can be told from it and from each other."""
+    """A column of ones, and the disturbances that can be separated from it and from each other."""
     model = np.ones((pairs, 1))
     for each in disturbances:
         wider = np.column_stack((model, np.asarray(each, dtype=np.float64)))

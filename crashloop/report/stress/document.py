@@ -96,7 +96,7 @@ DEVIATIONS = (
     "Targets that healthy kubelets are known to miss, and not by more than here: these verdicts do not fail the run."
 )
 CHECKS = (
-    "Whether the measurement is as planned, the evidence is complete, and no delay was cut short. They do not tell how well "
+    "Whether the measurement is as planned, the evidence is complete, and no delay was cut short. They do not show how well "
     "the node coped with the load."
 )
 
