@@ -11,6 +11,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -304,11 +305,16 @@ def text(trials: Sequence[Trial], rows: Sequence[Row]) -> str:
     )
 
 
+@cache
 def load_trials() -> tuple[Trial, ...]:
     """All trials. Needs the project's root as the working directory, or on the path."""
     sys.path.insert(0, str(Path.cwd()))
     trials: tuple[Trial, ...] = importlib.import_module(TRIALS).trials()
     return trials
+
+
+def _row(fault: Fault) -> Row:
+    return row(fault, catches(fault, load_trials()))
 
 
 def main() -> int:
@@ -317,7 +323,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE} instead of printing it")
     options = parser.parse_args()
     trials = load_trials()
-    rows = [row(fault, catches(fault, trials)) for fault in FAULTS]
+    with ProcessPoolExecutor() as processes:
+        rows = list(processes.map(_row, FAULTS))
     wrong = list(objections(rows, load_uncaught()))
     if options.write:
         PAGE.write_text(text(trials, rows), encoding="utf-8")
