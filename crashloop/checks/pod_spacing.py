@@ -23,8 +23,10 @@ class _Moment(NamedTuple):
 def check_pod_spacing(case: Case) -> Checked:
     """Each pod of a Job MUST come 10 s, 20 s, 40 s and so on after the containers of the failed one before it had finished.
 
-    Needs min_pods (2) pods, and the watch throughout.
+    Needs a Job with min_pods (2) pods, and the watch throughout.
     """
+    if case.scenario.job is None:
+        return Checked(findings=(inconclusive("no Job makes the pods."),))
     lost = next(unwatched(case, "the beginning or the end of a pod"), None)
     doubt = lost.sentence.rstrip(".") if lost else None
     findings: list[Finding] = []
