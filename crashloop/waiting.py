@@ -25,14 +25,14 @@ def wait_until(
     every_s: float = 0.1,
     last_seen: Callable[[], str] = lambda: "",
 ) -> T:
-    """Call `probe` until it returns something other than None or False, and return that.
+    """Call `probe` until its answer counts as true (an empty list or 0 does not), and return that.
 
     Raises WaitTimeout with the description and what was last seen; an exception of the probe passes through.
     """
     deadline = time.monotonic() + timeout_s
     while True:
         found = probe()
-        if found is not None and found is not False:
+        if found:
             return found
         if time.monotonic() >= deadline:
             seen = last_seen()
