@@ -8,7 +8,7 @@ delay and shows in the slope.
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
+from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
@@ -70,23 +70,18 @@ def mean_of(values: Sequence[float]) -> Estimate | None:
     freedom = len(values) - 1
     if freedom < 1:
         return None
-    mean = fmean(values)
-    scatter = math.sqrt(sum((each - mean) ** 2 for each in values) / freedom)
-    return _estimate(mean, scatter / math.sqrt(len(values)), freedom)
+    return _estimate(fmean(values), stdev(values) / math.sqrt(len(values)), freedom)
 
 
 def slope_of(across: Sequence[float], up: Sequence[float]) -> Estimate | None:
     """The slope of the line through the points; None for less than three, or if all lie above each other."""
     freedom = len(across) - 2
-    if freedom < 1:
+    if freedom < 1 or min(across) == max(across):
         return None
-    middle, mean = fmean(across), fmean(up)
-    spread = sum((each - middle) ** 2 for each in across)
-    if spread == 0:
-        return None
-    slope = sum((x - middle) * (y - mean) for x, y in zip(across, up, strict=True)) / spread
-    rest = sum((y - mean - slope * (x - middle)) ** 2 for x, y in zip(across, up, strict=True))
-    return _estimate(slope, math.sqrt(rest / freedom / spread), freedom)
+    slope, base = linear_regression(across, up)
+    rest = sum((y - base - slope * x) ** 2 for x, y in zip(across, up, strict=True))
+    spread = stdev(across) * math.sqrt(len(across) - 1)
+    return _estimate(slope, math.sqrt(rest / freedom) / spread, freedom)
 
 
 def _estimate(value: float, error: float, freedom: int) -> Estimate:

@@ -5,8 +5,9 @@ are left out. A container start and an exec probe both make the runtime create a
 the same cost to the host.
 """
 
-from collections.abc import Iterator
-from itertools import takewhile, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -35,6 +36,19 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     starts_s: tuple[float, ...] = ()
     """Starts of its sandbox and its containers, and its exec probes, in order, with the fastest kubelet."""
 
+    @classmethod
+    def within(cls, soonest_s: float, latest_s: float, starts_s: Iterable[float]) -> Self:
+        """Starts in any order; those after the end are left out."""
+        kept = sorted(at_s for at_s in starts_s if at_s <= latest_s)
+        return cls(soonest_s=soonest_s, latest_s=latest_s, starts_s=tuple(kept))
+
+
+class Rehearsed(NamedTuple):
+    """The pod of a scenario as the fastest and as the slowest right kubelet would have it."""
+
+    soonest: Rehearsal
+    latest: Rehearsal
+
 
 def course_of(
     scenario: PodScenario,
@@ -48,23 +62,27 @@ def course_of(
     Raises UsageError if the kubelet does not start with the profile.
     """
     known = as_shipped(kubelet_version(profile, version)) if deviations is None else deviations
-    begins = in_force(profile, version, known)
-    setting = setting_of(scenario, begins, known)
-    soonest = rehearse(
-        scenario.pod,
-        setting,
-        begins.gates,
-        pace=lambda due_s: soonest_s(due_s, setting.version, mode=setting.mode),
-    )
-    latest = rehearse(scenario.pod, setting, begins.gates, pace=setting.latest_s, start_s=_SLOW_START_S)
-    ends_s = complete_s(scenario.until, soonest), complete_s(scenario.until, latest)
+    played = rehearsed(scenario, profile, version, known)
+    ends_s = complete_s(scenario.until, played.soonest), complete_s(scenario.until, played.latest)
     if scenario.later_profiles:
         ends_s = scenario.longest_s, scenario.longest_s
-    starts_s = sorted(pod_starts_s(scenario.pod, soonest, ends_s[1]))
-    return Course(
-        soonest_s=ends_s[0],
-        latest_s=ends_s[1],
-        starts_s=tuple(takewhile(lambda at_s: at_s <= ends_s[1], starts_s)),
+    return Course.within(*ends_s, pod_starts_s(scenario.pod, played.soonest, ends_s[1]))
+
+
+def rehearsed(
+    scenario: PodScenario, profile: KubeletProfile, version: KubernetesVersion, deviations: frozenset[str]
+) -> Rehearsed:
+    """Interventions are left out. Raises UsageError if the kubelet does not start with the profile."""
+    begins = in_force(profile, version, deviations)
+    setting = setting_of(scenario, begins, deviations)
+    return Rehearsed(
+        soonest=rehearse(
+            scenario.pod,
+            setting,
+            begins.gates,
+            pace=lambda due_s: soonest_s(due_s, setting.version, mode=setting.mode),
+        ),
+        latest=rehearse(scenario.pod, setting, begins.gates, pace=setting.latest_s, start_s=_SLOW_START_S),
     )
 
 

@@ -1,21 +1,13 @@
 """The expected course of a scenario with a Job: its pods one after the other, each as if it were alone. Pure."""
 
-from collections.abc import Callable
-
-from crashloop.model.course import Course, pod_starts_s
+from crashloop.model.course import Course, pod_starts_s, rehearsed
 from crashloop.model.gates import kubelet_version
-from crashloop.model.in_force import in_force
 from crashloop.model.job import JobPod, counted_restarts, job_end, replacement_s
-from crashloop.model.lateness import soonest_s
-from crashloop.model.prediction import setting_of
-from crashloop.model.rehearsal import Rehearsal, rehearse
+from crashloop.model.rehearsal import Rehearsal
 from crashloop.model.variants import as_shipped
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
-
-_SLOW_START_S = 3.0
-"""What a start takes on a loaded node."""
 
 
 def job_course_of(scenario: PodScenario, profile: KubeletProfile, version: KubernetesVersion) -> Course:
@@ -24,20 +16,13 @@ def job_course_of(scenario: PodScenario, profile: KubeletProfile, version: Kuber
     Raises UsageError if the kubelet does not start with the profile.
     """
     known = as_shipped(kubelet_version(profile, version))
-    begins = in_force(profile, version, known)
-    setting = setting_of(scenario, begins, known)
-
-    def played(pace: Callable[[float], float], start_s: float) -> Rehearsal:
-        return rehearse(scenario.pod, setting, begins.gates, pace=pace, start_s=start_s)
-
-    soonest = played(lambda due_s: soonest_s(due_s, setting.version, mode=setting.mode), 0.0)
-    latest = played(setting.latest_s, _SLOW_START_S)
+    soonest, latest = rehearsed(scenario, profile, version, known)
     begins_s = _begins_s(scenario, soonest, known)
     one = tuple(pod_starts_s(scenario.pod, soonest, soonest.ended_s))
-    starts_s = sorted(begin_s + at_s for begin_s in begins_s for at_s in one)
-    ends_s = _ends_s(scenario, soonest, known), _ends_s(scenario, latest, known)
-    return Course(
-        soonest_s=ends_s[0], latest_s=ends_s[1], starts_s=tuple(at_s for at_s in starts_s if at_s <= ends_s[1])
+    return Course.within(
+        _ends_s(scenario, begins_s[-1] + soonest.ended_s),
+        _ends_s(scenario, _begins_s(scenario, latest, known)[-1] + latest.ended_s),
+        (begin_s + at_s for begin_s in begins_s for at_s in one),
     )
 
 
@@ -62,7 +47,7 @@ def _begins_s(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) ->
     return begins_s
 
 
-def _ends_s(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) -> float:
+def _ends_s(scenario: PodScenario, ended_s: float) -> float:
+    """When the watch ends, if the last pod does then."""
     until = scenario.until
-    ended_s = _begins_s(scenario, alone, known)[-1] + alone.ended_s
     return min(max(ended_s, until.at_least_s) + until.quiet_s, until.at_most_s)

@@ -13,7 +13,7 @@ COMPLETE_WITHIN_S = 5.0
 
 
 def read_journals(api: KubeApi, namespace: str, watched: PodRecording, pod_uid: str) -> list[Event]:
-    """The journals of all containers that have started in a pod that is there. What cannot be read becomes a gap."""
+    """The journals of the pod's started containers. What cannot be read becomes a gap."""
     return [
         event
         for container in watched.scenario.pod.containers

@@ -15,14 +15,15 @@ from pathlib import Path
 
 import psutil
 
-from crashloop.cluster.node_processes import Components
+from crashloop.cluster.node_processes import Components, Member
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.history.event import Kind
 from crashloop.record.channels.events import Sink, now_ns, recorder_event
 from crashloop.record.channels.follower import Follower
 
 EVERY_S = 1.0
-ACCUSED = frozenset({"kubelet", "runtime"})
+KUBELET = "kubelet"
+ACCUSED = frozenset({KUBELET, "runtime"})
 _PROC = Path("/proc")
 
 Waits = dict[int, int]
@@ -68,9 +69,7 @@ class NodeProcesses:
 
     def __init__(self, info: ClusterInfo) -> None:
         self._components = Components(info)
-        self._of_node: dict[int, str] = {}
-        self._shims: set[int] = set()
-        self._kubelets: set[int] = set()
+        self._members: dict[int, Member] = {}
         self._young: set[int] = set()
         """Met once and not recognized: what was forked a moment ago is not yet the program that it becomes."""
         self._strangers: set[int] = set()
@@ -79,17 +78,17 @@ class NodeProcesses:
         """The processes of each node whose kubelet is among them; True for those that are shims."""
         now = set(psutil.pids())
         self._strangers &= now
-        for pid in self._of_node.keys() - now:
-            del self._of_node[pid]
-            self._kubelets.discard(pid)
-            self._shims.discard(pid)
-        met = {pid for pid in now - self._strangers - self._of_node.keys() if not self._recognizes(pid)}
+        for pid in self._members.keys() - now:
+            del self._members[pid]
+        met = {pid for pid in now - self._strangers - self._members.keys() if not self._recognizes(pid)}
         self._strangers |= met & self._young
         self._young = met - self._strangers
-        nodes: dict[str, dict[int, bool]] = {self._of_node[pid]: {} for pid in self._kubelets}
-        for pid, node in self._of_node.items():
-            if node in nodes:
-                nodes[node][pid] = pid in self._shims
+        nodes: dict[str, dict[int, bool]] = {
+            each.node: {} for each in self._members.values() if each.component == KUBELET
+        }
+        for pid, each in self._members.items():
+            if each.node in nodes:
+                nodes[each.node][pid] = not each.is_main
         return nodes
 
     def _recognizes(self, pid: int) -> bool:
@@ -99,11 +98,7 @@ class NodeProcesses:
             return False
         if member is None or member.component not in ACCUSED or not member.node:
             return False
-        self._of_node[pid] = member.node
-        if member.component == "kubelet":
-            self._kubelets.add(pid)
-        if not member.is_main:
-            self._shims.add(pid)
+        self._members[pid] = member
         return True
 
 

@@ -1,5 +1,7 @@
 """A site to record on without a cluster: a run directory, a plan, and a cluster that is nothing but its description."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +16,11 @@ from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
+from suites.selftest.kit.object_peer import ObjectPeer, serving
 
+NODE = Node(name="node", profile="stock")
+READY = {"metadata": {"name": "node"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+"""NODE as the API server has it."""
 CAPABILITIES = frozenset({Capability.NODES_CHANGE, Capability.NODES_ON_HOST, Capability.KUBELET_LOG})
 
 
@@ -69,3 +75,12 @@ def site(api: KubeApi, folder: Path, plan: Plan, cluster: object) -> RecordingSi
         channels=channels,
         facts=NodeFacts(api, plan, cast("Cluster", cluster), router, channels.process),
     )
+
+
+@contextmanager
+def site_with_node(peer: ObjectPeer, folder: Path, scenario: Scenario) -> Iterator[RecordingSite]:
+    """The site of a new run whose NODE came up; `peer` is its API server."""
+    with serving(peer, folder) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        made = site(api, folder, plan_of(scenario), Described(NODE))
+        made.facts.read(NODE)
+        yield made

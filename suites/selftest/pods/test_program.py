@@ -151,7 +151,7 @@ def test_a_probe_answers_by_its_pattern_in_each_life_and_notes_each_answer(shell
         assert notes(journal)[-4:] == [(life, f"liveness.{number}", answer) for number, answer in enumerate("FSFF")]
     assert journal.damage == ()
     log = (tmp_path / "log").read_text()
-    assert [line.split()[-2] for line in log.splitlines()] == ["liveness.3"], "each answer is told to the log"
+    assert [line.split()[-2] for line in log.splitlines()] == ["liveness.3"], "the log has each answer"
 
 
 def test_a_probe_that_hangs_ends_when_it_is_killed(shell: list[str], tmp_path: Path) -> None:

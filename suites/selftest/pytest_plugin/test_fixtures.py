@@ -1,8 +1,5 @@
 """The fixtures in somebody else's tests, which pytest runs in a folder of their own."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -15,6 +12,7 @@ from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving
 from suites.selftest.kit.existing_kit import crashloop_run
 from suites.selftest.kit.existing_peer import NAMESPACE, PODS, ExistingPeer
 from suites.selftest.kit.existing_peer import serving as serving_existing
+from suites.selftest.kit.their_pytest import session
 
 
 @pytest.fixture
@@ -23,22 +21,6 @@ def theirs(tmp_path: Path) -> Path:
     folder = tmp_path / "theirs"
     folder.mkdir()
     return folder
-
-
-def session(folder: Path, tests: str, *arguments: str) -> tuple[int, str]:
-    """Exit code and output of pytest on these tests."""
-    (folder / "test_theirs.py").write_text(dedent(tests), encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:locust", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
 
 
 WATCHING = """\

@@ -1,14 +1,11 @@
 """A Job is made, followed until it has ended, and removed with its pods."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.provider import Node
 from crashloop.history.reduction import read_recording
-from crashloop.kube.client import KubeApi
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
@@ -16,11 +13,9 @@ from crashloop.spec.job import Job
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from suites.selftest.kit.kube_peer import Json
-from suites.selftest.kit.object_peer import ObjectPeer, serving
-from suites.selftest.kit.recording_site import Described, plan_of, site
+from suites.selftest.kit.object_peer import ObjectPeer
+from suites.selftest.kit.recording_site import NODE, READY, site_with_node
 
-NODE = Node(name="node", profile="stock")
-READY = {"metadata": {"name": "node"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 POD = Pod(containers=(Container(),), restart_policy=RestartPolicy.NEVER)
 SCENARIO = PodScenario(name="s", profile="stock", pod=POD, until=Until(), job=Job(backoff_limit=1, fails_on=(3, 1)))
 JOB = "/apis/batch/v1/namespaces/ns/jobs/s"
@@ -43,9 +38,7 @@ def peer() -> ObjectPeer:
 
 @pytest.fixture
 def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
-    with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
-        made = site(api, tmp_path, plan_of(SCENARIO), Described(NODE))
-        made.facts.read(NODE)
+    with site_with_node(peer, tmp_path, SCENARIO) as made:
         yield made
 
 

@@ -1,26 +1,21 @@
 """A pod is launched on a node that is sound and Ready, or its history says why not."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.provider import Node
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
-from crashloop.kube.client import KubeApi
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from suites.selftest.kit.kube_peer import status
-from suites.selftest.kit.object_peer import ObjectPeer, serving
-from suites.selftest.kit.recording_site import Described, plan_of, site
+from suites.selftest.kit.object_peer import ObjectPeer
+from suites.selftest.kit.recording_site import NODE, READY, site_with_node
 
-NODE = Node(name="node", profile="stock")
 SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
-READY = {"metadata": {"name": "node"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 
 
 @pytest.fixture
@@ -31,9 +26,7 @@ def peer() -> ObjectPeer:
 @pytest.fixture
 def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
     """A site with a node that came up."""
-    with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
-        made = site(api, tmp_path, plan_of(SCENARIO), Described(NODE))
-        made.facts.read(NODE)
+    with site_with_node(peer, tmp_path, SCENARIO) as made:
         yield made
 
 

@@ -286,16 +286,19 @@ def test_a_faulty_comparison_is_refused(tmp_path: Path, before: str, after: str,
         load_stress_profile(written(tmp_path, PAIR.replace(before, after, 1)))
 
 
-def test_the_user_s_own_kubelet_is_that_of_the_treatment(tmp_path: Path) -> None:
-    profile = load_stress_profile(written(tmp_path, PAIR))
-    made = plan_of(
-        profile,
+def with_own_kubelet(tmp_path: Path, text: str) -> StressPlan:
+    return plan_of(
+        load_stress_profile(written(tmp_path, text)),
         provider="local",
         kubernetes_version="1.37.1",
         cores=2,
         kubelet=load_profile,
         kubelet_binary="/mine/kubelet",
     )
+
+
+def test_the_user_s_own_kubelet_is_that_of_the_treatment(tmp_path: Path) -> None:
+    made = with_own_kubelet(tmp_path, PAIR)
     assert [(each.name, each.kubelet_binary) for each in made.kubelets] == [
         ("stock", None),
         ("stock-own-kubelet", "/mine/kubelet"),
@@ -303,13 +306,5 @@ def test_the_user_s_own_kubelet_is_that_of_the_treatment(tmp_path: Path) -> None
 
 
 def test_without_arms_the_user_s_own_kubelet_is_that_of_all_nodes(tmp_path: Path) -> None:
-    profile = load_stress_profile(written(tmp_path, GOOD))
-    made = plan_of(
-        profile,
-        provider="local",
-        kubernetes_version="1.37.1",
-        cores=2,
-        kubelet=load_profile,
-        kubelet_binary="/mine/kubelet",
-    )
+    made = with_own_kubelet(tmp_path, GOOD)
     assert [each.kubelet_binary for each in made.kubelets] == ["/mine/kubelet"]
