@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import platformdirs
@@ -87,19 +87,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return plain
 
 
-_FIELDS: dict[str, tuple[str, type]] = {
-    "cache_dir": ("paths", Path),
-    "runs_dir": ("paths", Path),
-    "state_dir": ("paths", Path),
-    "release_url": ("downloads", str),
-    "github_url": ("downloads", str),
-    "first_answer_s": ("downloads", float),
-    "stall_s": ("downloads", float),
-    "kubernetes_version": ("versions", str),
-}
-"""What a user can set: name -> (subject, type). The environment variable is CRASHLOOP_ and the name in capitals."""
+class Choice(NamedTuple):
+    """A setting that a user can choose."""
 
-_FIELD_NAMES = {"kubernetes_version": "kubernetes"}
+    subject: str
+    """Attribute of `Settings`."""
+    name: str
+    """Attribute of the subject."""
+    kind: type
+
+
+CHOICES = {
+    "cache_dir": Choice("paths", "cache_dir", Path),
+    "runs_dir": Choice("paths", "runs_dir", Path),
+    "state_dir": Choice("paths", "state_dir", Path),
+    "release_url": Choice("downloads", "release_url", str),
+    "github_url": Choice("downloads", "github_url", str),
+    "first_answer_s": Choice("downloads", "first_answer_s", float),
+    "stall_s": Choice("downloads", "stall_s", float),
+    "kubernetes_version": Choice("versions", "kubernetes", str),
+}
+"""By the name of the option; docs/environment.md describes them."""
+
+
+def variable_of(option: str) -> str:
+    """The environment variable of a choice."""
+    return f"CRASHLOOP_{option.upper()}"
 
 
 def resolve_settings(
@@ -115,15 +128,15 @@ def resolve_settings(
         "downloads": {},
         "versions": {},
     }
-    for name, (subject, kind) in _FIELDS.items():
-        option, variable = (options or {}).get(name), f"CRASHLOOP_{name.upper()}"
+    for name, choice in CHOICES.items():
+        option, variable = (options or {}).get(name), variable_of(name)
         if option is not None:
             where, raw = "--" + name.replace("_", "-"), str(option)
         elif variable in environ:
             where, raw = variable, environ[variable]
         else:
             continue
-        chosen[subject][_FIELD_NAMES.get(name, name)] = _CHECKS[kind](where, raw)
+        chosen[choice.subject][choice.name] = _CHECKS[choice.kind](where, raw)
     settings = Settings(
         paths=Paths(**chosen["paths"]),
         downloads=Downloads(**chosen["downloads"]),

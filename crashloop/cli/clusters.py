@@ -13,20 +13,20 @@ DEFAULT_PROFILES = ("stock", "max-2s")
 
 
 def up(
-    name: Annotated[str, typer.Option(help="Name of the cluster.")] = "crashloop",
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the cluster.")] = "crashloop",
     profile: Annotated[
-        list[str] | None, typer.Option(help="Kubelet profile of a node (name or file); repeat it for every node.")
+        list[str] | None, typer.Option(metavar="PROFILE", help="Kubelet profile of a node (name or file); repeatable.")
     ] = None,
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
     feature_gate: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=BOOL", help="Feature gate of the control plane; repeat it for more."),
+        typer.Option(metavar="NAME=BOOL", help="Feature gate of the control plane; repeatable."),
     ] = None,
-    kubelet_binary: Annotated[Path | None, typer.Option(help="Your own kubelet for all nodes.")] = None,
-    bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
+    kubelet_binary: Annotated[Path | None, typer.Option(metavar="PATH", help="Your own kubelet for all nodes.")] = None,
+    bin_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with your own binaries.")] = None,
     node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image, or own (provider kind).")] = None,
-    kind_binary: Annotated[Path | None, typer.Option(help="Your own kind (provider kind).")] = None,
+    kind_binary: Annotated[Path | None, typer.Option(metavar="PATH", help="Your own kind (provider kind).")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print files, arguments and addresses; start nothing.")] = False,
 ) -> None:
     """Bring up a cluster that stays; `crashloop down` removes it. The last line is the path of its kubeconfig."""
@@ -70,9 +70,9 @@ def up(
 
 
 def down(
-    name: Annotated[str | None, typer.Argument(help="Name of the cluster.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the cluster.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every cluster, and the remains of every run.")] = False,
-    force: Annotated[bool, typer.Option(help="Also clusters that a run is using.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also clusters that a run is using.")] = False,
 ) -> None:
     """Remove a cluster with everything it made on this host."""
     from crashloop.cluster.removal import remove, remove_all

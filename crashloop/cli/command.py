@@ -7,14 +7,18 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from crashloop.run.options import MAKERS
+
 out = Console(highlight=False)
 """Standard output: results only. Progress goes to standard error."""
 
 KubernetesVersionOption = Annotated[
     str | None, typer.Option("--kubernetes-version", metavar="V", help="Version of cluster and kubelets.")
 ]
-ProviderOption = Annotated[str, typer.Option("--provider", help="What makes the cluster.")]
-RunArgument = Annotated[Path, typer.Argument(help="A run directory, such as runs/latest.")]
+ProviderOption = Annotated[
+    str, typer.Option("--provider", metavar=f"<{'|'.join(MAKERS)}>", help="What makes the cluster.")
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/latest.")]
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
@@ -25,6 +29,25 @@ def print_json(value: Any) -> None:
     import msgspec
 
     out.file.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+
+
+JUDGED = "0 nothing failed, 1 FAIL, 2 wrong usage or no tests, 3 INCONCLUSIVE, 70 ERROR, 130 interrupted"
+"""Exit codes of every command that judges."""
+
+
+class Example(NamedTuple):
+    """A command as a person types it, and what it is for, in a few words."""
+
+    command: str
+    purpose: str
+
+
+def epilog(*examples: Example, exit_codes: str = "") -> str:
+    """What follows the options in the help of a command."""
+    shown = [f"  {each.command}  # {each.purpose}" for each in examples]
+    return "\n\n".join(
+        [*(["Examples:", *shown] if shown else []), *([f"Exit codes: {exit_codes}."] if exit_codes else [])]
+    )
 
 
 class Command(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from crashloop.cli.command import Command, JsonOption, RunArgument
+from crashloop.cli.command import Command, Example, JsonOption, epilog
 from crashloop.cli.suites import compared, judged_run
 from crashloop.cli.views import RequestedViews, show
 
@@ -14,8 +14,8 @@ HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help=
 
 
 def diff(
-    before: RunArgument,
-    after: RunArgument,
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run directory.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another one of the same suite.")],
     json: JsonOption = False,
     markdown: MarkdownOption = False,
     html: HtmlOption = None,
@@ -28,7 +28,7 @@ def diff(
         ),
     ] = False,
 ) -> None:
-    """Compare two runs of one suite. Exit code: 0 nothing got worse, 1 something did, 3 evidence is missing."""
+    """Compare two runs of one suite."""
     from crashloop.comparison.document import comparison_document
 
     comparison = compared(before, after, values_count)
@@ -50,4 +50,10 @@ def matrix(
     show(shown, matrix_document(shown), RequestedViews(json, markdown, html))
 
 
-COMMANDS = (Command(diff), Command(matrix))
+DIFF_EPILOG = epilog(
+    Example("crashloop diff runs/release runs/mine", "what your kubelet changes"),
+    exit_codes="0 nothing got worse, 1 something did, 2 wrong usage, 3 evidence is missing",
+)
+MATRIX_EPILOG = epilog(Example("crashloop matrix --markdown runs/*-conformance", "for a job summary"))
+
+COMMANDS = (Command(diff, {"epilog": DIFF_EPILOG}), Command(matrix, {"epilog": MATRIX_EPILOG}))

@@ -10,7 +10,7 @@ from crashloop.cli.command import Command, KubernetesVersionOption, out
 
 def build_node_image(
     kubernetes_version: KubernetesVersionOption = None,
-    bin_dir: Annotated[Path | None, typer.Option(help="Folder with your own binaries.")] = None,
+    bin_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with your own binaries.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="NAME:TAG", help="A further name of the image.")] = None,
 ) -> None:
     """Build a node image of the binaries that the provider `local` runs, and print its name (for --node-image)."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from crashloop.cli.command import Command, JsonOption, out, print_json
+from crashloop.cli.command import Command, Example, JsonOption, epilog, out, print_json
 from crashloop.cli.durations import seconds
 from crashloop.errors import UsageError
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def observe(
-    kubeconfig: Annotated[Path | None, typer.Option(help="Default: $KUBECONFIG, else ~/.kube/config.")] = None,
-    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
-    namespace: Annotated[str | None, typer.Option(help="Watch this namespace only.")] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Default: $KUBECONFIG, else ~/.kube/config.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")] = None,
+    namespace: Annotated[str | None, typer.Option(metavar="NAME", help="Watch this namespace only.")] = None,
     for_: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long to watch: 90s, 10m, 2h.")] = "10m",
     read_configz: Annotated[bool, typer.Option("--read-configz", help="Read the kubelets' configuration.")] = False,
     expect: Annotated[
@@ -29,7 +31,7 @@ def observe(
         typer.Option(metavar="NODE=PROFILE", help="Expected profile of a node (name or file); * for all others."),
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option("--run-dir", help="Where to write. Default: runs/<UTC time>-observe.")
+        Path | None, typer.Option("--run-dir", metavar="DIR", help="Where to write. Default: runs/<UTC time>-observe.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -102,4 +104,11 @@ def _expected(options: list[str]) -> "dict[str, KubeletProfile]":
     return found
 
 
-COMMANDS = (Command(observe),)
+OBSERVE_EPILOG = epilog(
+    Example("crashloop observe --for 10m --read-configz", "against its configuration"),
+    Example("crashloop observe --expect '*=stock'", "against what you expect"),
+    exit_codes="0 every compared node agrees, 1 one contradicts, 2 wrong usage or refused, 3 too little evidence, "
+    "70 no answer, 130 interrupted",
+)
+
+COMMANDS = (Command(observe, {"epilog": OBSERVE_EPILOG}),)

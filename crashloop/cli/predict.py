@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 
 def predict(
     profile: Annotated[
-        str, typer.Option(help="Kubelet profile (name or file) whose curve the nodes follow.")
+        str, typer.Option(metavar="PROFILE", help="Kubelet profile (name or file) whose curve the nodes follow.")
     ] = "max-1s",
-    nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Nodes of the cluster.")] = 1,
-    pods: Annotated[int, typer.Option(min=1, max=10_000, help="Crashing pods on each node.")] = 110,
-    containers: Annotated[int, typer.Option(min=1, max=100, help="Crashing containers in each pod.")] = 1,
+    nodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Nodes of the cluster.")] = 1,
+    pods: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Crashing pods on each node.")] = 110,
+    containers: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Crashing containers in each pod.")] = 1,
     life: Annotated[
         str,
         typer.Option("--life", metavar="DURATION", help="How long each container runs before it crashes: 0s, 10s, 1m."),
     ] = "0s",
-    cores: Annotated[float | None, typer.Option(help="Cores of each node. Default: as many as were measured.")] = None,
-    kube_api_qps: Annotated[float, typer.Option("--kube-api-qps", help="Client rate limit of the kubelets.")] = 50.0,
+    cores: Annotated[
+        float | None, typer.Option(metavar="N", help="Cores of each node. Default: as many as were measured.")
+    ] = None,
+    kube_api_qps: Annotated[
+        float, typer.Option("--kube-api-qps", metavar="N", help="Client rate limit of the kubelets.")
+    ] = 50.0,
     costs: Annotated[
-        Path | None, typer.Option(help="costs.json of a stress run. Default: measured on 2 cores.")
+        Path | None, typer.Option(metavar="FILE", help="costs.json of a stress run. Default: measured on 2 cores.")
     ] = None,
     kubernetes_version: KubernetesVersionOption = None,
     kep: Annotated[bool, typer.Option("--kep", help="Show the KEPs' own load arithmetic instead.")] = False,

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from crashloop.cli.command import Command, JsonOption, RunArgument, out, print_json
+from crashloop.cli.command import JUDGED, Command, Example, JsonOption, RunArgument, epilog, out, print_json
 from crashloop.cli.passed_on import as_arguments, takes
 from crashloop.cli.run_directory import Report, mention_damage
 from crashloop.cli.suites import judged_again, report_of
@@ -13,19 +13,13 @@ from crashloop.resources import HOME, IS_INSTALLED, SUITES
 from crashloop.run.options import OF_PYTEST, OPTIONS
 from crashloop.verdict import ExitCode
 
-RUN_EPILOG = """\
-Examples:
-
-  crashloop run --requirement CAP-3                                judge one requirement
-
-  crashloop run --kubelet-binary ./kubelet --topic RULES           judge your own kubelet
-
-  crashloop run --provider existing --kubeconfig FILE              judge a cluster that exists
-
-  crashloop run --scope full --dry-run                             what would run, and for how long
-
-Exit codes: 0 nothing failed, 1 FAIL, 2 wrong usage or no tests, 3 INCONCLUSIVE, 70 ERROR, 130 interrupted.
-"""
+RUN_EPILOG = epilog(
+    Example("crashloop run --requirement CAP-3", "one requirement"),
+    Example("crashloop run --kubelet-binary ./kubelet --topic RULES", "your own kubelet"),
+    Example("crashloop run --provider existing --kubeconfig FILE", "a cluster that exists"),
+    Example("crashloop run --scope full --dry-run", "what would run, and for how long"),
+    exit_codes=JUDGED,
+)
 
 
 @takes((*OPTIONS, *OF_PYTEST))
@@ -106,6 +100,6 @@ COMMANDS = (
     Command(
         run, {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "epilog": RUN_EPILOG}
     ),
-    Command(analyze),
+    Command(analyze, {"epilog": epilog(exit_codes=JUDGED)}),
     Command(report),
 )

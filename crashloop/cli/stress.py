@@ -5,26 +5,36 @@ from typing import Annotated
 
 import typer
 
-from crashloop.cli.command import Command, KubernetesVersionOption, ProviderOption, out
+from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOption, ProviderOption, epilog, out
 
 DEFAULT_WEB_PORT = 8089
 
 
 def stress(
-    profile: Annotated[str, typer.Argument(help="A name of manifests/stress, or the path of a file.")] = "quick",
+    profile: Annotated[
+        str, typer.Argument(metavar="PROFILE", help="A name of manifests/stress, or the path of a file.")
+    ] = "quick",
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
-    run_dir: Annotated[Path | None, typer.Option(help="Where to write (default: runs/<UTC time>-stress).")] = None,
-    kubelet_binary: Annotated[
-        Path | None, typer.Option(help="Your own kubelet: of the treatment in a comparison, otherwise of all nodes.")
+    run_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write. Default: runs/<UTC time>-stress.")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="Run on this cluster (`crashloop up`).")] = None,
-    keep: Annotated[bool, typer.Option(help="Leave the cluster up; `crashloop down` removes it.")] = False,
+    kubelet_binary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Your own kubelet: of the treatment in a comparison, otherwise of all nodes."
+        ),
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Run on this cluster (`crashloop up`).")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up; `crashloop down` removes it.")] = False,
     workers: Annotated[
-        int | None, typer.Option(min=0, max=8, help="Workers of the load generator (default: the profile's).")
+        int | None,
+        typer.Option(min=0, max=8, metavar="N", help="Workers of the load generator. Default: the profile's."),
     ] = None,
     web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine during the run.")] = False,
-    web_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the web UI.")] = DEFAULT_WEB_PORT,
+    web_port: Annotated[
+        int, typer.Option(min=1, max=65535, metavar="PORT", help="Port of the web UI.")
+    ] = DEFAULT_WEB_PORT,
 ) -> None:
     """Run a load of crashing pods on nodes, measure its effects, and judge them by SLOs."""
     from crashloop.progress import default_progress
@@ -53,4 +63,11 @@ def stress(
     raise typer.Exit(results.exit_code)
 
 
-COMMANDS = (Command(stress),)
+STRESS_EPILOG = epilog(
+    Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
+    Example("crashloop stress knee", "how many crashing pods a node carries"),
+    Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),
+    exit_codes=JUDGED,
+)
+
+COMMANDS = (Command(stress, {"epilog": STRESS_EPILOG}),)
