@@ -11,7 +11,7 @@ SOAK := RESET-5 DECAY-6 DECAY-7
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest provider quick kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -47,7 +47,7 @@ conformance: setup ## Judge the quick scope on real kubelets (minutes)
 conformance-full: setup ## Judge the full scope (about 20 minutes)
 	$(BIN)/crashloop run --scope full $(PYTEST_ARGS)
 
-test: lint selftest provider quick ## Prove the suite itself right
+test: lint docs selftest provider quick ## Prove the suite itself right
 
 lint: python ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -62,6 +62,9 @@ workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
 	$(BIN)/python -m tools.coverage
+
+docs: python ## Build the site of the documentation in site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 provider: setup ## The kit that every provider passes, on a real cluster (PYTEST_ARGS="--provider kind" for another)
 	$(BIN)/pytest suites/provider -q $(PYTEST_ARGS)
