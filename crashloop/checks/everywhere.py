@@ -7,7 +7,7 @@ test selected it.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -34,6 +34,14 @@ def judge_everywhere(
         if requirement.everywhere and applies(requirement, version, gates) is None:
             alone = msgspec.structs.replace(requirement, checkers=requirement.everywhere, parameters={})
             yield judge(msgspec.structs.replace(judgement, requirement=alone), deviations)
+
+
+def of_all_pods(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """One verdict per requirement, from its verdicts on each pod."""
+    by_requirement: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_requirement.setdefault(verdict.requirement, []).append(verdict)
+    return map(of_every_pod, by_requirement.values())
 
 
 def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:

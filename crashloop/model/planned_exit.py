@@ -37,15 +37,25 @@ class PlannedExit(msgspec.Struct, frozen=True, kw_only=True):
     """The kubelet had it killed: a probe failed, or another container triggered RestartAllContainers."""
 
 
-def planned_ends(container: Container) -> tuple[PlannedEnd, ...]:
-    """How each life ends if nothing from outside ends it; the last entry is that of every later life."""
-    killed_s = min(map(_killed_after_s, container.killing_probes), default=math.inf)
-    killed = PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
-    own = (PlannedEnd(life.run_s, life.exit_code) for life in container.program.each_life())
-    return (
-        *(end if end.run_s <= killed_s else killed for end in own),
-        PlannedEnd(math.inf, 0) if killed_s == math.inf else killed,
-    )
+class PlannedEnds:
+    """How each life of a container ends if nothing from outside ends it."""
+
+    def __init__(self, container: Container) -> None:
+        killed_s = min(map(_killed_after_s, container.killing_probes), default=math.inf)
+        self._killed = PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
+        self._program = container.program
+
+    def of(self, instance: int) -> PlannedEnd:
+        """Of the instance with that ordinal: 0 is the first start."""
+        life = self._program.life(instance)
+        if life is not None and life.run_s <= self._killed.run_s:
+            return PlannedEnd(life.run_s, life.exit_code)
+        return self.of_holding
+
+    @property
+    def of_holding(self) -> PlannedEnd:
+        """Of a life after those of the program."""
+        return PlannedEnd(math.inf, 0) if self._killed.run_s == math.inf else self._killed
 
 
 def fatal_answer(probe: Probe) -> float:

@@ -24,6 +24,8 @@ from crashloop.spec.scenario import Container, ContainerKind, Pod
 
 KILLED = 137  # SIGKILL: what RestartAllContainers leaves of a running container
 _LOOPS = 64
+_MOST_EXITS = 1_000
+"""Of one container; a pod of a load is made to exit for days."""
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +64,7 @@ class _Play:
         self.entered = 0
 
     def play(self) -> Rehearsal:
-        most_exits = sum(each.program.exits for each in self.pod.containers) + _LOOPS
+        most_exits = min(sum(each.program.exits for each in self.pod.containers), _MOST_EXITS) + _LOOPS
         self._start_what_can()
         while self.agenda and all(len(each.exits) < most_exits for each in self.actors.values()):
             self.now_s, _, epoch, name = heapq.heappop(self.agenda)

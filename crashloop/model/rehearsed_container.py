@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 from crashloop.model.counter import Branch, Counter
 from crashloop.model.phase import KnownState, StateKind
-from crashloop.model.planned_exit import PlannedEnd, PlannedExit, planned_ends
+from crashloop.model.planned_exit import PlannedEnd, PlannedEnds, PlannedExit
 from crashloop.model.restart import Decided
 from crashloop.spec.scenario import Container
 
@@ -33,7 +33,7 @@ class Actor:
     def __init__(self, container: Container) -> None:
         self.container = container
         self.stage = Standing.OUTSIDE
-        self._ends = planned_ends(container)
+        self._ends = PlannedEnds(container)
         self.instance = -1
         """Ordinal of the latest instance; -1 before the first start."""
         self.epoch = 0
@@ -52,7 +52,7 @@ class Actor:
     @property
     def end(self) -> PlannedEnd:
         """How its present life ends."""
-        return self._ends[-1 if self._holds else min(self.instance, len(self._ends) - 1)]
+        return self._ends.of_holding if self._holds else self._ends.of(self.instance)
 
     @property
     def succeeded(self) -> bool:

@@ -53,6 +53,10 @@ class DeviationText(msgspec.Struct, frozen=True, kw_only=True):
     link: str | None = None
     """The upstream issue."""
 
+    @classmethod
+    def of(cls, known: Deviation) -> Self:
+        return cls(id=known.id, sentence=known.sentence, evidence=known.evidence, link=known.link)
+
 
 class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A kubelet profile of the run."""
@@ -150,10 +154,7 @@ def build_results(
     in_order = sorted(judged, key=lambda v: (Standing.of(v).rank, order[v.requirement], v.scenario, v.profile))
     outcome = run_outcome(in_order, at_least=at_least)
     named = {verdict.deviation for verdict in in_order} - {None}
-    known = {
-        each.id: DeviationText(id=each.id, sentence=each.sentence, evidence=each.evidence, link=each.link)
-        for each in deviations
-    }
+    known = {each.id: DeviationText.of(each) for each in deviations}
     return Results(
         suite=info.suite,
         provider=plan.provider,

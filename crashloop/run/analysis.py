@@ -7,7 +7,7 @@ from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 
-from crashloop.checks.everywhere import of_every_pod
+from crashloop.checks.everywhere import of_all_pods
 from crashloop.deviations import load_deviations
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
@@ -20,7 +20,6 @@ from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
-from crashloop.verdict import Verdict
 
 WORTH_SHARING_BYTES = 32_000_000
 """Size of histories from which on all processors judge: a further process costs a second to start."""
@@ -66,7 +65,11 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
     return build_results(
         info,
         plan,
-        [*(verdict for each in known for verdict in each.verdicts), *_of_every_pod(known), *map(skipped, plan.skipped)],
+        [
+            *(verdict for each in known for verdict in each.verdicts),
+            *of_all_pods(verdict for each in known for verdict in each.everywhere),
+            *map(skipped, plan.skipped),
+        ],
         load_requirements(),
         load_deviations(),
         run.environment(),
@@ -75,14 +78,6 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
         at_least=int(info.settings.get("at_least") or 0),
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )
-
-
-def _of_every_pod(judged: Iterable[Judged]) -> Iterator[Verdict]:
-    """One verdict per requirement that holds for every pod."""
-    by_requirement: dict[str, list[Verdict]] = {}
-    for verdict in (verdict for each in judged for verdict in each.everywhere):
-        by_requirement.setdefault(verdict.requirement, []).append(verdict)
-    return map(of_every_pod, by_requirement.values())
 
 
 def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:

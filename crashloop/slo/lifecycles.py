@@ -169,12 +169,12 @@ def _finals_ns(ran: Mapping[str, Sequence[Instance]], asked: _Asked) -> Iterator
 
 
 def _dues(instances: Sequence[Instance], promise: Promise) -> dict[int, Due]:
-    """The due delay by the number of the restart, up to the first unknown life."""
+    """The due delay by the number of the restart, up to a life that is not known or began before the last one ended."""
     lives: list[Observed] = []
     before_ns: int | None = None
     for each in instances:
         began_ns, ended_ns = each.begun_ns, _utc_ns(each.exit)
-        if began_ns is None or ended_ns is None or began_ns > ended_ns:
+        if began_ns is None or ended_ns is None or not (before_ns or began_ns) <= began_ns <= ended_ns:
             break
         if before_ns is not None:
             lost = (lost_ns for lost_ns in promise.counter_lost_ns if before_ns <= lost_ns < ended_ns)

@@ -59,6 +59,14 @@ class Program(msgspec.Struct, frozen=True):
             chain.from_iterable(repeat(msgspec.structs.replace(life, times=1), life.times) for life in self.lives)
         )
 
+    def life(self, number: int) -> Life | None:
+        """The life with that number, from 0, with the repetitions of its entry; None for one that holds."""
+        for life in self.lives:
+            if number < life.times:
+                return life
+            number -= life.times
+        return None
+
     @property
     def exits(self) -> int:
         """How often the program exits by itself before it holds."""

@@ -1,6 +1,6 @@
 """Reads the evidence of a stress run from its directory: every pod as a lifecycle, and the gaps of its history."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -19,6 +19,7 @@ from crashloop.stress.assignment import Operation
 from crashloop.stress.folder import StressDir
 from crashloop.stress.loads import AnyLoad, Jobs, Rollout, group, has_known_delays, load_of
 from crashloop.stress.plan import StressPlan
+from crashloop.verdict import Verdict
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,15 +44,22 @@ class StressEvidence(msgspec.Struct, kw_only=True):
     operations: tuple[Operation, ...] = ()
     circumstances: dict[str, Circumstances] = {}
     """By the pod's name."""
+    of_pods: tuple[Verdict, ...] = ()
+    """Of each pod, on the requirements that hold for every pod."""
 
 
-def read_recorded(run: StressDir, plan: StressPlan) -> StressEvidence:
-    """Read every history of the run. Raises OSError if one cannot be read."""
+PodJudge = Callable[[Recording, KubeletProfile], Iterable[Verdict]]
+"""The verdicts on a pod that ran on a node with that profile."""
+
+
+def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_: ()) -> StressEvidence:
+    """Read every history of the run, once. Raises OSError if one cannot be read."""
     operations = tuple(run.operations())
     deletions_ns = _deletions_ns(operations)
     found: list[Lifecycle] = []
     lacking: list[str] = []
     circumstances: dict[str, Circumstances] = {}
+    of_pods: list[Verdict] = []
     events = 0
     for path in sorted(run.history_dir.glob("*.jsonl")):
         with path.open("rb") as lines:
@@ -61,6 +69,7 @@ def read_recorded(run: StressDir, plan: StressPlan) -> StressEvidence:
         found.extend(_seen_until(each, asked_ns) for each in lifecycles_of(recording, load, plan))
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
         circumstances[path.stem] = circumstances_of(recording)
+        of_pods.extend(judge(recording, plan.kubelet(load.node)))
         events += recording.events
     return StressEvidence(
         lifecycles=tuple(found),
@@ -68,6 +77,7 @@ def read_recorded(run: StressDir, plan: StressPlan) -> StressEvidence:
         events=events,
         operations=operations,
         circumstances=circumstances,
+        of_pods=tuple(of_pods),
     )
 
 

@@ -1,6 +1,6 @@
 """Judges a stress run from its directory alone, right after the run or years later: slo.json and its views."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from crashloop.checks.everywhere import of_all_pods
+from crashloop.deviations import load_deviations
 from crashloop.errors import UsageError
 from crashloop.measure.files import load_scrapes, write_lifecycles
 from crashloop.report.coverage import coverage_of
@@ -21,12 +23,13 @@ from crashloop.report.stress.results import (
     exit_code_of,
     outcome_of,
 )
-from crashloop.requirements import load_requirements
+from crashloop.requirements import CHECKED, load_requirements
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
+from crashloop.spec.requirement import Requirement
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.arrivals import answers, open_models
 from crashloop.stress.assignment import Order
@@ -34,7 +37,8 @@ from crashloop.stress.checks import checks
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.costing import run_costs
 from crashloop.stress.curves import load_curves
-from crashloop.stress.evidence_reader import read_recorded
+from crashloop.stress.every_pod import EveryPod
+from crashloop.stress.evidence_reader import PodJudge, read_recorded
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
 from crashloop.stress.highest_rate import TEXT as LIMIT
@@ -64,7 +68,8 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     """
     plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
     rows = rows_of(plan.load.slos)
-    recorded = read_recorded(run, plan)
+    catalogue = load_requirements()
+    recorded = read_recorded(run, plan, _pod_judge(plan, catalogue))
     if keeps_lifecycles and run.metrics_dir.exists():
         write_lifecycles(run.metrics_dir, recorded.lifecycles)
     scrapes = load_scrapes(run.metrics_dir)
@@ -88,8 +93,10 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     checked = (*checks(plan, measured, recorded, incidents, scrapes), *([limit] if limit else []))
     judge_row = partial(_judged, of_stages=of_stages, whole=(began, ended))
     verdicts = (*checked, *map(judge_row, rows))
-    catalogue = load_requirements()
-    judged = requirement_verdicts(plan, catalogue, rows, judge_row, checked, _names(run.metrics_dir))
+    judged = (
+        *requirement_verdicts(plan, catalogue, rows, judge_row, checked, _names(run.metrics_dir)),
+        *of_all_pods(recorded.of_pods),
+    )
     outcome = outcome_of(verdicts, judged)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
     seen = Seen(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
@@ -150,6 +157,12 @@ def _restarts_per_s(times_ns: NDArray[np.int64], step: Measurement) -> float:
     return within(times_ns, step.phase.from_ns, step.phase.to_ns) / step.phase.seconds
 
 
+def _pod_judge(plan: StressPlan, catalogue: Mapping[str, Requirement]) -> PodJudge:
+    """Judges the requirements that hold for every pod, but for those that a check of the run judges on all pods."""
+    others = {name: each for name, each in catalogue.items() if name not in CHECKED.values()}
+    return EveryPod(others, load_deviations(), KubernetesVersion.parse(plan.kubernetes_version)).judge
+
+
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.jsonl"))
 
@@ -176,6 +189,7 @@ def _deviations(
     for row in rows:
         if row.deviation is not None and row.id in named:
             yield DeviationText(id=row.id, sentence=row.deviation.sentence, evidence=row.deviation.evidence)
+    yield from (DeviationText.of(each) for each in load_deviations() if each.id in named)
 
 
 def _text(row: SloRow) -> RowText:

@@ -1,0 +1,47 @@
+"""Requirements that hold for every pod of a run, judged on the pods of its loads."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from crashloop.checks.case import Memo
+from crashloop.checks.everywhere import judge_everywhere
+from crashloop.checks.judgement import JudgementInput
+from crashloop.history.recording import Recording
+from crashloop.model.prediction import Prediction
+from crashloop.spec.deviation import Deviation
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.requirement import Requirement
+from crashloop.spec.scenario import Pod
+from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import Verdict
+
+
+class EveryPod:
+    """Judges one pod after the other. Pods of a load are alike: the model plays each kind of them through once."""
+
+    def __init__(
+        self, catalogue: Mapping[str, Requirement], deviations: Sequence[Deviation], version: KubernetesVersion
+    ) -> None:
+        """`version` is the cluster's."""
+        self._catalogue, self._deviations, self._version = catalogue, deviations, version
+        self._predictions: dict[tuple[Pod, str], dict[frozenset[str], Prediction]] = {}
+        """By pod and profile."""
+
+    def judge(self, recording: Recording, kubelet: KubeletProfile) -> Iterator[Verdict]:
+        """One verdict per requirement; none for a history without its first line.
+
+        The pod is the one that the history declares: the plan of a stress run has loads, not pods.
+        """
+        scenario = recording.begin.scenario if recording.begin else None
+        if scenario is None or scenario.pod_spec is None:
+            return
+        memo = Memo()
+        memo.predictions = self._predictions.setdefault((scenario.pod_spec, kubelet.name), {})
+        question = JudgementInput(
+            requirement=next(iter(self._catalogue.values())),
+            scenario=scenario,
+            profile=kubelet,
+            version=self._version,
+            recording=recording,
+            memo=memo,
+        )
+        yield from judge_everywhere(self._catalogue, question, self._deviations)

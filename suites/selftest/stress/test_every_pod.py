@@ -1,0 +1,66 @@
+"""What holds for every pod is judged on the pods of a load, too."""
+
+from pathlib import Path
+
+import pytest
+
+from crashloop.profiles import load_profile
+from crashloop.stress.judging import judge_run
+from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.profiles import load_stress_profile
+from crashloop.verdict import Outcome, Verdict, VerdictMode
+from suites.selftest.kit.stress_kit import Folder, crashing
+
+
+@pytest.fixture(scope="module")
+def plan() -> StressPlan:
+    return plan_of(
+        load_stress_profile("quick"), provider="local", kubernetes_version="1.37.1", cores=2, kubelet=load_profile
+    )
+
+
+def judged(folder: Folder) -> dict[str, Verdict]:
+    """The verdicts on every pod, by requirement."""
+    return {each.requirement: each for each in judge_run(folder.run).judged if each.scenario == "every pod"}
+
+
+def test_a_pod_that_comes_back_although_its_exit_was_final_fails_the_run(plan: StressPlan, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "run", plan)
+    folder.write(folder.pod("crashers-0-0", *crashing(5.0, 0.5, 1.5, 1.5, 1.5)))
+    folder.write(folder.pod("final-0-0", (30.0, 30.5, 7), (32.0, 32.5, 7)))
+    verdict = judged(folder)["RULES-28"]
+    assert (verdict.outcome, verdict.mode, verdict.facts) == (
+        Outcome.FAIL,
+        VerdictMode.GATE,
+        {"pods": {"FAIL": 1, "PASS": 1}},
+    )
+    assert verdict.findings == (
+        'RULES-28: in final-0-0 (max-1s): "app" exited with 7 and was restarted (history lines 41 and 45); it was not to '
+        "restart: container restart policy Never decides after exit code 7.",
+    )
+    assert [each.file for each in verdict.evidence] == ["history/final-0-0.jsonl"]
+
+
+def test_two_instances_of_a_container_at_a_time_fail_the_run(plan: StressPlan, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "run", plan)
+    folder.write(folder.pod("crashers-0-0", (5.0, 9.0, 1), (7.0, 7.5, 1)))
+    verdict = judged(folder)["BACKOFF-24"]
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.findings == (
+        'BACKOFF-24: in crashers-0-0 (max-1s): "app" was started (history lines 19 and 25) before the instance '
+        "before it had exited.",
+    )
+
+
+def test_pods_that_none_of_them_decides_fail_nothing(plan: StressPlan, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "run", plan)
+    folder.write(folder.pod("crashers-0-0", *crashing(5.0, 0.5)))
+    verdict = judged(folder)["RULES-17"]
+    assert (verdict.outcome, verdict.mode) == (Outcome.INCONCLUSIVE, VerdictMode.REPORT)
+
+
+def test_a_check_that_judges_all_pods_is_not_made_twice(plan: StressPlan, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "run", plan)
+    folder.write(folder.pod("crashers-0-0", *crashing(5.0, 0.5, 1.5, 1.5, 1.5)))
+    of_backoff = [each.scenario for each in judge_run(folder.run).judged if each.requirement == "BACKOFF-2"]
+    assert of_backoff == ["quick"]
