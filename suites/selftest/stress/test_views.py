@@ -74,7 +74,7 @@ def test_junit_counts_a_broken_requirement_that_gates_and_no_other(results: Stre
     root = ET.fromstring(to_junit(run_results(msgspec.structs.replace(results, judged=tuple(broken)))))
     failed = [case.get("classname") for case in root.iter("testcase") if case.find("failure") is not None]
     gates = [f"crashloop.stress.{each.requirement}" for each in results.judged if each.mode is VerdictMode.GATE]
-    assert sorted(failed) == sorted(gates)
+    assert sorted(map(str, failed)) == sorted(gates)
     assert "crashloop.stress.LOAD-11" not in failed
     assert (root.get("failures"), root.get("tests")) == (
         str(len(gates)),
