@@ -10,7 +10,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 
 
 def watched_s(recording: Recording, since: Fact | None) -> float:
@@ -115,7 +115,18 @@ def leaves_ns(case: Case, pod: PodHistory) -> int | None:
     return min([*began, *(each.deletion_ns for each in pod.statuses if each.deletion_ns is not None)], default=None)
 
 
+def stated_until_ns(case: Case, pod: PodHistory) -> int:
+    """Until when the kubelet states a pod: of a static pod it says nothing more once its file has changed.
+
+    pkg/kubelet/status/status_manager.go@v1.37.1 syncPod: "Pod was deleted and then recreated, skipping status update".
+    """
+    edits = (each.t_ns for each in _deletions(case, pod) if each.data.action == InterventionKind.EDIT_STATIC_POD)
+    return min((*edits, case.recording.end_ns))
+
+
 def _deletions(case: Case, pod: PodHistory) -> Iterator[Done]:
-    """The interventions that deleted a pod: each but the last was recreated."""
-    action = InterventionKind.DELETE_POD if pod is case.pods[-1] else InterventionKind.RECREATE_POD
-    return (done for done in case.recording.interventions if done.data.action == action)
+    """The interventions that ended a pod: each pod is ended by the next that makes another, the last perhaps for good."""
+    done, number = case.recording.interventions, next(n for n, each in enumerate(case.pods) if each is pod)
+    yield from [each for each in done if each.data.action in MAKE_ANOTHER_POD][number : number + 1]
+    if pod is case.pods[-1]:
+        yield from (each for each in done if each.data.action == InterventionKind.DELETE_POD)

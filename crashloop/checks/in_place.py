@@ -10,7 +10,7 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 
 MIN_RESTARTS = 2
 
@@ -22,7 +22,7 @@ def check_in_place(case: Case) -> Checked:
     """
     findings: list[Finding] = []
     asked = {each.action for each in case.scenario.interventions}
-    if len(case.pods) > 1 and InterventionKind.RECREATE_POD not in asked and case.scenario.job is None:
+    if len(case.pods) > 1 and not asked & MAKE_ANOTHER_POD and case.scenario.job is None:
         other = case.pods[1]
         lines = [fact.line for fact in (other.created,) if fact]
         findings.append(

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from crashloop.checks.absence import away_ns
 from crashloop.checks.case import Case
 from crashloop.checks.collected_early import collected_early
-from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, stated_until_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
@@ -51,7 +51,7 @@ def check_last_exit(case: Case) -> Checked:
                 present = seen.of(report.container_id, report.restart_count)
                 if present is None or report.state.kind != "running":
                     continue
-                findings += _said_to_run_on(case, spec.name, status, newer, present)
+                findings += _said_to_run_on(case, pod, spec.name, status, newer, present)
                 if present.ordinal > 0:
                     shown += 1
                     findings += _previous(case, pod, spec.name, status, present)
@@ -116,13 +116,13 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
 
 
 def _said_to_run_on(
-    case: Case, name: str, status: StatusReport, newer: StatusReport | None, instance: Instance
+    case: Case, pod: PodHistory, name: str, status: StatusReport, newer: StatusReport | None, instance: Instance
 ) -> Iterator[Finding]:
     """A status that says an instance runs, and that was the newest one long after the instance had exited."""
     ended = instance.exit
     if ended is None or ended.utc_ns is None:
         return
-    stood_until_ns = newer.t_ns if newer else case.recording.end_ns
+    stood_until_ns = newer.t_ns if newer else stated_until_ns(case, pod)
     stood_ns = stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0)
     if stood_ns - away_ns(case, ended.utc_ns, stood_until_ns) <= SETTLED_NS:
         return

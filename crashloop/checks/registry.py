@@ -21,6 +21,7 @@ from crashloop.checks.in_place import check_in_place
 from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
+from crashloop.checks.mirror_returns import check_mirror_returns
 from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
@@ -61,6 +62,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "job-ends": check_job_ends,
     "kubelet-restarts": check_kubelet_restarts,
     "last-exit": check_last_exit,
+    "mirror-returns": check_mirror_returns,
     "never-early": check_never_early,
     "never-late": check_never_late,
     "no-restart": check_no_restart,

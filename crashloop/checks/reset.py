@@ -16,8 +16,8 @@ from crashloop.spec.scenario import Container
 def check_reset(case: Case) -> Checked:
     """The delays after a turning point MUST be those due: the delay in which it fell or that follows it, and the next.
 
-    Turning points are a life longer than all others, a recreated pod, a kubelet restart and a changed container.
-    Needs two such delays.
+    Turning points are a life longer than all others, a recreated pod, an edited static pod, a kubelet restart and a changed
+    container. Needs two such delays.
     """
     around = [
         each

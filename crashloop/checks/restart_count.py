@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, stated_until_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count
@@ -40,7 +40,7 @@ def check_restart_count(case: Case) -> Checked:
             findings += _ahead(case, pod, spec.name, instances, reports)
             findings += _falling(spec.name, reports)
             findings += _of_another_instance(case, pod, spec.name, instances, reports)
-            findings += _behind(case, spec.name, instances, reports)
+            findings += _behind(case, pod, spec.name, instances, reports)
     if not findings:
         findings += unwatched(case, "a status")
     least = int(case.number("min_restarts", MIN_RESTARTS))
@@ -126,18 +126,16 @@ def _of_another_instance(
         return
 
 
-def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Reports) -> Iterator[Finding]:
+def _behind(
+    case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
+) -> Iterator[Finding]:
     """A last status that has not counted every restart, though it had the time."""
-    recording, stated = case.recording, reports[-1][1].restart_count if reports else 0
+    until_ns, stated = stated_until_ns(case, pod), reports[-1][1].restart_count if reports else 0
     created = [(each, begun_ns) for each in instances if (begun_ns := each.begun_ns) is not None]
-    settled = [each for each, created_ns in created if created_ns <= recording.end_ns - SETTLED_NS]
+    settled = [each for each, created_ns in created if created_ns <= until_ns - SETTLED_NS]
     if stated >= max(0, len(settled) - 1):
         return
-    overdue = [
-        each
-        for each, created_ns in created
-        if created_ns + may_lag_ns(case, created_ns, recording.end_ns) <= recording.end_ns
-    ]
+    overdue = [each for each, created_ns in created if created_ns + may_lag_ns(case, created_ns, until_ns) <= until_ns]
     judged = overdue if stated < len(overdue) - 1 else settled
     newest, due = judged[-1], len(judged) - 1
     lines = (*newest.lines[:1], *((reports[-1][0].line,) if reports else ()))
@@ -146,7 +144,7 @@ def _behind(case: Case, name: str, instances: tuple[Instance, ...], reports: _Re
         f"{due} was to be said."
     )
     created_ns = next(at_ns for each, at_ns in created if each is newest)
-    lost = next(recording.gaps_of(Channel.API, created_ns, recording.end_ns), None)
+    lost = next(case.recording.gaps_of(Channel.API, created_ns, until_ns), None)
     if not reports:
         yield inconclusive(f"{sentence} No pod status was seen at all.", *lines)
     elif lost is not None:

@@ -52,6 +52,7 @@ def base_config(setting: KubeletSetting) -> dict[str, Any]:
         "tlsPrivateKeyFile": str(layout.key),
         "containerRuntimeEndpoint": f"unix://{layout.runtime_socket}",
         "podLogsDir": str(layout.pod_logs),
+        "staticPodPath": str(layout.static_pods),
         "volumePluginDir": str(layout.volume_plugins),
         "resolvConf": str(layout.resolv_conf),
         # Several kubelets share the host's cgroups, and none of them owns it.

@@ -18,6 +18,8 @@ class NodeLayout:
         self.certificates = root / "certificates"
         self.volume_plugins = root / "volume-plugins"
         self.pod_logs = root / "pod-logs"
+        self.static_pods = root / "static-pods"
+        """The kubelet makes a pod of each file in it."""
         self.resolv_conf = root / "resolv.conf"
         self.runtime_config = root / "containerd.toml"
         self.runtime_log = root / "containerd.log"
@@ -37,6 +39,7 @@ class NodeLayout:
             self.certificates,
             self.volume_plugins,
             self.pod_logs,
+            self.static_pods,
             self.runtime_root,
             self.runtime_state,
             self.runtime_opt,
@@ -53,6 +56,7 @@ class NodeLayout:
             self.kubelet_root,
             self.volume_plugins,
             self.pod_logs,
+            self.static_pods,
             self.runtime_root,
             self.runtime_state,
             self.runtime_opt,

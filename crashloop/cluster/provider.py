@@ -35,6 +35,8 @@ class Capability(StrEnum):
     """Requests can be sent for another user."""
     CONFIG_OBJECTS = "config-objects"
     """ConfigMaps and Secrets can be made in the run's namespace."""
+    STATIC_PODS = "static-pods"
+    """Files in the staticPodPath of a node can be written."""
     JOBS = "jobs"
     """Jobs can be made in the run's namespace."""
     CONFIGZ = "configz"
@@ -182,6 +184,9 @@ class Cluster(Protocol):
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
         """Write the configuration that the node's kubelet starts with next; the one that runs is left alone."""
+
+    def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
+        """Write or replace the file of that name in the node's staticPodPath, all at once; None removes it."""
 
     def restart_runtime(self, node: str) -> None:
         """Restart the node's container runtime; containers live on."""

@@ -111,6 +111,9 @@ class Kind(StrEnum):
     JOB = "job"
     """API, scenarios with a Job: about once a second, if it has changed. data: resource_version, status (JobStatus as sent).
     t_ns is our clock on receipt."""
+    MIRROR = "mirror"
+    """API, static pods: the mirror pod was created or deleted; pod_uid is the static pod's. data: mirror_uid (of the object),
+    phase (created, deleted)."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
     ANSWER = "answer"

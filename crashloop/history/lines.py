@@ -122,6 +122,11 @@ class Status(Line, tag="status", frozen=True, kw_only=True):
     data: payload.StatusData
 
 
+class Mirror(Line, tag="mirror", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.MIRROR
+    data: payload.MirrorData
+
+
 class Deleted(Line, tag="deleted", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.DELETED
 
@@ -176,7 +181,7 @@ OfTheRun = (
     | AnswerLine
     | JobLine
 )
-OfAPod = Created | Started | Noted | Exited | Removed | Oom | ExecExited | Sandbox | Status | Deleted | Log
+OfAPod = Created | Started | Noted | Exited | Removed | Oom | ExecExited | Sandbox | Status | Mirror | Deleted | Log
 AnyLine = OfTheRun | OfAPod
 
 decode_line = msgspec.json.Decoder(AnyLine).decode

@@ -1,6 +1,6 @@
 """The `data` of events, typed, without fields that are not judged."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -284,6 +284,11 @@ class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename=
     container_statuses: tuple[ContainerStatusData, ...] | None = None
     ephemeral_container_statuses: tuple[ContainerStatusData, ...] | None = None
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is the one that the API server gives a new object."""
+        return not (self.conditions or self.container_statuses or self.init_container_statuses)
+
 
 class DeletionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`deletionTimestamp` and `deletionGracePeriodSeconds` of a pod."""
@@ -299,6 +304,13 @@ class StatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: PodStatusData = PodStatusData()
     deletion: DeletionData | None = None
     """None: nobody has requested the pod's deletion."""
+
+
+class MirrorData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`mirror`."""
+
+    mirror_uid: str
+    phase: Literal["created", "deleted"]
 
 
 class JobConditionData(msgspec.Struct, frozen=True, kw_only=True):

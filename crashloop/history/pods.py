@@ -13,7 +13,7 @@ from crashloop.history.instances import Contradiction, Instance, JournalLife, No
 from crashloop.history.jsonl import Damage
 from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.payload import AcceptedContainer
-from crashloop.history.recording import LoggedDelay, PodHistory, SandboxEvent
+from crashloop.history.recording import LoggedDelay, MirrorEvent, PodHistory, SandboxEvent
 from crashloop.history.stamps import Fact, fact_of
 from crashloop.history.statuses import StatusReport, report_of
 
@@ -33,12 +33,18 @@ class PodReducer:
         self._channels: set[Channel] = set()
         self._statuses: list[StatusReport] = []
         self._sandboxes: list[SandboxEvent] = []
+        self._mirrors: list[MirrorEvent] = []
         self._logged: list[LoggedDelay] = []
         self._runtime: dict[str, dict[str, RuntimeInstance]] = defaultdict(dict)
         self._journal: dict[str, list[tuple[int, ContainerLine]]] = defaultdict(list)
         self._damage: list[Damage] = []
         self._handlers: dict[Channel, dict[type[Line], Callable[[int, Any], None]]] = {
-            _API: {lines.Created: self._accepted, lines.Status: self._status, lines.Deleted: self._gone},
+            _API: {
+                lines.Created: self._accepted,
+                lines.Status: self._status,
+                lines.Mirror: self._mirror,
+                lines.Deleted: self._gone,
+            },
             _RUNTIME: {
                 lines.Sandbox: self._sandbox,
                 lines.Created: self._container,
@@ -77,6 +83,7 @@ class PodReducer:
             containers=containers,
             statuses=tuple(self._statuses),
             sandboxes=tuple(self._sandboxes),
+            mirrors=tuple(self._mirrors),
             deleted=self._deleted,
             logged=tuple(self._logged),
             contradictions=tuple(contradictions),
@@ -96,11 +103,17 @@ class PodReducer:
         self._deleted = fact_of(number, line)
 
     def _status(self, number: int, line: lines.Status) -> None:
+        data = line.data
+        if self._mirrors and data.status.is_blank:
+            return  # a mirror pod that was made just now; the kubelet has not stated its pod in it yet
         try:
-            data = line.data
             self._statuses.append(report_of(number, line.received_ns, data.status, deletion=data.deletion))
         except ValueError as error:
             self._object(number, f"status event with a time that is none ({error})")
+
+    def _mirror(self, number: int, line: lines.Mirror) -> None:
+        data = line.data
+        self._mirrors.append(MirrorEvent(fact=fact_of(number, line), mirror_uid=data.mirror_uid, phase=data.phase))
 
     def _log(self, number: int, line: lines.Log) -> None:
         logged = LoggedDelay(line=number, t_ns=line.t_ns, container=line.container, delay_s=line.data.delay_s)

@@ -100,6 +100,14 @@ class SandboxEvent(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
 
 
+class MirrorEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The mirror pod of a static pod came or went; each has a uid of its own."""
+
+    fact: Fact
+    mirror_uid: str
+    phase: str
+
+
 class ProcessEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A kubelet that a startup scenario tries: started, exited or healthy."""
 
@@ -151,6 +159,8 @@ class PodHistory(msgspec.Struct, kw_only=True):
     containers: dict[str, tuple[Instance, ...]] = {}
     statuses: tuple[StatusReport, ...] = ()
     sandboxes: tuple[SandboxEvent, ...] = ()
+    mirrors: tuple[MirrorEvent, ...] = ()
+    """Of a static pod."""
     deleted: Fact | None = None
     logged: tuple[LoggedDelay, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()

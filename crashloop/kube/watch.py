@@ -17,6 +17,9 @@ import urllib3
 from crashloop.kube.client import KubeApi, lines
 from crashloop.kube.errors import ApiRefusal, KubeError, ResourceVersionGone, refusal
 
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+STATIC_UID_ANNOTATION = "kubernetes.io/config.hash"
+"""Annotations of a mirror pod: that it is one, and the uid of its static pod (pkg/kubelet/types/pod_update.go@v1.37.1)."""
 CONNECTION_S = 20
 """Life of one connection; a peer that vanished silently is noticed after this time."""
 
@@ -53,6 +56,16 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deletion_timestamp: str | None = None
     """None: nobody has requested its deletion."""
     deletion_grace_period_seconds: int = 0
+
+    @property
+    def is_mirror(self) -> bool:
+        """Whether it is a mirror pod: a kubelet's picture of a static pod."""
+        return MIRROR_ANNOTATION in self.annotations
+
+    @property
+    def pod_uid(self) -> str:
+        """The uid that runtime and kubelet know the pod by; that of a mirror pod's object is another."""
+        return self.annotations.get(STATIC_UID_ANNOTATION, self.uid) if self.is_mirror else self.uid
 
 
 class PodObject(msgspec.Struct, frozen=True, kw_only=True):

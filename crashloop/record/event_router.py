@@ -117,16 +117,16 @@ class EventRouter(Sink):
 
     def met(self, pod: PodObject) -> PodRecording | None:
         """Take the API's report of a pod; the recording of its scenario, if there is one."""
-        about = pod.metadata
+        about, uid = pod.metadata, pod.metadata.pod_uid
         scenario = about.labels.get(SCENARIO_LABEL)
         with self._lock:
-            is_known, is_watched = about.uid in self._owners, scenario in self._watched
+            is_known, is_watched = uid in self._owners, scenario in self._watched
         if scenario is not None and is_watched and not is_known:
-            self.claim(about.uid, about.name, scenario)
+            self.claim(uid, about.name, scenario)
         with self._lock:
-            watched = self._of(about.uid)
-            if watched is None and about.uid not in self._owners:
-                self._unclaimed.setdefault(about.uid, _Unclaimed(about.name)).give_up()
+            watched = self._of(uid)
+            if watched is None and uid not in self._owners:
+                self._unclaimed.setdefault(uid, _Unclaimed(about.name)).give_up()
         return watched
 
     def on_node(self, node: str) -> list[Listener]:

@@ -45,6 +45,8 @@ class Interventions:
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda watched, _: pods.recreate(watched),
             InterventionKind.DELETE_POD: lambda watched, _: pods.delete_gracefully(watched),
+            InterventionKind.EDIT_STATIC_POD: lambda watched, _: pods.edit(watched),
+            InterventionKind.DELETE_MIRROR_POD: lambda watched, _: pods.delete_mirror(watched),
             InterventionKind.CREATE_OBJECT: lambda watched, given: objects.create(watched.scenario, given["object"]),
             InterventionKind.CHANGE_OBJECT: lambda watched, given: objects.change(
                 watched.scenario, given["object"], given["data"]

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import NoneType
 
 from crashloop.cluster.provider import Node
 from crashloop.errors import CrashloopError
@@ -17,10 +18,17 @@ from crashloop.record.job_pods import JobPods
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
 from crashloop.record.site import RecordingSite
+from crashloop.record.static_pods import StaticPods
+from crashloop.spec.job import Job
+from crashloop.spec.owner import Owner
 from crashloop.spec.scenario import Mode, PodScenario
+from crashloop.spec.static_pod import StaticPod
 
 LOOK_S = 1.0
 """Between two looks at a Job."""
+
+OWNERS: Mapping[type[Owner] | type[None], type[Pods]] = {NoneType: Pods, Job: JobPods, StaticPod: StaticPods}
+"""What makes, changes and removes the pods, by their owner."""
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +37,10 @@ class ActivePod:
     """Implements `crashloop.record.active_scenario.ActiveScenario` for a pod."""
 
     def __init__(self, scenario: PodScenario, node: Node, site: RecordingSite) -> None:
-        info = site.cluster.info
         self.stage = ScenarioStage.LAUNCHING
         self._site = site
-        self._recording = PodRecording(scenario, node, info)
-        owner = Pods if scenario.job is None else JobPods
-        self._pods = owner(site.api, site.namespace, image=info.image, run=site.label, router=site.router)
+        self._recording = PodRecording(scenario, node, site.cluster.info)
+        self._pods = OWNERS[type(scenario.owner)](site)
         self._looked_s = time.monotonic()
         self._objects = ConfigObjects(site.api, site.namespace, run=site.label)
         self._hands = Interventions(site, pods=self._pods, objects=self._objects)

@@ -3,15 +3,16 @@
 import logging
 from collections.abc import Callable
 
+from crashloop.errors import UsageError
 from crashloop.history.event import Kind
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import Json
 from crashloop.kube.errors import ApiUnreachable, KubeError
 from crashloop.pods.manifest import GRACE_PERIOD_S, ephemeral_containers, pod_manifest
 from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.events import now_ns
 from crashloop.record.channels.journals import read_journals
-from crashloop.record.event_router import EventRouter
 from crashloop.record.pod_recording import PodRecording
+from crashloop.record.site import RecordingSite
 from crashloop.waiting import wait_until
 
 ACCEPTED_WITHIN_S = 30.0
@@ -23,12 +24,13 @@ log = logging.getLogger(__name__)
 class Pods:
     """Acts on the pods of one namespace."""
 
-    def __init__(self, api: KubeApi, namespace: str, *, image: str, run: str, router: EventRouter) -> None:
-        self._api = api
-        self._namespace = namespace
-        self._image = image
-        self._run = run
-        self._router = router
+    def __init__(self, site: RecordingSite) -> None:
+        self._api = site.api
+        self._namespace = site.namespace
+        self._cluster = site.cluster
+        self._image = site.cluster.info.image
+        self._run = site.label
+        self._router = site.router
 
     def create(self, watched: PodRecording) -> None:
         """Create the scenario's pod. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""
@@ -80,6 +82,14 @@ class Pods:
             self._api.delete_pod(self._namespace, watched.name, grace_s=0)
         except KubeError as error:
             log.warning("scenario %s: its pod is left behind: %s", watched.name, error)
+
+    def edit(self, watched: PodRecording) -> None:
+        """Only a static pod has a file to change."""
+        raise UsageError(f"scenario {watched.name}: its pod is no static pod.")
+
+    def delete_mirror(self, watched: PodRecording) -> None:
+        """Only a static pod has a mirror pod."""
+        raise UsageError(f"scenario {watched.name}: its pod is no static pod.")
 
     def look(self, watched: PodRecording) -> None:
         """Record what the watch of the pods does not show: nothing."""

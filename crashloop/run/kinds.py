@@ -1,7 +1,8 @@
 """Planning of every kind of scenario: one row per kind."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -9,9 +10,12 @@ from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
 from crashloop.model.job_course import job_course_of
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.job import Job
+from crashloop.spec.owner import Owner
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import LifeEnd
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
+from crashloop.spec.static_pod import StaticPod
 from crashloop.spec.version import KubernetesVersion
 
 NEEDS: dict[InterventionKind, Capability] = {
@@ -35,6 +39,20 @@ def _for_signals(scenario: PodScenario) -> list[Capability]:
     return [Capability.RUNTIME_EVENTS] if signalled else []
 
 
+class Owned(NamedTuple):
+    """What the pods of an owner need, and how they go."""
+
+    capabilities: tuple[Capability, ...]
+    course: Callable[[PodScenario, KubeletProfile, KubernetesVersion], Course]
+
+
+OWNERS: Mapping[type[Owner] | type[None], Owned] = {
+    NoneType: Owned((), course_of),
+    Job: Owned((Capability.JOBS,), job_course_of),
+    StaticPod: Owned((Capability.STATIC_PODS,), course_of),
+}
+
+
 class Planning(msgspec.Struct, frozen=True, kw_only=True):
     """Needs of one kind of scenario, and its expected observation. The first argument is the scenario."""
 
@@ -51,9 +69,9 @@ KINDS: dict[type[AnyScenario], Planning] = {
             *_for_signals(scenario),
             *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
             *((Capability.KUBELET_PROFILES,) if scenario.by_scheduler else ()),
-            *((Capability.JOBS,) if scenario.job is not None else ()),
+            *OWNERS[type(scenario.owner)].capabilities,
         ],
-        course=lambda scenario, *node: (course_of if scenario.job is None else job_course_of)(scenario, *node),
+        course=lambda scenario, *node: OWNERS[type(scenario.owner)].course(scenario, *node),
     ),
     StartupScenario: Planning(
         capabilities=lambda _: (Capability.KUBELET_CANDIDATE,),

@@ -256,6 +256,15 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     api_blames_pod: bool = False
     """Names the pod spec as the wrong field for every error."""
 
+    # Static pods (static_player.py, restart_delay.py)
+    mirror_returns_ms: tuple[float, float] | None = (50, 1_100)
+    """Until a deleted mirror pod is there again; None: never."""
+    mirror_states: bool = True
+    """Whether a mirror pod that was made again shows the pod's status."""
+    delays_static: bool = True
+    static_keyed_by_uid: bool = True
+    """Whether an edited static pod has counters of its own."""
+
     # The Job controller (job_controller.py)
     job_counts_restarts: bool | None = None
     """Whether restarts count as failures; None: under OnFailure."""

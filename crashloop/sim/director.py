@@ -82,9 +82,13 @@ class ScenarioPlayer:
         writer = StatusWriter(self.world, pod)
         writer.on_delivery = self._status_seen
         self._completion.add(pod)
-        self.tape.api(self.loop.now, Kind.CREATED, {"pod": manifest(pod)}, pod.uid)
+        self._accept(pod)
         self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: self.kubelet.admit(pod, writer))
         return pod, writer
+
+    def _accept(self, pod: SimPod) -> None:
+        """The API server has taken the pod."""
+        self.tape.api(self.loop.now, Kind.CREATED, {"pod": manifest(pod)}, pod.uid)
 
     def _uuid(self) -> str:
         text = f"{self.host.chance.getrandbits(128):032x}"
@@ -111,6 +115,8 @@ class ScenarioPlayer:
             InterventionKind.RECREATE_POD: lambda _: self.loop.spawn(self._recreate()),
             InterventionKind.KILL_SANDBOX: lambda _: self.loop.spawn(self._kill_sandbox()),
             InterventionKind.DELETE_POD: lambda _: self.loop.spawn(self._delete()),
+            InterventionKind.EDIT_STATIC_POD: lambda _: self.loop.spawn(self._edit()),
+            InterventionKind.DELETE_MIRROR_POD: self._delete_mirror,
             InterventionKind.CREATE_OBJECT: lambda given: self._set_object(given, self._object(given).data),
             InterventionKind.CHANGE_OBJECT: lambda given: self._set_object(
                 given, {**self._object(given).data, **given["data"]}
@@ -185,6 +191,12 @@ class ScenarioPlayer:
         yield self.host.takes_ms(REQUEST_MS)
         yield from self.kubelet.delete(old)
         self.tape.api(self._writer.delivered_ns, Kind.DELETED, {"resource_version": "9999"}, old.uid)
+
+    def _edit(self) -> Steps:
+        raise NotImplementedError("only a static pod has a file to change")
+
+    def _delete_mirror(self, arguments: dict[str, Any]) -> None:
+        raise NotImplementedError("only a static pod has a mirror pod")
 
     def _kill_sandbox(self) -> Steps:
         """The sandbox ends; its containers run on until the kubelet sees that."""

@@ -142,6 +142,8 @@ class SimPod:
         """Lives begun so far, by container: the journal's count."""
         self.images = {container.name: IMAGE for container in spec.containers}
         self.resources = {container.name: RESOURCES for container in spec.containers}
+        self.is_static = False
+        """Whether it comes from a file of its node."""
         self.was_reset = False
         """Whether RestartAllContainers has removed its containers."""
         self.objects = {each.name: each for each in objects}

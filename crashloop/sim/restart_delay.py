@@ -21,7 +21,8 @@ class RestartDelays:
     def key(self, container: Container) -> tuple[str, ...]:
         """What a counter belongs to."""
         pod, name, behaviour = self.pod, container.name, self.behaviour
-        owner = pod.uid if behaviour.keyed_by_uid else pod.name
+        by_uid = behaviour.keyed_by_uid and (behaviour.static_keyed_by_uid or not pod.is_static)
+        owner = pod.uid if by_uid else pod.name
         owner = owner if behaviour.keyed_by_pod else ""
         own = name if behaviour.keyed_by_container else ""
         image = pod.images[name] if behaviour.keyed_by_image else ""
@@ -67,6 +68,8 @@ class RestartDelays:
         """The delay of a faulty kubelet that ignores the counter; None if it uses the counter."""
         behaviour = self.behaviour
         if last.number < behaviour.free_restarts - 1:
+            return 0
+        if self.pod.is_static and not behaviour.delays_static:
             return 0
         is_init = container.kind is ContainerKind.INIT
         if is_init and not (behaviour.delays_sidecars if container.is_sidecar else behaviour.delays_init):

@@ -1,7 +1,8 @@
 """One scenario on a simulated node: the history that a recorder would have written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -19,8 +20,12 @@ from crashloop.sim.kubelet import Kubelet
 from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
+from crashloop.sim.static_player import StaticPlayer
+from crashloop.spec.job import Job
+from crashloop.spec.owner import Owner
 from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario
+from crashloop.spec.static_pod import StaticPod
 from crashloop.spec.version import KubernetesVersion
 
 BEGIN_NS = 1_800_000_000 * S
@@ -94,7 +99,7 @@ def simulate_node(
             loop.stop()
 
     players += [
-        player_of(scenario)(scenario, world, tape, runtime, kubelet, further, stop_with_the_last)
+        PLAYERS[type(scenario.owner)](scenario, world, tape, runtime, kubelet, further, stop_with_the_last)
         for scenario, tape in zip(scenarios, tapes, strict=True)
     ]
     for player, length_ns in sorted(zip(players, lengths_ns, strict=True), key=lambda each: each[1]):
@@ -104,9 +109,12 @@ def simulate_node(
     return tuple(player.history or () for player in players)
 
 
-def player_of(scenario: PodScenario) -> type[ScenarioPlayer]:
-    """What carries the scenario out."""
-    return ScenarioPlayer if scenario.job is None else JobPlayer
+PLAYERS: Mapping[type[Owner] | type[None], type[ScenarioPlayer]] = {
+    NoneType: ScenarioPlayer,
+    Job: JobPlayer,
+    StaticPod: StaticPlayer,
+}
+"""What carries a scenario out, by the owner of its pods."""
 
 
 def _started(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective:

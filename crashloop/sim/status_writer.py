@@ -59,6 +59,12 @@ class StatusWriter:
         self._version += 1
         self._deliver()
 
+    def repeat(self) -> None:
+        """The latest status is written into an object that is new."""
+        if self._written:
+            self._version += 1
+            self._deliver()
+
     def close(self) -> None:
         """The pod is gone: nothing more is stated about it."""
         self._closed = True

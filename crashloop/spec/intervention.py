@@ -28,6 +28,10 @@ class InterventionKind(StrEnum):
     KILL_SANDBOX = "kill-sandbox"
     """End the process that holds the pod's namespaces, through the runtime."""
     DELETE_POD = "delete-pod"
+    EDIT_STATIC_POD = "edit-static-pod"
+    """Change the file of a static pod, which makes it another pod: its uid is a hash of its manifest."""
+    DELETE_MIRROR_POD = "delete-mirror-pod"
+    """Delete the API server's picture of a static pod."""
     CREATE_OBJECT = "create-object"
     CHANGE_OBJECT = "change-object"
     DELETE_OBJECT = "delete-object"
@@ -43,6 +47,9 @@ RESTART_THE_KUBELET = frozenset((InterventionKind.RESTART_KUBELET, InterventionK
 
 With `refused: true` the kubelet is to refuse that profile, and the node is without one until the next restart.
 """
+
+MAKE_ANOTHER_POD = frozenset((InterventionKind.RECREATE_POD, InterventionKind.EDIT_STATIC_POD))
+"""Interventions that end the pod and make one of the same name."""
 
 NAME_A_PROFILE = RESTART_THE_KUBELET | {InterventionKind.WRITE_KUBELET_CONFIG}
 """Interventions that may change the kubelet's configuration."""

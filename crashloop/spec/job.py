@@ -8,7 +8,7 @@ MOST_PODS = 8
 """A Job that may make more pods than this is refused: nothing floods the cluster."""
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class Job(msgspec.Struct, frozen=True, kw_only=True, tag="job"):
     """One completion and a parallelism of 1; activeDeadlineSeconds is the scenario's longest watch."""
 
     backoff_limit: int = 6

@@ -15,10 +15,12 @@ from crashloop.spec.api_request import ApiRequest, Verb
 from crashloop.spec.claim import Claim
 from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
 from crashloop.spec.intervention import DISTURB_NODE, Intervention
-from crashloop.spec.job import Job, fault_of_job
+from crashloop.spec.job import Job
+from crashloop.spec.owner import Owner, fault_of_owner
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, LifeEnd, Program
+from crashloop.spec.static_pod import StaticPod
 
 
 class ContainerKind(StrEnum):
@@ -204,7 +206,7 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
-    """One pod on one node with a kubelet profile, or the pods of a Job. Its name becomes the pod's, or the Job's."""
+    """One pod on one node with a kubelet profile, or the pods of an owner. Its name becomes the pod's, or the owner's."""
 
     profile: str
     """Name of the kubelet profile of the node."""
@@ -217,22 +219,27 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     """ConfigMaps and Secrets that the scenario makes, changes and removes."""
     by_scheduler: bool = False
     """Whether the pod selects its node by labels and the scheduler binds it; else it is bound when it is created."""
-    job: Job | None = None
-    """What makes the pod, and the next when it has failed; None: the recorder. Evidence is complete once the Job has ended."""
+    owner: Owner | None = None
+    """What makes the pod; None: the recorder, through the API server. With a Job, evidence is complete once it has ended."""
 
     def __post_init__(self) -> None:
         needed = [variable for container in self.pod.containers for variable in container.env]
         done = [(each.action.value, each.arguments.get("object")) for each in self.interventions]
-        fault = fault_of_objects(self.objects, needed, done) or self._fault_of_job()
+        fault = fault_of_objects(self.objects, needed, done) or self._fault_of_owner()
         if fault is not None:
             raise ValueError(f"scenario {self.name!r}: {fault}")
 
-    def _fault_of_job(self) -> str | None:
-        if self.job is None:
-            return None
-        if self.interventions or self.mode is Mode.ANNOTATED or self.pod.of_kind(ContainerKind.EPHEMERAL):
-            return "the recorder changes no pod of a Job: no interventions, ephemeral containers or annotations"
-        return fault_of_job(self.job, self.pod.restart_policy)
+    def _fault_of_owner(self) -> str | None:
+        if isinstance(self.owner, StaticPod) and (self.by_scheduler or self.objects):
+            return "a static pod knows neither the scheduler nor objects of the API server"
+        is_amended = self.mode is Mode.ANNOTATED or bool(self.pod.of_kind(ContainerKind.EPHEMERAL))
+        actions = [each.action for each in self.interventions]
+        return fault_of_owner(self.owner, self.pod.restart_policy, actions, is_amended=is_amended)
+
+    @property
+    def job(self) -> Job | None:
+        """The Job that makes its pods, if one does."""
+        return self.owner if isinstance(self.owner, Job) else None
 
     @property
     def node_profile(self) -> str:

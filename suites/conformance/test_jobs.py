@@ -26,7 +26,7 @@ def job(
         name=name,
         profile=profile,
         pod=Pod(containers=containers, restart_policy=pod),
-        job=made,
+        owner=made,
         until=Until(restarts={"app": restarts} if restarts else {}, quiet_s=QUIET_S, at_most_s=at_most_s),
     )
 

@@ -18,14 +18,20 @@ NAMESPACE = "default"
 _MANIFEST = Path(__file__).parent / "counting-pod.yaml"
 
 
+def counting_manifest(node: str, image: str) -> dict[str, Any]:
+    """The pod, on a node."""
+    manifest: dict[str, Any] = yaml.safe_load(_MANIFEST.read_text())
+    manifest["metadata"]["name"] = f"counting-{node}"
+    manifest["spec"]["nodeName"] = node
+    manifest["spec"]["containers"][0].update(image=image, imagePullPolicy=pull_policy(image))
+    return manifest
+
+
 @contextmanager
 def counting_pod(api: KubeApi, cluster: Cluster, *, node: str, image: str | None = None) -> Iterator["CountingPod"]:
     """A pod that has begun to count, on a node. Default: the cluster's image of container programs."""
-    manifest: dict[str, Any] = yaml.safe_load(_MANIFEST.read_text())
-    name = manifest["metadata"]["name"] = f"counting-{node}"
-    manifest["spec"]["nodeName"] = node
-    image = image or cluster.info.image
-    manifest["spec"]["containers"][0].update(image=image, imagePullPolicy=pull_policy(image))
+    manifest = counting_manifest(node, image or cluster.info.image)
+    name = manifest["metadata"]["name"]
     namespace = cluster.info.namespace or NAMESPACE
     api.create_pod(namespace, manifest)
     try:

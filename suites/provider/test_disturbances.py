@@ -11,9 +11,10 @@ from crashloop.errors import ProcessEnded
 from crashloop.history.event import Kind
 from crashloop.kube.client import KubeApi
 from crashloop.profiles import load_profile
+from crashloop.waiting import wait_until
 
 from .conftest import Kit
-from .pods import counting_pod
+from .pods import NAMESPACE, CountingPod, counting_manifest, counting_pod
 
 NODE = "node-max-2s"
 
@@ -75,6 +76,18 @@ def test_a_drop_in_file_overrides_the_file(kit: Kit, cluster: Cluster) -> None:
     kit.needs(Capability.KUBELET_CANDIDATE)
     events = cluster.try_kubelet(NODE, load_profile("drop-ins-60s-20s"), at_most_s=60)
     assert events[1].data["configz"]["crashLoopBackOff"] == {"maxContainerRestartPeriod": "20s"}
+
+
+def test_a_file_of_a_node_is_a_pod_until_it_is_removed(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.STATIC_PODS)
+    manifest = counting_manifest(NODE, cluster.info.image)
+    manifest["metadata"]["namespace"] = NAMESPACE
+    cluster.write_static_pod(NODE, "static", manifest)
+    pod = CountingPod(api, NAMESPACE, f"{manifest['metadata']['name']}-{NODE}")
+    pod.count_beyond(0)
+    assert "kubernetes.io/config.mirror" in api.get_pod(NAMESPACE, pod.name)["metadata"]["annotations"]
+    cluster.write_static_pod(NODE, "static", None)
+    wait_until("the mirror pod to be gone", lambda: not api.has_pod(NAMESPACE, pod.name), timeout_s=60)
 
 
 def test_a_kubelet_says_which_flag_it_does_not_know(kit: Kit, cluster: Cluster) -> None:

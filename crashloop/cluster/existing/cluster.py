@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from crashloop.cluster.existing.leased_namespace import LeasedNamespace
 from crashloop.cluster.existing.survey import capabilities, why_unusable
@@ -71,6 +72,9 @@ class ExistingCluster:
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
         raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
+
+    def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
+        raise _beyond(node, Capability.STATIC_PODS)
 
     def restart_runtime(self, node: str) -> None:
         raise _beyond(node, Capability.RUNTIME_RESTART)

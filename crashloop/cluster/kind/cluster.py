@@ -4,6 +4,7 @@ import itertools
 import threading
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,7 +35,8 @@ STOPS_WITHIN_S = 60.0
 RUNS_WITHIN_S = 30.0
 IN_REACH = frozenset({Capability.RUNTIME_EVENTS, Capability.NODES_ON_HOST})
 """Capabilities if Docker runs on this host and this user is root."""
-ALWAYS = frozenset(Capability) - {Capability.NODES_CHANGE, Capability.KUBELET_RECONFIGURATION, *IN_REACH}
+BEYOND = frozenset({Capability.NODES_CHANGE, Capability.KUBELET_RECONFIGURATION, Capability.STATIC_PODS})
+ALWAYS = frozenset(Capability) - {*BEYOND, *IN_REACH}
 """Capabilities of every cluster."""
 
 
@@ -109,7 +111,7 @@ class KindCluster:
     ) -> None:
         plan = self._node(node)
         if profile is not None:
-            raise _never_reconfigured(node)
+            raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
         self._service(plan, self._dialect.kill if kill else self._dialect.stop, KUBELET)
         pause(down_s)
         self._service(plan, self._dialect.start, KUBELET)
@@ -127,7 +129,10 @@ class KindCluster:
             api.close()
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
-        raise _never_reconfigured(node)
+        raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
+
+    def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
+        raise _beyond(node, Capability.STATIC_PODS)
 
     def restart_runtime(self, node: str) -> None:
         plan = self._node(node)
@@ -224,5 +229,5 @@ def _nodes_do_not_change(blueprint: Blueprint) -> ClusterError:
     )
 
 
-def _never_reconfigured(node: str) -> ClusterError:
-    return ClusterError(f"node {node}: provider kind lacks the capability {Capability.KUBELET_RECONFIGURATION.value}.")
+def _beyond(node: str, capability: Capability) -> ClusterError:
+    return ClusterError(f"node {node}: provider kind lacks the capability {capability.value}.")

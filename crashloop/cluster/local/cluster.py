@@ -5,6 +5,7 @@ import signal
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -113,6 +114,14 @@ class LocalCluster:
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
         self._reconfigured(self._node(node), profile)
+
+    def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
+        plan = self._node(node)
+        file = self._blueprint.layout.node(plan.name, plan.index).static_pods / f"{name}.json"
+        if manifest is None:
+            file.unlink(missing_ok=True)
+        else:
+            write_file(file, msgspec.json.encode(manifest))
 
     def restart_runtime(self, node: str) -> None:
         plan = self._node(node)

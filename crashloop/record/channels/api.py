@@ -30,7 +30,8 @@ class ApiChannel(Follower):
         super().__init__("api")
         self._watch = PodWatch(api, namespace, label_selector=label_selector)
         self._session = session
-        self._present: dict[str, str] = {}
+        self._present: dict[str, Metadata] = {}
+        """By the uid of the object."""
 
     def stop(self) -> None:
         self._watch.stop()
@@ -64,26 +65,38 @@ class ApiChannel(Follower):
             self._gone(change.pod.metadata.uid, change.pod.metadata.resource_version, change.received_ns)
 
     def _take_pod(self, pod: PodObject, received_ns: int) -> None:
-        self._present[pod.metadata.uid] = pod.metadata.name
+        about = pod.metadata
+        if about.is_mirror and about.uid not in self._present:
+            self._session.pod(about.name, _mirror_event(about, "created", received_ns))
+        self._present[about.uid] = about
         take_pod(self._session, pod, received_ns)
 
     def _gone(self, uid: str, resource_version: str | None, received_ns: int) -> None:
-        pod = self._present.pop(uid)
-        self._session.pod(pod, api_event(Kind.DELETED, uid, received_ns, resource_version=resource_version))
+        about = self._present.pop(uid)
+        if about.is_mirror:
+            event = _mirror_event(about, "deleted", received_ns)
+        else:
+            event = api_event(Kind.DELETED, uid, received_ns, resource_version=resource_version)
+        self._session.pod(about.name, event)
+
+
+def _mirror_event(about: Metadata, phase: str, received_ns: int) -> Event:
+    """A mirror pod came or went; its static pod may live on."""
+    return api_event(Kind.MIRROR, about.pod_uid, received_ns, phase=phase, mirror_uid=about.uid)
 
 
 def take_pod(session: EventRouter, pod: PodObject, received_ns: int) -> None:
     """Record what a pod object says of its status."""
-    about, version = pod.metadata, pod.metadata.resource_version
+    about, version, uid = pod.metadata, pod.metadata.resource_version, pod.metadata.pod_uid
     if (watched := session.met(pod)) is not None:
         event = api_event(
-            Kind.STATUS, about.uid, received_ns, resource_version=version, status=pod.status, **_deletion(about)
+            Kind.STATUS, uid, received_ns, resource_version=version, status=pod.status, **_deletion(about)
         )
-        watched.take_status(event, about.uid, pod.status, version)
+        watched.take_status(event, uid, pod.status, version)
 
 
 def _deletion(about: Metadata) -> Json:
-    if about.deletion_timestamp is None:
+    if about.deletion_timestamp is None or about.is_mirror:  # the deletion of a picture is not the pod's
         return {}
     return {"deletion": {"timestamp": about.deletion_timestamp, "grace_s": about.deletion_grace_period_seconds}}
 

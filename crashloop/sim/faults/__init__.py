@@ -13,6 +13,7 @@ from crashloop.sim.faults.node import NodeFault
 from crashloop.sim.faults.punctuality import PunctualityFault
 from crashloop.sim.faults.restart import RestartFault
 from crashloop.sim.faults.statement import StatementFault
+from crashloop.sim.faults.static_pod import StaticPodFault
 
 FAULTS: tuple[Fault, ...] = tuple(
     chain(
@@ -26,6 +27,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         ConfigurationFault,
         ApiServerFault,
         JobFault,
+        StaticPodFault,
     )
 )
 """All of them; their names are unique."""
@@ -43,5 +45,6 @@ __all__ = [
     "PunctualityFault",
     "RestartFault",
     "StatementFault",
+    "StaticPodFault",
     "behaviour_of",
 ]

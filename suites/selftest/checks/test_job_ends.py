@@ -18,7 +18,7 @@ def scenario(job: Job, *codes: int, policy: RestartPolicy = NEVER, restarts: int
         runs(*((1, code) for code in codes)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42),)
     )
     pod = Pod(containers=(container,), restart_policy=policy)
-    return PodScenario(name="made-up", profile="max-2s", pod=pod, until=Until(restarts={"app": restarts}), job=job)
+    return PodScenario(name="made-up", profile="max-2s", pod=pod, until=Until(restarts={"app": restarts}), owner=job)
 
 
 ONE_RETRY = scenario(Job(backoff_limit=1), 3)

@@ -13,7 +13,7 @@ SCENARIO = PodScenario(
     profile="max-2s",
     pod=Pod(containers=(app(runs((1, 1))),), restart_policy=RestartPolicy.NEVER),
     until=Until(),
-    job=Job(),
+    owner=Job(),
 )
 
 

@@ -10,6 +10,7 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
+from crashloop.spec.owner import Owner
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
@@ -29,6 +30,7 @@ def scenario(
     until: Until | None = None,
     mode: Mode = Mode.NATURAL,
     name: str = "made-up",
+    owner: Owner | None = None,
 ) -> PodScenario:
     return PodScenario(
         name=name,
@@ -36,6 +38,7 @@ def scenario(
         pod=Pod(containers=containers, restart_policy=policy),
         until=until or Until(),
         mode=mode,
+        owner=owner,
     )
 
 

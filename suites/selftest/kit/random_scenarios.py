@@ -19,6 +19,7 @@ from crashloop.spec.profile import (
 )
 from crashloop.spec.program import HOLDS, Life, Program
 from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+from crashloop.spec.static_pod import OF_STATIC_PODS, StaticPod
 from crashloop.spec.version import KubernetesVersion
 
 VERSIONS = tuple(KubernetesVersion.parse(text) for text in ("1.33.13", "1.34.4", "1.35.4", "1.36.3", "1.37.1"))
@@ -39,7 +40,10 @@ NOT_DRAWN = (
     InterventionKind.DELETE_OBJECT,
     # Drawn by _with_written_config, so that the scenarios of all seeds stay what they were.
     InterventionKind.WRITE_KUBELET_CONFIG,
+    # Drawn by _as_static_pod.
+    *OF_STATIC_PODS,
 )
+STATIC_SHARE = 0.06
 SETTINGS = ConfigObject(name="settings", data={"A": "old"})
 
 
@@ -60,6 +64,7 @@ def random_case(seed: int, hosts: tuple[HostModel, ...] = HOSTS) -> RandomCase:
     version = chance.choice(VERSIONS)
     scenario = _with_objects(_scenario(chance, version), Random(f"objects {seed}"))
     scenario = _with_notes(scenario, Random(f"notes {seed}"))
+    scenario = _as_static_pod(scenario, Random(f"static {seed}"))
     return RandomCase(
         scenario=_with_written_config(scenario, Random(f"written {seed}")),
         profile=_profile(chance, version, "random"),
@@ -145,6 +150,17 @@ def _with_notes(scenario: PodScenario, chance: Random) -> PodScenario:
         first, program=msgspec.structs.replace(first.program, marks_root=marks), post_start=not marks
     )
     return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(scenario.pod, containers=(noting, *others)))
+
+
+def _as_static_pod(scenario: PodScenario, chance: Random) -> PodScenario:
+    """Now and then a file of the node instead, which is edited, or whose mirror pod is deleted."""
+    plain = scenario.mode is Mode.NATURAL and not (scenario.objects or scenario.interventions)
+    if not plain or scenario.pod.of_kind(ContainerKind.EPHEMERAL) or chance.random() > STATIC_SHARE:
+        return scenario
+    done = Intervention(
+        trigger=Trigger(after_s=chance.choice((3.0, 12.0, 40.0))), action=chance.choice(sorted(OF_STATIC_PODS))
+    )
+    return msgspec.structs.replace(scenario, owner=StaticPod(), interventions=(done,))
 
 
 def _with_written_config(scenario: PodScenario, chance: Random) -> PodScenario:

@@ -71,7 +71,7 @@ def test_the_wait_for_the_next_pod_doubles_up_to_ten_minutes(failures: int, wait
 
 def course(job: Job, container: Container, policy: RestartPolicy) -> Course:
     pod = Pod(containers=(container,), restart_policy=policy)
-    scenario = PodScenario(name="s", profile=MAX_2S.name, pod=pod, until=Until(quiet_s=2), job=job)
+    scenario = PodScenario(name="s", profile=MAX_2S.name, pod=pod, until=Until(quiet_s=2), owner=job)
     return job_course_of(scenario, MAX_2S, V1_37)
 
 

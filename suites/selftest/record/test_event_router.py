@@ -271,10 +271,13 @@ class Facts:
 
 def acting_on(cluster: Acts, router: EventRouter, facts: Facts | None = None) -> Interventions:
     api = cast("KubeApi", None)
-    site = SimpleNamespace(api=api, namespace="ns", cluster=cluster, router=router, facts=facts or Facts())
+    given = SimpleNamespace(
+        api=api, namespace="ns", cluster=cluster, router=router, facts=facts or Facts(), label="run"
+    )
+    site = cast("RecordingSite", given)
     return Interventions(
-        cast("RecordingSite", site),
-        pods=Pods(api, "ns", image="image", run="run", router=router),
+        site,
+        pods=cast("Pods", None),
         objects=ConfigObjects(api, "ns", run="run"),
     )
 

@@ -17,7 +17,7 @@ from suites.selftest.kit.object_peer import ObjectPeer
 from suites.selftest.kit.recording_site import NODE, READY, site_with_node
 
 POD = Pod(containers=(Container(),), restart_policy=RestartPolicy.NEVER)
-SCENARIO = PodScenario(name="s", profile="stock", pod=POD, until=Until(), job=Job(backoff_limit=1, fails_on=(3, 1)))
+SCENARIO = PodScenario(name="s", profile="stock", pod=POD, until=Until(), owner=Job(backoff_limit=1, fails_on=(3, 1)))
 JOB = "/apis/batch/v1/namespaces/ns/jobs/s"
 ENDED = {"conditions": [{"type": "Failed", "status": "True", "reason": "PodFailurePolicy"}], "failed": 1}
 

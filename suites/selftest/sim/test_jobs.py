@@ -19,7 +19,7 @@ NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE
 
 def played(job: Job, program: Program, policy: RestartPolicy, *faults: Fault) -> tuple[Event, ...]:
     pod = Pod(containers=(Container(program=program),), restart_policy=policy)
-    scenario = PodScenario(name="scenario", profile="profile", pod=pod, until=Until(at_most_s=60), job=job)
+    scenario = PodScenario(name="scenario", profile="profile", pod=pod, until=Until(at_most_s=60), owner=job)
     return simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), faults=frozenset(faults))
 
 

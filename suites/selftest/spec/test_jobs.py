@@ -26,4 +26,4 @@ NEVER, ON_FAILURE, ALWAYS = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE, Resta
 def test_it_is_refused(job: Job, policy: RestartPolicy, mode: Mode, fault: str) -> None:
     pod = Pod(containers=(Container(),), restart_policy=policy)
     with pytest.raises(ValueError, match=f"scenario 's': {fault}"):
-        PodScenario(name="s", profile="stock", pod=pod, until=Until(), mode=mode, job=job)
+        PodScenario(name="s", profile="stock", pod=pod, until=Until(), mode=mode, owner=job)

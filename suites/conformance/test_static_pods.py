@@ -1,0 +1,38 @@
+"""Static pods: files of a node, whose containers the kubelet restarts as it does any other's."""
+
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
+from crashloop.spec.static_pod import StaticPod
+from fixtures.requirements import requirement
+from suites.conformance.scenarios import QUICK_WATCH_S, app
+
+
+@requirement("BACKOFF-22")
+def test_a_static_pod_follows_the_curve_and_is_shown_again() -> Scenario:
+    deletion = Intervention(
+        trigger=Trigger(container="app", after_restart=3), action=InterventionKind.DELETE_MIRROR_POD
+    )
+    return PodScenario(
+        name="static-pod",
+        profile="reduced-decay-max-4s",
+        owner=StaticPod(),
+        pod=Pod(containers=(app(exits_with(1, times=6)),)),
+        until=Until(restarts={"app": 6}, at_least_s=60.0, at_most_s=QUICK_WATCH_S),
+        interventions=(deletion,),
+    )
+
+
+@requirement("X-13")
+def test_an_edited_static_pod_begins_at_the_start() -> Scenario:
+    edit = Intervention(
+        trigger=Trigger(container="app", after_restart=2, after_s=2.0), action=InterventionKind.EDIT_STATIC_POD
+    )
+    return PodScenario(
+        name="static-pod-edited",
+        profile="stock",
+        owner=StaticPod(),
+        pod=Pod(containers=(app(exits_with(1, times=3)),)),
+        until=Until(restarts={"app": 4}, at_most_s=QUICK_WATCH_S),
+        interventions=(edit,),
+    )

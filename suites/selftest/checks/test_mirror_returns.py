@@ -1,0 +1,100 @@
+"""A deleted mirror pod comes back with the statements of its static pod."""
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.static_pod import StaticPod
+from suites.selftest.kit.cases import GOOD, app, checked, scenario, told
+from suites.selftest.kit.histories import History
+
+STATIC = scenario(app(), owner=StaticPod())
+
+
+def mirror(history: History, at_s: float, phase: str, number: int) -> History:
+    return history.add(at_s, Channel.API, Kind.MIRROR, {"phase": phase, "mirror_uid": f"mirror-{number}"}, pod=True)
+
+
+def deleted() -> History:
+    """The scenario deletes the mirror pod after 20 s."""
+    history = mirror(History(STATIC).lives("app", *GOOD), 0.1, "created", 1)
+    return mirror(history.intervention(20.0, "delete-mirror-pod"), 20.2, "deleted", 1)
+
+
+def back(history: History, at_s: float, *, blank: bool = False) -> History:
+    mirror(history, at_s, "created", 2)
+    return history if blank else history.counts(at_s + 0.5, "app", 3)
+
+
+def unstated(history: History, at_s: float) -> History:
+    """What the API server gives a new object."""
+    return history.add(at_s, Channel.API, Kind.STATUS, {"status": {"phase": "Pending"}}, pod=True)
+
+
+def lines(history: History, *nth: int) -> str:
+    return " and ".join(str(history.line_of(Kind.MIRROR, each)) for each in nth)
+
+
+def test_accepts_a_mirror_pod_that_comes_back_at_once() -> None:
+    answer = checked("mirror-returns", back(deleted(), 20.4).ends(60))
+    assert told(answer) == []
+    assert answer.facts == {"mirror_back_s": [0.7]}
+
+
+def test_a_mirror_pod_that_stays_away_is_a_fail() -> None:
+    history = deleted().ends(60)
+    assert told(checked("mirror-returns", history)) == [
+        f"FAIL: the mirror pod was not created again within 39.8 s of its deletion (history line {lines(history, 1)}); "
+        "30 s is the longest."
+    ]
+
+
+def test_a_mirror_pod_that_comes_late_is_a_fail() -> None:
+    history = back(deleted(), 52.0).ends(60)
+    assert told(checked("mirror-returns", history)) == [
+        f"FAIL: the mirror pod stated its containers only 32.3 s after its deletion (history lines {lines(history, 1, 2)}); "
+        "30 s is the longest."
+    ]
+
+
+def test_a_mirror_pod_that_says_nothing_is_a_fail() -> None:
+    history = back(deleted(), 21.0, blank=True)
+    unstated(history, 21.0).ends(60)
+    assert told(checked("mirror-returns", history)) == [
+        "FAIL: the mirror pod that was created again stated no container within 39.8 s of its deletion "
+        f"(history lines {lines(history, 1, 2)}); 30 s is the longest."
+    ]
+
+
+def test_a_watch_that_was_lost_leaves_it_open() -> None:
+    history = deleted().gap(Channel.API, 21.0, 50.0).ends(60)
+    (finding,) = told(checked("mirror-returns", history))
+    assert finding.startswith("INCONCLUSIVE: the mirror pod was not created again")
+    assert "The watch was lost meanwhile" in finding
+
+
+def test_a_watch_that_ends_soon_leaves_it_open() -> None:
+    history = deleted().ends(25)
+    assert told(checked("mirror-returns", history)) == [
+        f"INCONCLUSIVE: the mirror pod was not seen again (history line {lines(history, 1)}), and 4.8 s were watched: "
+        "the scenario was complete."
+    ]
+
+
+def test_without_a_deletion_nothing_is_judged() -> None:
+    history = mirror(History(STATIC).lives("app", *GOOD), 0.1, "created", 1).ends(60)
+    assert told(checked("mirror-returns", history)) == [
+        "INCONCLUSIVE: no deletion of a mirror pod was seen: the scenario was complete."
+    ]
+
+
+def test_a_mirror_pod_that_the_kubelet_replaced_itself_was_not_deleted() -> None:
+    history = mirror(History(STATIC).lives("app", *GOOD), 0.1, "created", 1)
+    mirror(history, 15.0, "deleted", 1)
+    history.intervention(20.0, "delete-mirror-pod").ends(60)
+    assert told(checked("mirror-returns", history)) == [
+        "INCONCLUSIVE: no deletion of a mirror pod was seen: the scenario was complete."
+    ]
+
+
+def test_the_status_of_a_new_mirror_pod_is_no_statement_of_the_kubelet() -> None:
+    history = back(deleted(), 20.4)
+    unstated(history, 20.4).ends(60)
+    assert told(checked("pod-phase", history)) == []
