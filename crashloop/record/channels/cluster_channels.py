@@ -61,7 +61,7 @@ class ClusterChannels:
             if Capability.KUBELET_LOG in cluster.capabilities and not self._kubelet_log.follows(node.name):
                 self._follow_kubelet_log(node)
         if Capability.NODES_ON_HOST in cluster.capabilities:
-            self._run_queues.set_cluster(cluster)
+            self._run_queues.add_nodes(cluster)
         else:
             self._hear([node.name for node in cluster.nodes if node.name not in self._heartbeats], cluster.image)
 

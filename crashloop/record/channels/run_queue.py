@@ -13,10 +13,11 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from crashloop.cluster.node_processes import Components, Member
-from crashloop.cluster.provider import ClusterInfo
+from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Kind
 from crashloop.record.channels.events import Sink, now_ns, recorder_event
 from crashloop.record.channels.follower import Follower
@@ -109,6 +110,7 @@ class RunQueueChannel(Follower):
         super().__init__("run-queues")
         self._sink = sink
         self._lock = threading.Lock()
+        self._nodes: dict[str, Node] = {}
         self._processes: NodeProcesses | None = None
         self._waits: dict[int, Waits] = {}
         self._looked_ns = 0
@@ -117,10 +119,11 @@ class RunQueueChannel(Follower):
         if are_counted():
             super().start()
 
-    def set_cluster(self, info: ClusterInfo) -> None:
-        """From now on these nodes are looked at."""
+    def add_nodes(self, cluster: ClusterInfo) -> None:
+        """From now on these nodes of the cluster are looked at, too."""
         with self._lock:
-            self._processes = NodeProcesses(info)
+            self._nodes |= {node.name: node for node in cluster.nodes}
+            self._processes = NodeProcesses(msgspec.structs.replace(cluster, nodes=tuple(self._nodes.values())))
 
     def follow(self) -> None:
         while not self.stopped.wait(EVERY_S):

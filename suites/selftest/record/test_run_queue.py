@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
@@ -120,7 +121,7 @@ def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
 def test_each_node_has_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo) -> None:
     sink, kubelet = NodeSink(), started(tmp_path, "kubelet", "node-1")
     channel = RunQueueChannel(sink)
-    channel.set_cluster(cluster)
+    channel.add_nodes(cluster)
     channel.start()
     with kubelet:
         wait_until("waits", lambda: bool(sink.events), timeout_s=20, every_s=0.05)
@@ -130,3 +131,16 @@ def test_each_node_has_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo
     assert (node, event.node, event.kind) == ("node-1", "node-1", Kind.CPU_WAIT)
     assert event.data["interval_ns"] > 0
     assert event.data["waited_us"] >= 0
+
+
+def test_nodes_that_come_later_join_those_that_are_there(tmp_path: Path, cluster: ClusterInfo) -> None:
+    sink = NodeSink()
+    channel = RunQueueChannel(sink)
+    with started(tmp_path, "kubelet", "node-1") as first, started(tmp_path, "kubelet", "node-2") as second:
+        for node in cluster.nodes:
+            channel.add_nodes(msgspec.structs.replace(cluster, nodes=(node,)))
+        channel.start()
+        wait_until("waits of both", lambda: {node for node, _ in sink.events} == {"node-1", "node-2"}, timeout_s=60)
+        channel.stop()
+        for child in (first, second):
+            child.kill()
