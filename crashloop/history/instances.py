@@ -3,7 +3,8 @@
 Theory of operation. The runtime names an instance by container id; the order in which it created them is their order,
 and an exit belongs to its id even if it is stamped before the start. The container's own journal numbers its lives.
 Both lists are walked side by side: an instance and a life are the same one if their starts are closer to each other
-than to their neighbours and no further apart than `SAME_MOMENT_NS`. What one channel lacks the other fills in; what
+than to their neighbours, and either no further apart than `SAME_MOMENT_NS` or the life began during the instance: a program
+may get a CPU long after its start. What one channel lacks the other fills in; what
 the two say differently is kept as a `Contradiction`, never settled.
 """
 
@@ -15,6 +16,10 @@ from crashloop.history.stamps import Fact
 
 SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
+BY_SIGNAL = 128
+"""Runtimes report an end by signal n as 128 + n."""
+INTERRUPTED = 2
+"""The exit code of a shell whose first redirection a signal has interrupted."""
 
 
 class RuntimeInstance(msgspec.Struct, kw_only=True, gc=False):
@@ -156,7 +161,7 @@ def _pair(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> list
         is_last = i == len(seen) - 1 and j == len(lives) - 1
         apart = 0 if is_last and _starts_unseen(seen[i], lives[j]) else _apart_ns(seen[i], lives[j])
         if apart is None or (
-            abs(apart) <= SAME_MOMENT_NS
+            (abs(apart) <= SAME_MOMENT_NS or _began_during(seen[i], lives[j]))
             and not _nearer(seen, i + 1, lives[j], apart)
             and not _nearer_life(seen[i], lives, j + 1, apart)
         ):
@@ -198,12 +203,17 @@ def _apart_ns(instance: RuntimeInstance, life: JournalLife) -> int | None:
 
 
 def _between(earlier: Fact | None, fact: Fact | None, later: Fact | None) -> bool:
-    """Whether the journal's start lies between the runtime's create and its start, however long that took."""
+    """Whether a fact lies between two others, however far these are apart; False where a time is not known."""
     if earlier is None or fact is None or later is None:
         return False
     if earlier.utc_ns is None or fact.utc_ns is None or later.utc_ns is None:
         return False
     return earlier.utc_ns <= fact.utc_ns <= later.utc_ns
+
+
+def _began_during(instance: RuntimeInstance, life: JournalLife) -> bool:
+    """Whether the life began after the instance's start, by the runtime, and not after its exit if the runtime saw that."""
+    return _between(instance.started, life.started, instance.exited or life.started)
 
 
 def _nearer(seen: Sequence[RuntimeInstance], index: int, life: JournalLife, apart: int) -> bool:
@@ -234,16 +244,16 @@ def _instance(ordinal: int, runtime: RuntimeInstance | None, life: JournalLife |
 
 
 def _contradictions(container: str, instances: Sequence[Instance], pairs: Sequence[_Pair]) -> Iterable[Contradiction]:
-    started_before = 0
+    started_before = silent = 0
     for instance, (runtime, life) in zip(instances, pairs, strict=True):
         if life is not None:
-            if life.number != started_before:
+            if not started_before - silent <= life.number <= started_before:
                 yield Contradiction(
                     container=container,
                     lines=instance.lines,
                     problem=f"the journal numbers a life {life.number} before which {started_before} were seen to start",
                 )
-                started_before = life.number
+            started_before, silent = life.number, 0
             if runtime and runtime.exit_code is not None and life.exit_code not in (None, runtime.exit_code):
                 yield Contradiction(
                     container=container,
@@ -260,3 +270,9 @@ def _contradictions(container: str, instances: Sequence[Instance], pairs: Sequen
                 )
         if instance.has_run:
             started_before += 1
+            silent += life is None and _was_killed(instance)
+
+
+def _was_killed(instance: Instance) -> bool:
+    """Whether a signal ended it, perhaps before the first line of its program."""
+    return instance.exit_code is not None and (instance.exit_code > BY_SIGNAL or instance.exit_code == INTERRUPTED)

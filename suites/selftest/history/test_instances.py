@@ -1,5 +1,7 @@
 """Instances are put together from both ground truths, and what the two say differently is kept as a contradiction."""
 
+import pytest
+
 from crashloop.history.event import Channel, Kind
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -128,6 +130,28 @@ def test_a_life_number_that_does_not_fit_is_a_contradiction() -> None:
     history = History(CRASHING).lives("app", *GOOD[:2], journal=False)
     history.journal(0.51, Kind.STARTED, "app", 0).journal(2.01, Kind.STARTED, "app", 4).ends(9)
     assert problems(history) == ["the journal numbers a life 4 before which 1 were seen to start"]
+
+
+def test_a_life_that_gets_a_cpu_long_after_its_start_is_that_of_the_instance_that_runs() -> None:
+    history = History(CRASHING).lives("app", (0.5, 6.0, 1), (8.0, None, 0), journal=False)
+    history.journal(3.2, Kind.STARTED, "app", 0).journal(5.9, Kind.EXITED, "app", 0, 1)
+    history.journal(11.5, Kind.STARTED, "app", 1)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(12))] == [("app-0", 0), ("app-1", 1)]
+    assert problems(history) == []
+
+
+@pytest.mark.parametrize("exit_code", [137, 143, 2])
+def test_a_life_that_a_signal_ended_before_its_first_line_has_no_number(exit_code: int) -> None:
+    history = History(CRASHING).lives("app", (0.5, 0.6, exit_code), (2.0, 4.5, 1), journal=False)
+    history.journal(2.01, Kind.STARTED, "app", 0).journal(4.49, Kind.EXITED, "app", 0, 1)
+    assert [each.life for each in app_of(history.ends(9))] == [None, 0]
+    assert problems(history) == []
+
+
+def test_a_life_that_ended_by_itself_has_a_number() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.6, 1), (4.0, 6.5, 1), journal=False)
+    history.journal(4.01, Kind.STARTED, "app", 0).journal(6.49, Kind.EXITED, "app", 0, 1)
+    assert problems(history.ends(9)) == ["the journal numbers a life 0 before which 1 were seen to start"]
 
 
 def test_a_recreated_pod_starts_anew() -> None:
