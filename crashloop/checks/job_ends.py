@@ -59,9 +59,9 @@ def _has_ended(status: StatusReport) -> bool:
 
 
 def _judged(case: Case, last: JobReport, due: JobEnd | None, pods: list[JobPod]) -> Iterator[Finding]:
-    said = case.pods[-1].statuses
-    lines = tuple(each.line for each in (said[-1:] or ()))
-    since_s = (case.recording.end_ns - said[-1].t_ns) / 1e9 if said else 0.0
+    said = max((pod.statuses[-1] for pod in case.pods if pod.statuses), key=lambda each: each.t_ns, default=None)
+    lines = () if said is None else (said.line,)
+    since_s = 0.0 if said is None else (case.recording.end_ns - said.t_ns) / 1e9
     if due is None and last.end is not None:
         why = f"with {count(sum(each.phase == 'Failed' for each in pods), 'failed pod')} it was to go on"
         yield fail(f"the Job was said to be {last.end} {at_lines([last.line])}; {why}.", last.line, *lines)

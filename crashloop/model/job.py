@@ -1,4 +1,4 @@
-"""How the Job of a scenario ends, from what its pods reported: one completion, one pod at a time.
+"""How the Job of a scenario ends, from what its pods reported: pods one after the other, or several of which none is replaced.
 
 Theory of operation. The Job controller knows nothing but the statuses of its pods. A pod that has Failed counts as one failure,
 and with an exit code of the action FailJob ends the Job at once. Restarts inside a pod count only under OnFailure, and only
@@ -47,17 +47,25 @@ class JobEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 def job_end(job: Job, policy: RestartPolicy, pods: Sequence[JobPod]) -> JobEnd | None:
     """How a Job ends with these pods, in order of creation; None while it goes on. `policy` is the pods'."""
-    failed = 0
+    failed = succeeded = 0
     for number, pod in enumerate(pods, start=1):
-        if pod.phase == SUCCEEDED:
-            return JobEnd(end="Complete", failed=failed, succeeded=1, pods=number)
+        succeeded += pod.phase == SUCCEEDED
+        if succeeded == job.parallelism:
+            return JobEnd(end="Complete", failed=failed, succeeded=succeeded, pods=number)
         is_past_limit = policy is RestartPolicy.ON_FAILURE and pod.restarts >= max(1, job.backoff_limit)
         failed += pod.phase == FAILED or is_past_limit
         if pod.phase == FAILED and set(pod.exit_codes) & set(job.fails_on):
-            return JobEnd(end="Failed (PodFailurePolicy)", failed=failed, pods=number)
+            return _failed(job, pods, "PodFailurePolicy", number)
         if is_past_limit or failed > job.backoff_limit:
-            return JobEnd(end="Failed (BackoffLimitExceeded)", failed=failed, pods=number)
+            return _failed(job, pods, "BackoffLimitExceeded", number)
     return None
+
+
+def _failed(job: Job, pods: Sequence[JobPod], reason: str, number: int) -> JobEnd:
+    """The end of a Job that fails with its pod of that number: those that are active at the same time fail with it."""
+    made = pods[: max(number, job.parallelism)]
+    succeeded = sum(each.phase == SUCCEEDED for each in made)
+    return JobEnd(end=f"Failed ({reason})", failed=len(made) - succeeded, succeeded=succeeded, pods=len(made))
 
 
 def counted_restarts(pod: Pod, restarts: Mapping[str, int], deviations: frozenset[str] = DOCUMENTED) -> int:

@@ -1,4 +1,4 @@
-"""The expected course of a scenario with a Job: its pods one after the other, each as if it were alone. Pure."""
+"""The expected course of a scenario with a Job: its pods one after the other or all at once, each as if it were alone. Pure."""
 
 from crashloop.model.course import Course, pod_starts_s, rehearsed
 from crashloop.model.gates import kubelet_version
@@ -41,6 +41,8 @@ def _pods(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) -> int
 
 def _begins_s(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) -> list[float]:
     """When each pod is created."""
+    if scenario.job is not None and scenario.job.parallelism > 1:
+        return [0.0] * scenario.job.parallelism
     begins_s = [0.0]
     for failures in range(1, _pods(scenario, alone, known)):
         begins_s.append(begins_s[-1] + alone.ended_s + replacement_s(failures))

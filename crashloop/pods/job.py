@@ -21,8 +21,8 @@ def job_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> d
         "kind": "Job",
         "metadata": {"name": scenario.name, "labels": labels},
         "spec": {
-            "completions": 1,
-            "parallelism": 1,
+            "completions": job.parallelism,
+            "parallelism": job.parallelism,
             "backoffLimit": job.backoff_limit,
             # So that nothing goes on if nobody deletes it.
             "activeDeadlineSeconds": ceil(scenario.longest_s),

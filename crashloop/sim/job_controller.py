@@ -1,4 +1,4 @@
-"""The simulated Job controller: what it makes of the statuses of its pods. One completion, one pod at a time."""
+"""The simulated Job controller: what it makes of the statuses of its pods. Each pod is to succeed."""
 
 from enum import Enum, auto
 from typing import Any
@@ -14,6 +14,8 @@ class Reaction(Enum):
     """What the Job controller does about a status."""
 
     NOTHING = auto()
+    COUNT = auto()
+    """One more pod has succeeded."""
     REPLACE = auto()
     """Make another pod after `backoff_ns`."""
     END = auto()
@@ -42,12 +44,16 @@ class JobController:
         """From the end of the last pod to the next."""
         return self._behaviour.job_first_backoff_ns << max(0, self._failed - 1)
 
+    def is_active(self, uid: str) -> bool:
+        """Whether a pod has not ended."""
+        return uid not in self._done
+
     def status(self) -> dict[str, Any]:
         """JobStatus."""
         shown: dict[str, Any] = {"failed": self._failed} if self._failed else {}
         shown |= {"succeeded": self._succeeded} if self._succeeded else {}
         if self._end is None:
-            return shown | {"active": 1}
+            return shown | {"active": self._job.parallelism}
         condition, reason = self._end
         return shown | {"conditions": [{"type": condition, "status": "True", "reason": reason}]}
 
@@ -71,7 +77,9 @@ class JobController:
 
     def _ended(self, phase: str, containers: list[dict[str, Any]]) -> Reaction:
         if phase == "Succeeded":
-            self._succeeded = 1
+            self._succeeded += 1
+            if self._succeeded < self._job.parallelism:
+                return Reaction.COUNT
             self._end = "Complete", "CompletionsReached"
             return Reaction.END
         if self._behaviour.job_heeds_policy and self._fails_job(containers):
@@ -90,6 +98,7 @@ class JobController:
         return bool(codes & set(self._job.fails_on))
 
     def _fail(self, reason: str) -> Reaction:
-        self._failed += self._behaviour.job_counts_last
+        at_once = self._job.parallelism - self._succeeded
+        self._failed += at_once if self._behaviour.job_counts_last else at_once - 1
         self._end = "Failed", reason
         return Reaction.END

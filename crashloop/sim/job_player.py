@@ -22,15 +22,19 @@ class JobPlayer(ScenarioPlayer):
         assert scenario.job is not None
         kubelet = next(each for each in surroundings if isinstance(each, Kubelet))
         self._controller = JobController(scenario.job, scenario.pod.restart_policy, kubelet.behaviour)
-        self._kept: dict[str, StatusWriter] = {}
-        """Of the pods that are still there, by uid."""
+        self._kept: dict[str, tuple[SimPod, StatusWriter]] = {}
+        """The pods that are still there, by uid."""
+        self._shown: dict[str, Any] = {}
+        """What the recorder last saw of the Job."""
         self._seen_end = False
         super().__init__(scenario, *surroundings)
+        for _ in range(scenario.job.parallelism - 1):
+            self._create()
         self._show_job()
 
     def _create(self) -> tuple[SimPod, StatusWriter]:
         pod, writer = super()._create()
-        self._kept[pod.uid] = writer
+        self._kept[pod.uid] = pod, writer
         return pod, writer
 
     def _status_seen(self, pod_uid: str, status: dict[str, Any]) -> None:
@@ -39,16 +43,16 @@ class JobPlayer(ScenarioPlayer):
             self._show_job()
         if reaction is Reaction.REPLACE:
             self.loop.after(self._controller.backoff_ns + self.host.takes_ms(REQUEST_MS), self._replace)
-        if reaction is Reaction.END and status["phase"] not in ("Succeeded", "Failed"):
-            self.loop.spawn(self._delete())
+        if reaction is Reaction.END:
+            for pod, writer in [each for uid, each in self._kept.items() if self._controller.is_active(uid)]:
+                self.loop.spawn(self._end_pod(pod, writer))
         super()._status_seen(pod_uid, status)
 
     def _replace(self) -> None:
         self.pod, self._writer = self._create()
 
-    def _delete(self) -> Steps:
+    def _end_pod(self, old: SimPod, writer: StatusWriter) -> Steps:
         """By the Job controller: nobody reads the pod out before."""
-        old, writer = self.pod, self._writer
         writer.mark_deleting()
         yield from self.kubelet.delete(old)
         del self._kept[old.uid]
@@ -56,11 +60,12 @@ class JobPlayer(ScenarioPlayer):
 
     def _show_job(self) -> None:
         """The recorder sees the Job's status when it looks the next time."""
-        status, has_ended = self._controller.status(), self._controller.has_ended
 
         def looked() -> None:
-            self.tape.job(self.loop.now, status)
-            self._seen_end = self._seen_end or has_ended
+            status = self._controller.status()
+            if status != self._shown:
+                self.tape.job(self.loop.now, status)
+            self._shown, self._seen_end = status, self._controller.has_ended
             self._check()
 
         self.loop.after(self.host.takes_ms(LOOK_MS), looked)
@@ -70,6 +75,6 @@ class JobPlayer(ScenarioPlayer):
             super()._check()
 
     def _read_out(self) -> None:
-        for uid, writer in self._kept.items():
+        for uid, (_, writer) in self._kept.items():
             writer.read()
             self.tape.read_journals(uid, self.loop.now)

@@ -1,4 +1,4 @@
-"""The Job of a scenario, in the words of batch/v1: it makes pods, one at a time, until one succeeds."""
+"""The Job of a scenario, in the words of batch/v1: it makes pods, one or several at a time, until as many have succeeded."""
 
 import msgspec
 
@@ -9,8 +9,10 @@ MOST_PODS = 8
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, tag="job"):
-    """One completion and a parallelism of 1; activeDeadlineSeconds is the scenario's longest watch."""
+    """Its activeDeadlineSeconds is the scenario's longest watch."""
 
+    parallelism: int = 1
+    """Pods at a time, each of which is to succeed (completions). Several are not replaced: their backoff_limit is 0."""
     backoff_limit: int = 6
     fails_on: tuple[int, ...] = ()
     """Exit codes with the action FailJob in podFailurePolicy; none: no podFailurePolicy."""
@@ -22,6 +24,10 @@ def fault_of_job(job: Job, policy: RestartPolicy) -> str | None:
         return "a Job takes no pod with restart policy Always"
     if job.fails_on and policy is not RestartPolicy.NEVER:
         return f"a Job with podFailurePolicy takes no pod with restart policy {policy}"
+    if not 1 <= job.parallelism <= MOST_PODS:
+        return f"parallelism {job.parallelism} is none of 1 to {MOST_PODS}"
+    if job.parallelism > 1 and (job.backoff_limit or policy is RestartPolicy.ON_FAILURE):
+        return "a Job of several pods at a time takes policy Never and a backoff_limit of 0"
     if policy is RestartPolicy.NEVER and job.backoff_limit >= MOST_PODS:
         return f"backoff_limit {job.backoff_limit} lets the Job make more than {MOST_PODS} pods"
     return None

@@ -259,7 +259,7 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
 
     @property
     def starts(self) -> int:
-        return 1 + len(self.pod.containers)
+        return (1 + len(self.pod.containers)) * (1 if self.job is None else self.job.parallelism)
 
     @property
     def pod_spec(self) -> Pod:

@@ -147,3 +147,10 @@ def test_containers_of_a_job_follow_the_curve() -> Scenario:
 @requirement("RULES-23")
 def test_restarts_by_rule_count_in_the_limit() -> Scenario:
     return LIMIT_OF_RULES
+
+
+@requirement("STORY-8")
+def test_all_pods_of_a_job_go_on_in_place() -> Scenario:
+    """The journal in the pod's volume is the checkpoint: a pod that loses it repeats its first step, and the Job never ends."""
+    steps = retriable(runs((1, 42), (1, 42), (1, 0)))
+    return job("job-of-eight", Job(parallelism=8, backoff_limit=0), steps, pod=NEVER, restarts=16)

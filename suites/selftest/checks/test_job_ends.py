@@ -133,3 +133,27 @@ def test_a_job_that_nobody_has_read_is_inconclusive() -> None:
     assert told(checked("job-ends", fails(History(ONE_RETRY), 1.0).ends(20))) == [
         "INCONCLUSIVE: nothing was recorded about a Job: the scenario was complete."
     ]
+
+
+TWO_AT_ONCE = scenario(Job(parallelism=2, backoff_limit=0), 42, 0)
+
+
+def succeeds(history: History, at_s: float) -> History:
+    history.lives("app", (at_s, at_s + 1, 0), status=False)
+    return history.status(at_s + 1.3, {"app": history.exited("app", 0, at_s, at_s + 1, 0)}, phase="Succeeded")
+
+
+def test_accepts_a_job_whose_pods_at_once_all_succeed() -> None:
+    history = succeeds(succeeds(History(TWO_AT_ONCE), 1.0).recreated(1.0, OTHER_UID), 4.0)
+    says(history, 6.0, "Complete", "CompletionsReached", succeeded=2).ends(20)
+    assert told(checked("job-ends", history, min_pods=2)) == []
+
+
+def test_a_job_that_completes_with_one_of_two_pods_is_a_fail() -> None:
+    history = succeeds(History(TWO_AT_ONCE), 1.0).recreated(1.0, OTHER_UID)
+    history.lives("app", (4.0, None, 0))
+    says(history, 6.0, "Complete", "CompletionsReached", succeeded=1).ends(20)
+    line = history.line_of(Kind.JOB)
+    assert told(checked("job-ends", history)) == [
+        f"FAIL: the Job was said to be Complete (history line {line}); with 0 failed pods it was to go on."
+    ]

@@ -88,3 +88,18 @@ def test_a_job_that_the_failure_policy_fails_makes_one_pod() -> None:
 def test_a_job_that_counts_restarts_makes_one_pod() -> None:
     found = course(Job(backoff_limit=3), Container(program=exits_with(1, times=3)), ON_FAILURE)
     assert len(found.starts_s) == 5
+
+
+TWO_AT_ONCE = Job(parallelism=2, backoff_limit=0)
+
+
+def test_pods_at_once_are_all_to_succeed() -> None:
+    done = JobPod(phase="Succeeded")
+    assert job_end(TWO_AT_ONCE, NEVER, (done, running(restarts=2))) is None
+    assert job_end(TWO_AT_ONCE, NEVER, (done, done)) == JobEnd(end="Complete", failed=0, succeeded=2, pods=2)
+
+
+def test_a_pod_that_fails_takes_those_beside_it_along() -> None:
+    assert job_end(TWO_AT_ONCE, NEVER, (running(), failed())) == JobEnd(end=PAST_LIMIT, failed=2, pods=2)
+    done = JobPod(phase="Succeeded")
+    assert job_end(TWO_AT_ONCE, NEVER, (failed(), done)) == JobEnd(end=PAST_LIMIT, failed=1, succeeded=1, pods=2)

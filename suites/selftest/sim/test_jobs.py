@@ -61,3 +61,16 @@ def test_a_controller_that_does_not_replace_pods_goes_on_for_ever() -> None:
     events = played(Job(backoff_limit=2), runs((1, 1)), NEVER, JobFault.JOB_NEVER_REPLACES)
     assert len(uids(events)) == 1
     assert "conditions" not in ended(events)
+
+
+def test_pods_at_once_succeed_one_by_one() -> None:
+    events = played(Job(parallelism=3, backoff_limit=0), runs((1, 0)), NEVER)
+    assert len(set(uids(events))) == 3
+    counts = [event.data["status"].get("succeeded", 0) for event in sim.of(events, Channel.API, Kind.JOB)]
+    assert counts == sorted(counts)
+    assert ended(events)["succeeded"] == 3
+
+
+def test_pods_beside_one_that_fails_are_deleted() -> None:
+    events = played(Job(parallelism=3, backoff_limit=0), exits_with(1, times=1), NEVER)
+    assert ended(events)["failed"] == 3

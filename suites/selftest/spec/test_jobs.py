@@ -20,6 +20,13 @@ NEVER, ON_FAILURE, ALWAYS = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE, Resta
             "a Job with podFailurePolicy takes no pod with restart policy OnFailure",
         ),
         (Job(backoff_limit=8), NEVER, Mode.NATURAL, "backoff_limit 8 lets the Job make more than 8 pods"),
+        (Job(parallelism=9), NEVER, Mode.NATURAL, "parallelism 9 is none of 1 to 8"),
+        (
+            Job(parallelism=2),
+            NEVER,
+            Mode.NATURAL,
+            "a Job of several pods at a time takes policy Never and a backoff_limit of 0",
+        ),
         (Job(), NEVER, Mode.ANNOTATED, "the recorder changes no pod of a Job"),
     ],
 )
