@@ -25,13 +25,15 @@ from crashloop.spec.scenario import Container
 
 EVIDENCE_DIR = "/evidence"
 """Where an emptyDir is mounted that outlives the pod's containers."""
+MARKS_DIR = "/tmp"
+"""A folder of the container's root filesystem, for the marks that lives leave there."""
 
 
-def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR) -> list[str]:
+def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR, marks_dir: str = MARKS_DIR) -> list[str]:
     """The command of a container: program.sh, its journal, its exit code on SIGTERM, its settings, and its lives."""
     program = container.program
     words = [
-        *_settings(program),
+        *_settings(program, marks_dir),
         *_served(container),
         *(f"env={each.name}" for each in container.env),
         *(f"{_seconds(life.run_s)}:{_end(life)}:{life.times}" for life in program.lives),
@@ -39,11 +41,11 @@ def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR) -> list[s
     return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *words]
 
 
-def _settings(program: Program) -> Iterator[str]:
+def _settings(program: Program, marks_dir: str) -> Iterator[str]:
     if program.marks_root:
-        yield "root"
+        yield f"root={marks_dir}/crashloop.root"
     if program.passes:
-        yield f"passes={program.passes}"
+        yield f"passes={program.passes}:{marks_dir}/crashloop.passes"
     if program.fails_until_s is not None:
         yield f"until={round(program.fails_until_s * 100)}"
 

@@ -1,6 +1,6 @@
-# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root, env=VARIABLE, passes=TIMES,
-# until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in order. END is an exit
-# code, memory, or signal (from elsewhere).
+# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, env=VARIABLE,
+# passes=TIMES:MARKS, until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in
+# order. END is an exit code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
 term=
 trap 'term=1' TERM
@@ -47,12 +47,12 @@ trap 'finish "$on_term"' TERM
 repeat() {
 	pass=0
 	while [ "$pass" -lt "$1" ]; do
-		(echo >>/tmp/crashloop.passes && exit 42)
+		(echo >>"$2" && exit 42)
 		pass=$((pass + 1))
 		sleep 0.1
 	done
 	pass=0
-	while read -r _; do pass=$((pass + 1)); done </tmp/crashloop.passes
+	while read -r _; do pass=$((pass + 1)); done <"$2"
 	note passes "$pass"
 }
 
@@ -68,9 +68,9 @@ serve() {
 left=$life server=
 for each; do
 	case $each in
-	root)
-		if [ -e /tmp/crashloop.root ]; then note root used; else note root fresh; fi
-		: >/tmp/crashloop.root
+	root=*)
+		if [ -e "${each#*=}" ]; then note root used; else note root fresh; fi
+		: >"${each#*=}"
 		continue
 		;;
 	env=*)
@@ -79,7 +79,8 @@ for each; do
 		continue
 		;;
 	passes=*)
-		repeat "${each#*=}"
+		times=${each#*=}
+		repeat "${times%%:*}" "${times#*:}"
 		continue
 		;;
 	http=*)

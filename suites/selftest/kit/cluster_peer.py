@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from suites.selftest.kit.kube_peer import Json, answering, status
 
+Refusal = Callable[[str], Json | None]
+
 
 def node(name: str, *, version: str = "v1.37.1", boot_id: str = "boot-1") -> Json:
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:00Z"}
@@ -46,7 +48,10 @@ def looping(peer: "ClusterPeer", *waits_s: int, name: str = "cart", on: str = "w
 
 
 class ClusterPeer:
-    """`nodes` are answered list by list, the last one again; `append` adds a change that every watch delivers."""
+    """`nodes` are answered list by list, the last one again; `append` adds a change that every watch delivers.
+
+    A watch ends with the changes that it has delivered: the next one shows that they were taken.
+    """
 
     def __init__(self, nodes: list[list[Json]], pods: list[Json], *, forbidden: frozenset[str] = frozenset()) -> None:
         self._nodes = nodes
@@ -55,8 +60,10 @@ class ClusterPeer:
         self._changes: list[bytes] = []
         self._more = threading.Condition()
         self._closed = False
-        self.refusal: Callable[[str], Json | None] = lambda _: None
-        """The Status to answer a request with, which is written as in `requests`; None to answer it."""
+        self._taken = -1
+        """The version that the newest watch began at."""
+        self.refusal: Refusal = lambda _: None
+        """The Status to answer a request with, which is written as in `requests`; None to answer it. Another one ends watches."""
         self.requests: list[str] = []
         """Method and path of each request."""
 
@@ -100,6 +107,15 @@ class ClusterPeer:
             self._more.wait_for(lambda: self._closed or len(self._changes) > version, timeout=0.5)
             return self._changes[version:]
 
+    def watched_from(self, version: int) -> None:
+        """A watch begins: its client has taken all changes up to there."""
+        self._taken = version
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a client has taken all changes."""
+        return self._taken == len(self._changes)
+
     @property
     def is_closed(self) -> bool:
         return self._closed
@@ -114,10 +130,11 @@ def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
             query = parse_qs(address.query, keep_blank_values=True)
             request = f"GET {address.path}{' watch' if 'watch' in query else ''}"
             peer.requests.append(request)
-            if (refusal := peer.refusal(request)) is not None:
-                self._answer(refusal, refusal["code"])
+            refusal = peer.refusal
+            if (refused := refusal(request)) is not None:
+                self._answer(refused, refused["code"])
             elif "watch" in query:
-                self._stream(request, int(query["resourceVersion"][0]), float(query["timeoutSeconds"][0]))
+                self._stream(refusal, int(query["resourceVersion"][0]), float(query["timeoutSeconds"][0]))
             else:
                 found = peer.answer(address.path, query)
                 self._answer(found, found.get("code", 200))
@@ -133,16 +150,18 @@ def _handler(peer: ClusterPeer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(raw)
 
-        def _stream(self, request: str, version: int, at_most_s: float) -> None:
+        def _stream(self, refusal: Refusal, version: int, at_most_s: float) -> None:
             ends_s = time.monotonic() + at_most_s
+            peer.watched_from(version)
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            while not peer.is_closed and peer.refusal(request) is None and time.monotonic() < ends_s:
-                for line in peer.changes_since(version):
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
-                    version += 1
-                self.wfile.flush()
+            self.wfile.flush()
+            lines: list[bytes] = []
+            while not (lines or peer.is_closed or peer.refusal is not refusal or time.monotonic() >= ends_s):
+                lines = peer.changes_since(version)
+            for line in lines:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
             self.wfile.write(b"0\r\n\r\n")
 
         def log_message(self, *_: object) -> None:

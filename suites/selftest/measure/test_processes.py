@@ -174,7 +174,7 @@ def test_a_process_that_nobody_of_the_harness_started_belongs_to_it_once_it_is_n
     with parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        wait_until("the parent to end", lambda: parent.poll() is not None, timeout_s=10)
+        wait_until("the parent to end", lambda: parent.poll() is not None, timeout_s=60)
         account = account_of(tmp_path)
         without = values(account, "component_processes")[("harness", "")]
         account.add_harness(pid)

@@ -1,7 +1,7 @@
 """`crashloop observe` from the first list to its two files, against a server that answers from data."""
 
-import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from crashloop.errors import UsageError
 from crashloop.inference.judging import Agreement
 from crashloop.inference.observation import Observation
 from crashloop.observe.run import ObservationRequest, look
+from crashloop.observe.watch import LoopWatch
 from crashloop.progress import SilentProgress
 from crashloop.verdict import ExitCode
 from crashloop.waiting import wait_until
@@ -28,14 +29,31 @@ from tools.schemas import schemas
 Json = dict[str, Any]
 
 
-def observed(peer: ClusterPeer, folder: Path, *arguments: str) -> tuple[int, str, Observation]:
-    """Exit code, output and observe.json of a look that lasts a second."""
-    with serving(peer, folder) as kubeconfig:
-        given = ["observe", "--kubeconfig", kubeconfig, "--for", "1s", "--run-dir", str(folder / "out"), *arguments]
+WATCH, NODES = "GET /api/v1/pods watch", "GET /api/v1/nodes"
+_wait = LoopWatch.wait
+
+
+def observed(
+    peer: ClusterPeer, folder: Path, *arguments: str, meanwhile: Callable[[LoopWatch], None] = lambda _: None
+) -> tuple[int, str, Observation]:
+    """Exit code, output and observe.json of a look whose time begins when all changes were taken and `meanwhile` has happened."""
+
+    def wait(watch: LoopWatch, for_s: float) -> None:
+        followed(peer)
+        meanwhile(watch)
+        _wait(watch, for_s)
+
+    with serving(peer, folder) as kubeconfig, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LoopWatch, "wait", wait)
+        given = ["observe", "--kubeconfig", kubeconfig, "--for", "100ms", "--run-dir", str(folder / "out"), *arguments]
         done = CliRunner().invoke(app, given)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     seen = msgspec.json.decode((folder / "out" / "observe.json").read_bytes(), type=Observation)
     return done.exit_code, done.output, seen
+
+
+def followed(peer: ClusterPeer) -> None:
+    wait_until("all changes to be taken", lambda: peer.is_followed, timeout_s=60, every_s=0.01)
 
 
 def test_a_node_that_follows_its_curve_agrees(tmp_path: Path) -> None:
@@ -177,36 +195,31 @@ def test_an_observation_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_changes_that_come_during_the_look_count(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
-    feeder = threading.Timer(0.3, looping, (peer, 11, 12, 13))
-    feeder.start()
-    _, _, seen = observed(peer, tmp_path)
-    feeder.join()
+
+    def change(_: LoopWatch) -> None:
+        looping(peer, 11, 12, 13)
+        followed(peer)
+
+    _, _, seen = observed(peer, tmp_path, meanwhile=change)
     assert sum(len(loop.waits) for loop in seen.loops) == 3
 
 
 def failing(peer: ClusterPeer, code: int, reason: str, *requests: str) -> None:
-    """From when the pods were listed and watched for a while, these requests are refused."""
-
-    def refusal(request: str) -> Json | None:
-        began = peer.requests.count("GET /api/v1/pods watch") > 0
-        return status(code, reason) if began and request in requests else None
-
-    def begin() -> None:
-        wait_until("the first watch", lambda: WATCH in peer.requests, timeout_s=60)
-        threading.Timer(0.5, setattr, (peer, "refusal", refusal)).start()
-
-    threading.Thread(target=begin, daemon=True).start()
+    """From now on these requests are refused."""
+    peer.refusal = lambda request: status(code, reason) if request in requests else None
 
 
-WATCH, NODES = "GET /api/v1/pods watch", "GET /api/v1/nodes"
 NOT_ASKED = "whether it was booted or not Ready could not be read at the end"
 
 
 def test_credentials_that_expire_end_the_look_early_with_what_was_seen(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
     looping(peer, 11, 12, 13, 14, 11)
-    failing(peer, 401, "Unauthorized", WATCH, NODES, "GET /api/v1/pods")
-    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "1h")
+
+    def expire(_: LoopWatch) -> None:
+        failing(peer, 401, "Unauthorized", WATCH, NODES, "GET /api/v1/pods")
+
+    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "1h", meanwhile=expire)
     assert code == ExitCode.INCONCLUSIVE
     assert seen.finished - seen.started < timedelta(minutes=10)
     assert (seen.nodes[0].waits, seen.nodes[0].agreement, seen.nodes[0].note) == (5, Agreement.TOO_LITTLE, NOT_ASKED)
@@ -220,19 +233,29 @@ def test_credentials_that_expire_end_the_look_early_with_what_was_seen(tmp_path:
 def test_nodes_that_cannot_be_read_at_the_end_are_judged_by_nothing_that_a_reboot_explains(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
     looping(peer, *[2, 3] * 6)
-    failing(peer, 503, "ServiceUnavailable", NODES)
-    code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s")
+
+    def lose_nodes(_: LoopWatch) -> None:
+        failing(peer, 503, "ServiceUnavailable", NODES)
+
+    code, output, seen = observed(peer, tmp_path, "--expect", "*=max-10s", meanwhile=lose_nodes)
     assert code == ExitCode.INCONCLUSIVE
     assert (seen.nodes[0].waits, seen.nodes[0].note) == (12, NOT_ASKED)
     assert seen.unheard is None
     assert f"worker: {NOT_ASKED}." in output
 
 
+def broken(peer: ClusterPeer, watch: LoopWatch) -> None:
+    failing(peer, 503, "ServiceUnavailable", WATCH)
+    wait_until("the watch to be broken", lambda: watch.broken_since() is not None, timeout_s=60, every_s=0.01)
+
+
 def test_a_watch_that_is_broken_at_the_end_is_reported(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
     looping(peer, 11, 12, 13)
-    failing(peer, 503, "ServiceUnavailable", WATCH)
-    code, output, seen = observed(peer, tmp_path, "--expect", "worker=max-10s", "--for", "2s")
+
+    code, output, seen = observed(
+        peer, tmp_path, "--expect", "worker=max-10s", meanwhile=lambda watch: broken(peer, watch)
+    )
     assert code == ExitCode.OK
     assert seen.gaps == 0
     assert seen.unheard is not None
@@ -243,9 +266,17 @@ def test_a_watch_that_is_broken_at_the_end_is_reported(tmp_path: Path) -> None:
 
 def test_an_outage_is_met_with_few_requests(tmp_path: Path) -> None:
     peer = ClusterPeer([[node("worker")]], [])
-    failing(peer, 503, "ServiceUnavailable", WATCH)
-    observed(peer, tmp_path, "--for", "3s")
-    assert peer.requests.count(WATCH) <= 4
+    began_s = 0.0
+
+    def fail(watch: LoopWatch) -> None:
+        nonlocal began_s
+        began_s = time.monotonic()
+        peer.requests.clear()
+        broken(peer, watch)
+
+    observed(peer, tmp_path, "--for", "3s", meanwhile=fail)
+    lasted_s = time.monotonic() - began_s
+    assert peer.requests.count(WATCH) <= 1 + lasted_s, "at least a second between them"
 
 
 def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(tmp_path: Path) -> None:

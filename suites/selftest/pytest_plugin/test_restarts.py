@@ -37,7 +37,7 @@ def watched(peer: ClusterPeer, folder: Path) -> Iterator[Restarts]:
 def test_pods_that_follow_the_curve_pass(peer: ClusterPeer, tmp_path: Path) -> None:
     with watched(peer, tmp_path) as restarts:
         looping(peer, 11, 12, 11)
-        restarts.assert_follows(MAX_10S, within_s=30)
+        restarts.assert_follows(MAX_10S, within_s=60)
         restarts.assert_no_early_restart(MAX_10S)
         restarts.assert_restarts("cart", 14, within_s=0)
     assert "GET /api/v1/namespaces/shop/pods watch" in peer.requests
@@ -47,7 +47,7 @@ def test_pods_that_follow_another_curve_fail_with_their_waits(peer: ClusterPeer,
     with watched(peer, tmp_path) as restarts:
         looping(peer, *[2, 3] * 6)
         with pytest.raises(AssertionError) as caught:
-            restarts.assert_follows(MAX_10S, within_s=30)
+            restarts.assert_follows(MAX_10S, within_s=60)
         assert str(caught.value).splitlines()[:2] == [
             "node worker does not follow the curve from 10 s to 10 s.",
             "shop/cart app: restart 12 came 2 s after the exit; at least 10 s was due.",
@@ -70,10 +70,10 @@ def test_one_pod_can_be_judged_among_others(peer: ClusterPeer, tmp_path: Path) -
     with watched(peer, tmp_path) as restarts:
         looping(peer, 11, 12, 11, name="slow")
         looping(peer, *[2, 3] * 6, name="fast")
-        restarts.assert_follows(MAX_10S, pod="slow", within_s=30)
-        restarts.assert_follows(MAX_2S, pod="fast", waits=12, within_s=30)
+        restarts.assert_follows(MAX_10S, pod="slow", within_s=60)
+        restarts.assert_follows(MAX_2S, pod="fast", waits=12, within_s=60)
         with pytest.raises(AssertionError, match="node worker does not follow"):
-            restarts.assert_follows(MAX_10S, within_s=30)
+            restarts.assert_follows(MAX_10S, within_s=60)
 
 
 def test_a_pod_that_restarts_too_seldom_fails_with_its_count(peer: ClusterPeer, tmp_path: Path) -> None:
@@ -92,25 +92,26 @@ def test_a_node_that_was_booted_meanwhile_is_not_shown_to_follow(tmp_path: Path)
     with watched(peer, tmp_path) as restarts:
         looping(peer, 11, 12, 11)
         with pytest.raises(AssertionError, match="node worker: the node was booted during the observation"):
-            restarts.assert_follows(MAX_10S, within_s=30)
+            restarts.assert_follows(MAX_10S, within_s=60)
 
 
 def test_a_watch_that_is_lost_is_reported_with_what_is_missing(peer: ClusterPeer, tmp_path: Path) -> None:
     with watched(peer, tmp_path) as restarts:
         lost = status(503, "ServiceUnavailable")
         peer.refusal = lambda request: lost if request.endswith("watch") else None
+        wait_until("the watch to be lost", lambda: restarts._watch.broken_since() is not None, timeout_s=60)
         with pytest.raises(AssertionError, match=r"The watch of pods was lost: .* answered 503 ServiceUnavailable"):
-            restarts.assert_follows(MAX_10S, within_s=2)
+            restarts.assert_follows(MAX_10S, within_s=0)
 
 
 def test_without_a_watch_no_restart_is_shown_to_be_in_time(peer: ClusterPeer, tmp_path: Path) -> None:
     with watched(peer, tmp_path) as restarts:
         looping(peer, 11, 12, 11)
-        restarts.assert_follows(MAX_10S, within_s=30)
+        restarts.assert_follows(MAX_10S, within_s=60)
         restarts.assert_no_early_restart(MAX_10S)
         lost = status(503, "ServiceUnavailable")
         peer.refusal = lambda request: lost if request.endswith("watch") else None
-        wait_until("the watch to be lost", lambda: restarts._watch.broken_since() is not None, timeout_s=30)
+        wait_until("the watch to be lost", lambda: restarts._watch.broken_since() is not None, timeout_s=60)
         with pytest.raises(AssertionError, match=r"^The watch of pods was lost: .* answered 503 ServiceUnavailable"):
             restarts.assert_no_early_restart(MAX_10S)
 
@@ -119,9 +120,9 @@ def test_changes_that_are_gone_may_have_shown_an_early_restart(peer: ClusterPeer
     with watched(peer, tmp_path) as restarts:
         gone = iter([status(410, "Expired")])
         peer.refusal = lambda request: next(gone, None) if request.endswith("watch") else None
-        wait_until("changes to be gone", lambda: restarts._watch.gaps > 0, timeout_s=30)
+        wait_until("changes to be gone", lambda: restarts._watch.gaps > 0, timeout_s=60)
         looping(peer, 11, 12, 11)
-        restarts.assert_follows(MAX_10S, within_s=30)
+        restarts.assert_follows(MAX_10S, within_s=60)
         with pytest.raises(AssertionError, match=r"^The watch of pods was lost and its changes are gone, times: 1\.$"):
             restarts.assert_no_early_restart(MAX_10S)
 

@@ -1,6 +1,5 @@
 """The wrapper in the place of a kubelet: what it gives the kubelet, what it shows instead, and how it ends."""
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -24,6 +23,7 @@ from quality.faults import (
 )
 from quality.lies import Lie
 from quality.wrapper import meddling_of
+from suites.selftest.kit.pids import has_ended
 
 DECLARED = {
     "authentication": {"x509": {"clientCAFile": "/pki/ca.crt"}, "webhook": {"enabled": True}},
@@ -165,7 +165,7 @@ def kubelet(tmp_path: Path) -> Path:
 def started(folder: Path) -> tuple[int, str]:
     """Process id and last argument of the stand-in, once it has started."""
     started = folder / "started"
-    wait_until("the kubelet to start", lambda: started.exists() and started.stat().st_size > 0, timeout_s=30.0)
+    wait_until("the kubelet to start", lambda: started.exists() and started.stat().st_size > 0, timeout_s=60)
     pid, last = started.read_text().split()
     return int(pid), last
 
@@ -198,12 +198,4 @@ def test_a_wrapper_takes_its_kubelet_with_it(kubelet: Path, tmp_path: Path, numb
         assert real == DECLARED | {"crashLoopBackOff": {"maxContainerRestartPeriod": "4s"}}
         wrapper.send_signal(number)
         assert wrapper.wait() == (3 if number is signal.SIGTERM else -signal.SIGKILL)
-        wait_until("the kubelet to end", lambda: not is_alive(pid), timeout_s=10.0)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        wait_until("the kubelet to end", lambda: has_ended(pid), timeout_s=60)

@@ -24,7 +24,7 @@ def test_a_control_container_is_made_measured_and_removed(channel: tuple[Control
     control, peer, sink = channel
     peer.start()
     control.start()
-    wait_until("a control container to be removed", lambda: len(peer.calls) >= 6, timeout_s=20, every_s=0.05)
+    wait_until("a control container to be removed", lambda: len(peer.calls) >= 6, timeout_s=60, every_s=0.05)
     control.stop()
     peer.stop()
     assert peer.calls[:6] == [
@@ -48,7 +48,7 @@ def test_a_snapshot_that_the_garbage_collector_has_removed_is_no_trouble(
     peer.collects_snapshots = True
     peer.start()
     control.start()
-    wait_until("two control containers", lambda: len(sink.events) >= 2, timeout_s=20, every_s=0.05)
+    wait_until("two control containers", lambda: len(sink.events) >= 2, timeout_s=60, every_s=0.05)
     control.stop()
     peer.stop()
     assert caplog.messages == []
@@ -58,6 +58,6 @@ def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlCha
     control, peer, sink = channel
     control.start()
     peer.start()
-    wait_until("a control container", lambda: bool(sink.events), timeout_s=30, every_s=0.05)
+    wait_until("a control container", lambda: bool(sink.events), timeout_s=60, every_s=0.05)
     control.stop()
     peer.stop()

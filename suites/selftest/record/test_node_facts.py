@@ -55,7 +55,7 @@ def test_a_restart_reaches_those_on_the_node_and_those_that_begin_later(where: R
     where.facts.read(NODE)
     assert pid(where.facts) is None
     where.facts.restarted("node", KubeletProcess(77, 5))
-    wait_until("the restart to be heard of", lambda: hears.events, timeout_s=10)
+    wait_until("the restart to be heard of", lambda: hears.events, timeout_s=60)
     assert [(event.data["kubelet_pid"], event.data["kubelet_started_ns"]) for event in hears.events] == [(77, 5)]
     assert pid(where.facts) == 77
 
@@ -100,5 +100,5 @@ def test_a_process_that_another_has_followed_is_not_written_down(where: Recordin
     facts.read(NODE)
     facts.restarted("node", KubeletProcess(77, 5))
     facts.restarted("node", newest)
-    wait_until("the restart to be heard of", lambda: hears.events, timeout_s=10)
+    wait_until("the restart to be heard of", lambda: hears.events, timeout_s=60)
     assert [each.data["kubelet_pid"] for each in hears.events] == [78]

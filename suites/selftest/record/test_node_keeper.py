@@ -70,7 +70,7 @@ class Rig:
             stranded.extend(self.keeper.tend())
             return holds(tuple(stranded))
 
-        wait_until(what, tended, timeout_s=10, every_s=0.01)
+        wait_until(what, tended, timeout_s=60, every_s=0.01)
 
     def launch(self, *expected: str) -> None:
         """Tend the nodes until these scenarios are launched."""

@@ -73,13 +73,13 @@ def recording(run: RunDir) -> Iterator[subprocess.Popen[bytes]]:
         wait_until(
             "the recorder to start",
             lambda: (seen := state(run)) is not None and seen.state == "starting",
-            timeout_s=30,
+            timeout_s=60,
             last_seen=lambda: f"exit status {recorder.poll()}",
         )
         yield recorder
     finally:
         recorder.kill()
-        recorder.wait(timeout=10)
+        recorder.wait(timeout=60)
         recorder.stdin.close()
 
 
@@ -87,7 +87,7 @@ def test_the_end_of_its_standard_input_ends_it(run: RunDir) -> None:
     with recording(run) as recorder:
         assert recorder.stdin is not None
         recorder.stdin.close()
-        assert recorder.wait(timeout=30) == ExitCode.INTERRUPTED
+        assert recorder.wait(timeout=60) == ExitCode.INTERRUPTED
     assert state(run) == RecorderState(state="interrupted", pid=recorder.pid)
 
 
@@ -95,14 +95,14 @@ def test_the_end_of_its_standard_input_ends_it(run: RunDir) -> None:
 def test_a_signal_ends_it_like_the_end_of_its_standard_input(run: RunDir, number: signal.Signals) -> None:
     with recording(run) as recorder:
         recorder.send_signal(number)
-        assert recorder.wait(timeout=30) == ExitCode.INTERRUPTED
+        assert recorder.wait(timeout=60) == ExitCode.INTERRUPTED
     assert state(run) == RecorderState(state="interrupted", pid=recorder.pid)
 
 
 def test_a_plan_that_cannot_be_carried_out_fails_the_run_and_seals_every_history(run: RunDir) -> None:
     with recording(run) as recorder:
         write_plan(run, provider="nowhere")
-        assert recorder.wait(timeout=30) == ExitCode.ERROR
+        assert recorder.wait(timeout=60) == ExitCode.ERROR
     ended = state(run)
     assert ended is not None
     assert (ended.state, ended.error_kind) == ("failed", "usage")

@@ -124,7 +124,7 @@ def test_each_node_has_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo
     channel.add_nodes(cluster)
     channel.start()
     with kubelet:
-        wait_until("waits", lambda: bool(sink.events), timeout_s=20, every_s=0.05)
+        wait_until("waits", lambda: bool(sink.events), timeout_s=60, every_s=0.05)
         channel.stop()
         kubelet.kill()
     node, event = sink.events[0]

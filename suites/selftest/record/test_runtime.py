@@ -33,7 +33,7 @@ class Heard(Sink):
         wait_until(
             f"{count} events",
             lambda: len(self.events) >= count,
-            timeout_s=10,
+            timeout_s=60,
             every_s=0.01,
             last_seen=lambda: str(self.events),
         )
@@ -54,7 +54,7 @@ def following(peer: Peer) -> Iterator[tuple[RuntimeChannel, Heard]]:
     heard = Heard()
     channel = RuntimeChannel("node", peer.socket, "ns", heard)
     channel.start()
-    assert channel.has_answered(within_s=10)
+    assert channel.has_answered(within_s=60)
     subscribed(peer)
     try:
         yield channel, heard
@@ -63,7 +63,7 @@ def following(peer: Peer) -> Iterator[tuple[RuntimeChannel, Heard]]:
 
 
 def subscribed(peer: Peer) -> None:
-    wait_until("the channel to subscribe", lambda: peer.is_subscribed, timeout_s=10, every_s=0.01)
+    wait_until("the channel to subscribe", lambda: peer.is_subscribed, timeout_s=60, every_s=0.01)
 
 
 def in_short(events: list[tuple[str, Event]]) -> list[tuple[str, Kind, str | None, int | None, int]]:
@@ -194,7 +194,7 @@ def test_a_runtime_that_is_restarted_leaves_a_gap_and_is_followed_again(peer: Pe
         peer.created("c0", 1, labels("pod", "app"))
         heard.wait_for(1)
         peer.stop()
-        wait_until("the loss to be noticed", channel.broken_since, timeout_s=10, every_s=0.01)
+        wait_until("the loss to be noticed", channel.broken_since, timeout_s=60, every_s=0.01)
         peer.removed("c0", 2)
         peer.add("c1", 3, labels("pod", "app"))
         peer.start()

@@ -142,7 +142,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_live_one_makes_is_not(
         other.kill()
         other.wait()
         assert cache.find(NAME) is None
-        assert wait_until("removal", cache.remove_leftovers, timeout_s=10) == [partial.name]
+        assert wait_until("removal", cache.remove_leftovers, timeout_s=60) == [partial.name]
     assert list(cache.partial.iterdir()) == []
 
 

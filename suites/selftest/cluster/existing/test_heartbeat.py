@@ -1,6 +1,7 @@
 """A node elsewhere tells of its clock and its stalls by a heartbeat, from which boot time becomes our time."""
 
 import subprocess
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -102,12 +103,13 @@ def test_the_script_beats_ten_times_at_once_and_ends_on_sigterm() -> None:
     assert process.stdout is not None
     told = [read_beat(process.stdout.readline().encode()) for _ in range(WARM + 1)]
     process.terminate()
-    process.communicate(timeout=5)
+    process.communicate(timeout=60)
     assert process.returncode == 0
-    stamps = [beat.boot_ns for beat in told if beat is not None]
-    assert len(stamps) == WARM + 1
-    assert stamps == sorted(stamps)
-    assert stamps[-1] - stamps[-2] > stamps[1] - stamps[0]
+    seen = [beat for beat in told if beat is not None]
+    assert len(seen) == WARM + 1
+    gaps_ns = [later.boot_ns - earlier.boot_ns for earlier, later in pairwise(seen)]
+    assert 0 <= min(gaps_ns) < S, "no second passes between two of the first"
+    assert seen[-1].late_ns > 50_000_000 or gaps_ns[-1] >= 0.95 * S, "ten beats later, unless one came late"
 
 
 def recorded(*events: Event) -> Recording:

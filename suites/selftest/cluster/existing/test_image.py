@@ -53,4 +53,4 @@ def test_a_node_that_is_still_pulling_is_waited_for(tmp_path: Path) -> None:
 
     peer.before = before
     waited(peer, tmp_path)
-    assert looks == 1
+    assert looks >= 1

@@ -42,7 +42,7 @@ def holder(api: KubeApi) -> str | None:
 
 
 def test_of_two_runs_that_ask_for_it_at_once_one_gets_it(peer: ExistingPeer, api: KubeApi) -> None:
-    both_have_looked = threading.Barrier(2, timeout=20)
+    both_have_looked = threading.Barrier(2, timeout=60)
 
     def before(request: str) -> Json | None:
         if request == f"POST {LEASES}":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.cgroups import CgroupHost, make, processes, remove
 from crashloop.errors import ClusterError
 
@@ -47,7 +48,10 @@ def test_v2_without_a_controller_that_a_kubelet_needs_is_an_error(tmp_path: Path
         make(host, PATH)
 
 
-def test_a_parent_that_another_cluster_removes_meanwhile_is_made_again(tmp_path: Path) -> None:
+def test_a_parent_that_another_cluster_removes_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroups, "MADE_WITHIN_S", 60.0)
     late = threading.Timer(0.2, (tmp_path / "memory").mkdir)
     late.start()
     make(CgroupHost(version=1, mounts=(str(tmp_path / "memory"),)), PATH)
@@ -55,7 +59,8 @@ def test_a_parent_that_another_cluster_removes_meanwhile_is_made_again(tmp_path:
     late.join()
 
 
-def test_a_hierarchy_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_hierarchy_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "MADE_WITHIN_S", 0.0)
     with pytest.raises(ClusterError, match=rf"cgroup {PATH} to be made\.\nLast seen: no {tmp_path}/memory/crashloop"):
         make(CgroupHost(version=1, mounts=(str(tmp_path / "memory"),)), PATH)
 
