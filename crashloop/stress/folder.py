@@ -1,6 +1,5 @@
 """The run directory of a stress run: that of every run (crashloop.rundir), with further files."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -58,7 +57,8 @@ class StressDir(RunDir):
 
 
 def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
-    """The lines of a file; none if it does not exist. A truncated last line, which a killed process leaves, is left out.
+    """The lines of a file; none if it does not exist. A truncated last line, which a killed process or one that still writes
+    leaves, is left out.
 
     Raises UsageError that names any other damaged line.
     """
@@ -66,12 +66,10 @@ def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
         return
     decoder = msgspec.json.Decoder(kind)
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
         for number, line in enumerate(file, start=1):
-            size -= len(line)
             try:
                 yield decoder.decode(line)
             except msgspec.MsgspecError as error:
-                if size == 0:
+                if not line.endswith(b"\n"):
                     return
                 raise UsageError(f"{path}: line {number} is damaged ({error}).") from error

@@ -1,6 +1,7 @@
 """Starts the load generator: Locust, always as a process of its own. No other module does."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from crashloop.waiting import WaitTimeout, wait_until
 
 LOCUSTFILE = HOME / "load" / "locustfile.py"
 LOOPBACK = "127.0.0.1"
+PORTS = (15_000, 30_000)
 WORKERS_WITHIN_S = 60
 """Longest wait for the workers; a master without all of them then ends by itself."""
 
@@ -140,7 +142,9 @@ class Generator:
 
 
 def free_port() -> int:
-    """An unused port of this host."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+    """An unused port of this host, outside of the ranges from which systems give ports to those who name none."""
+    while True:
+        port = random.randrange(*PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port

@@ -254,7 +254,7 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path: Path) -> 
     example_run(tmp_path / "run")
     first = next(StressDir.open(tmp_path / "run").operations())
     line = msgspec.json.encode(first)
-    path.write_bytes(line + b"\n" + line[:20] + b"\n")
+    path.write_bytes(line + b"\n" + line[:20])
     assert list(read_jsonl(path, Operation)) == [first]
     path.write_bytes(line[:20] + b"\n" + line + b"\n")
     with pytest.raises(UsageError, match=r"operations-0\.jsonl: line 1 is damaged"):

@@ -2,7 +2,8 @@
 
 import signal
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -25,15 +26,19 @@ def peer(tmp_path: Path) -> Iterator[Accepting]:
         yield peer
 
 
+WITHIN_S = 120.0
+"""Ends a wait for what comes in seconds; a host may be busy."""
+
+
 def created(peer: Accepting) -> None:
-    wait_until("three pods to be created", lambda: len(peer.paths("POST")) >= 3, timeout_s=60)
+    wait_until("three pods to be created", lambda: len(peer.paths("POST")) >= 3, timeout_s=WITHIN_S)
 
 
 def carried_out(generator: Generator) -> None:
     """Start it and wait until it has ended by itself."""
     generator.start()
-    wait_until("the load to be over", generator.has_ended, timeout_s=60)
-    generator.stop(within_s=5)
+    wait_until("the load to be over", generator.has_ended, timeout_s=WITHIN_S)
+    generator.stop(within_s=WITHIN_S)
 
 
 def marks(folder: Path) -> list[tuple[str, int]]:
@@ -57,7 +62,7 @@ def test_a_load_that_is_asked_to_end_takes_away_what_it_has_made(peer: Accepting
     generator = Generator(write_order(tmp_path, duration_s=600), workers=0)
     generator.start()
     created(peer)
-    generator.stop(within_s=30)
+    generator.stop(within_s=WITHIN_S)
     assert sorted(peer.paths("DELETE")) == PODS
     assert list(generator.deaths()) == []
 
@@ -67,8 +72,8 @@ def test_a_load_whose_runner_is_gone_takes_away_what_it_has_made(peer: Accepting
     generator.start()
     created(peer)
     generator.let_go()
-    wait_until("the load to be over", generator.has_ended, timeout_s=60)
-    generator.stop(within_s=5)
+    wait_until("the load to be over", generator.has_ended, timeout_s=WITHIN_S)
+    generator.stop(within_s=WITHIN_S)
     assert sorted(peer.paths("DELETE")) == PODS
 
 
@@ -77,9 +82,9 @@ def test_a_generator_that_was_killed_is_reported_once(peer: Accepting, tmp_path:
     generator.start()
     created(peer)
     psutil.Process(generator.pids[0]).send_signal(signal.SIGKILL)
-    wait_until("the generator to be gone", generator.has_ended, timeout_s=20)
+    wait_until("the generator to be gone", generator.has_ended, timeout_s=WITHIN_S)
     (death,) = generator.deaths()
-    generator.stop(within_s=5)
+    generator.stop(within_s=WITHIN_S)
     assert death.sentence == "The generator of the load ended with signal 9 (Killed); see load/generator.log."
     assert list(generator.deaths()) == []
     assert peer.paths("DELETE") == []
@@ -90,9 +95,9 @@ def test_a_worker_that_is_killed_before_it_connects_keeps_nobody_waiting(peer: A
     generator = Generator(write_order(tmp_path), workers=2, workers_within_s=2)
     generator.start()
     psutil.Process(generator.pids[0]).kill()
-    wait_until("the generator to give up", generator.has_ended, timeout_s=60)
+    wait_until("the generator to give up", generator.has_ended, timeout_s=WITHIN_S)
     assert not generator.has_begun()
-    generator.stop(within_s=30)
+    generator.stop(within_s=WITHIN_S)
     assert {death.sentence for death in generator.deaths()} == {
         "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log.",
         "The generator of the load ended with exit code 1; see load/generator.log.",
@@ -107,9 +112,9 @@ def test_a_generator_that_waits_for_its_workers_ends_with_all_of_them_on_request
     generator.start()
     psutil.Process(generator.pids[0]).kill()
     log = tmp_path / "load/generator.log"
-    wait_until("it to wait for a worker", lambda: "workers to be ready" in log.read_text(), timeout_s=60)
+    wait_until("it to wait for a worker", lambda: "workers to be ready" in log.read_text(), timeout_s=WITHIN_S)
     processes = [psutil.Process(pid) for pid in generator.pids[1:]]
-    generator.stop(within_s=20)
+    generator.stop(within_s=WITHIN_S)
     assert [death.worker for death in generator.deaths()] == [1]
     assert not any(process.is_running() for process in processes)
 
@@ -123,33 +128,36 @@ def test_two_workers_share_the_users_of_a_stage(peer: Accepting, tmp_path: Path)
     assert list(generator.deaths()) == []
 
 
-def test_with_a_web_port_locust_s_page_is_served_and_the_load_ends_by_itself(peer: Accepting, tmp_path: Path) -> None:
-    port = free_port()
-    generator = Generator(write_order(tmp_path, duration_s=5), workers=0, web_port=port)
-    generator.start()
-    created(peer)
-    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/", timeout=10) as page:
-        assert page.status == 200
-        assert "<title>Locust</title>" in page.read().decode()
-    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/stats/requests", timeout=10) as figures:
-        assert b'"crashers: create"' in figures.read()
-    wait_until("the load to be over", generator.has_ended, timeout_s=60)
-    generator.stop(within_s=5)
+def test_with_a_web_port_a_load_ends_by_itself(peer: Accepting, tmp_path: Path) -> None:
+    generator = Generator(write_order(tmp_path), workers=0, web_port=free_port())
+    carried_out(generator)
     assert marks(tmp_path) == WHOLE
     assert sorted(peer.paths("DELETE")) == PODS
     assert list(generator.deaths()) == []
     assert (tmp_path / "load/locust.html").exists()
 
 
-def test_with_a_web_port_too_a_load_that_is_asked_to_end_takes_away_what_it_has_made(
+def test_with_a_web_port_locust_s_page_is_served_until_the_load_is_asked_to_end(
     peer: Accepting, tmp_path: Path
 ) -> None:
-    generator = Generator(write_order(tmp_path, duration_s=600), workers=0, web_port=free_port())
+    port = free_port()
+    generator = Generator(write_order(tmp_path, duration_s=600), workers=0, web_port=port)
     generator.start()
     created(peer)
-    generator.stop(within_s=30)
+    page = served(port, "/").decode()
+    assert "<title>Locust</title>" in page
+    wait_until(
+        "the pods in its figures", lambda: b'"crashers: create"' in served(port, "/stats/requests"), timeout_s=WITHIN_S
+    )
+    generator.stop(within_s=WITHIN_S)
     assert sorted(peer.paths("DELETE")) == PODS
     assert list(generator.deaths()) == []
+
+
+def served(port: int, path: str) -> bytes:
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=WITHIN_S) as answer:
+        body: bytes = answer.read()
+        return body
 
 
 def test_pods_that_are_not_seen_to_go_are_counted_and_reported(peer: Accepting, tmp_path: Path) -> None:
@@ -188,19 +196,36 @@ def failures(folder: Path) -> str:
     return (folder / "load/locust_failures.csv").read_text()
 
 
-def canary(folder: Path, *, answer_within_s: float = 10.0) -> list[Operation]:
-    """The reads of three canaries in three seconds."""
+def canary(
+    folder: Path, enough: Callable[[list[Operation]], bool], *, answer_within_s: float = 60.0
+) -> list[Operation]:
+    """The reads of three canaries, at least until these are enough."""
     load = Canary(node="storm", rate_per_s=10, answer_within_s=answer_within_s)
-    carried_out(Generator(write_order(folder, duration_s=3, loads={"canary": load}), workers=0))
-    return [each for each in operations(folder) if each.what in READS and each.load == "canary"]
+    generator = Generator(write_order(folder, duration_s=600, loads={"canary": load}), workers=0)
+
+    def reads() -> list[Operation]:
+        return [each for each in operations(folder) if each.what in READS and each.load == "canary"]
+
+    generator.start()
+    wait_until("enough reads", lambda: generator.has_begun() and enough(reads()), timeout_s=WITHIN_S)
+    generator.stop(within_s=WITHIN_S)
+    return reads()
+
+
+def pods_read(reads: list[Operation]) -> set[str]:
+    return {each.pod for each in reads if each.what == "get" and not each.error}
 
 
 def test_a_canary_reads_its_pod_and_all_pods_in_turn(peer: Accepting, tmp_path: Path) -> None:
-    reads = canary(tmp_path)
-    assert len(reads) >= 30
-    found = [each.what for each in reads]
-    assert abs(found.count("get") - found.count("list")) <= 3
-    assert {each.pod for each in reads if each.what == "get"} == {"canary-0-0", "canary-0-1", "canary-0-2"}
+    def enough(reads: list[Operation]) -> bool:
+        found = [each.what for each in reads]
+        return min(found.count("get"), found.count("list")) >= 10 and len(pods_read(reads)) == 3
+
+    reads = canary(tmp_path, enough)
+    for pod in pods_read(reads):
+        intended = sorted(each.intended_ns or 0 for each in reads if each.pod == pod)
+        assert all(later - earlier >= 199_000_000 for earlier, later in pairwise(intended)), "every second read"
+    assert pods_read(reads) == {"canary-0-0", "canary-0-1", "canary-0-2"}
     assert not any(each.error for each in reads)
     assert all(each.intended_ns is not None and each.intended_ns <= each.sent_ns for each in reads)
     of_reads = {query for query in peer.queries if "watch" not in query and "worker" not in query}
@@ -209,6 +234,9 @@ def test_a_canary_reads_its_pod_and_all_pods_in_turn(peer: Accepting, tmp_path: 
 
 def test_a_read_without_an_answer_has_failed_after_its_time(peer: Accepting, tmp_path: Path) -> None:
     peer.holds = "/pods/canary-0-1"
-    reads = canary(tmp_path, answer_within_s=0.5)
-    failed = [each for each in reads if each.error]
-    assert {(each.what, each.pod) for each in failed} == {("get", "canary-0-1")}
+    others = {"canary-0-0", "canary-0-2"}
+    reads = canary(
+        tmp_path, lambda reads: any(each.error for each in reads) and pods_read(reads) == others, answer_within_s=0.5
+    )
+    unanswered = [each for each in reads if each.pod == "canary-0-1"]
+    assert all(each.error and each.took_ns >= 490_000_000 for each in unanswered)

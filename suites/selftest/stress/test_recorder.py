@@ -87,7 +87,7 @@ def recorded(
     plan: StressPlan,
     evidence: _Unrecorded,
     *,
-    clear_within_s: float = 5.0,
+    clear_within_s: float = 60.0,
     nodes: dict[str, Node] | None = None,
     restarted: list[tuple[str, str]] | None = None,
 ) -> Folder:
@@ -167,7 +167,7 @@ def test_a_run_in_which_all_goes_as_planned_has_no_incidents(peer: Accepting, tm
 def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_path: Path) -> None:
     """A controller makes another pod meanwhile, so that removal has to be asked for twice."""
     peer.left, peer.removals = {"pods": 2, "jobs": 1, "deployments": 1}, 2
-    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=30)
+    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=60)
     assert incidents(folder) == [
         (Cause.LEFT_BEHIND, "The load left 1 Deployment, 1 Job and 2 Pods; the run requested the removal.")
     ]
