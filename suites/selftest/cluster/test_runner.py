@@ -76,7 +76,7 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_wait_leaves_no_command_behind(tmp_path: Path) -> None:
     # reading the input to its end proves that the wait has begun
-    script = f"cat; echo $$ >{tmp_path}/pid; kill -USR1 {os.getpid()}; exec sleep 1000"
+    script = f"cat; echo $$ >'{tmp_path}/pid'; kill -USR1 {os.getpid()}; exec sleep 1000"
     with pytest.raises(KeyboardInterrupt):
         run(["sh", "-c", script], describe="sleep", timeout_s=100, input="")
     pid = int((tmp_path / "pid").read_text())

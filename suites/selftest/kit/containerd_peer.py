@@ -1,6 +1,7 @@
 """A gRPC server that speaks containerd's events and containers services, from a script. It runs no container."""
 
 import queue
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +42,9 @@ class Peer:
         self.calls: list[str] = []
         """Of what control containers take, in order: the method and what it was about."""
         self._subscribers: list[queue.Queue[api_pb2.Envelope | None]] = []
+        self._lock = threading.Lock()
+        self._serves = False
+        """Both with the lock: nobody subscribes to a peer that stops."""
         self._server: Any = None
 
     def start(self) -> None:
@@ -63,7 +67,7 @@ class Peer:
                         response_serializer=api_pb2.GetContainerResponse.SerializeToString,
                     ),
                     List=grpc.unary_unary_rpc_method_handler(
-                        lambda *_: api_pb2.ListContainersResponse(containers=self.containers.values()),
+                        lambda *_: api_pb2.ListContainersResponse(containers=list(self.containers.values())),
                         request_deserializer=api_pb2.ListContainersRequest.FromString,
                         response_serializer=api_pb2.ListContainersResponse.SerializeToString,
                     ),
@@ -89,13 +93,17 @@ class Peer:
             )
         )
         self._server.add_insecure_port(f"unix:{self.socket}")
+        self._serves = True
         self._server.start()
 
     def stop(self) -> None:
-        for subscriber in self._subscribers:
-            subscriber.put(None)
-        self._subscribers.clear()
-        self._server.stop(grace=0).wait()
+        ended = self._server.stop(grace=0)
+        with self._lock:
+            self._serves = False
+            for subscriber in self._subscribers:
+                subscriber.put(None)
+            self._subscribers.clear()
+        ended.wait()
         Path(self.socket).unlink(missing_ok=True)
 
     def add(self, container_id: str, created_ns: int, of: dict[str, str]) -> None:
@@ -107,8 +115,9 @@ class Peer:
     def publish(self, topic: Topic, event: Message, at_ns: int) -> None:
         envelope = api_pb2.Envelope(timestamp=stamp(at_ns), topic=topic)
         envelope.event.Pack(event)
-        for subscriber in self._subscribers:
-            subscriber.put(envelope)
+        with self._lock:
+            for subscriber in self._subscribers:
+                subscriber.put(envelope)
 
     def created(self, container_id: str, at_ns: int, of: dict[str, str]) -> None:
         self.add(container_id, at_ns, of)
@@ -133,7 +142,10 @@ class Peer:
     def _subscribe(self, request: api_pb2.SubscribeRequest, _: object) -> Iterator[api_pb2.Envelope]:
         self.filters = list(request.filters)
         subscriber: queue.Queue[api_pb2.Envelope | None] = queue.Queue()
-        self._subscribers.append(subscriber)
+        with self._lock:
+            if not self._serves:
+                return
+            self._subscribers.append(subscriber)
         while (envelope := subscriber.get()) is not None:
             yield envelope
 

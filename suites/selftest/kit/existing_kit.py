@@ -14,6 +14,6 @@ def crashloop_run(folder: Path, *arguments: str, cwd: Path | None = None) -> tup
     environment = os.environ | {"CRASHLOOP_RUNS_DIR": str(folder / "runs"), "HOME": str(folder)}
     environment.pop("KUBECONFIG", None)
     done = subprocess.run(
-        command, cwd=cwd or ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=cwd or ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False
     )
     return done.returncode, done.stdout + done.stderr

@@ -65,7 +65,7 @@ class ExistingPeer:
 
     def names(self, collection: str) -> list[str]:
         """Names of the objects there are."""
-        return [path.rpartition("/")[2] for path in self.objects if path.rpartition("/")[0] == collection]
+        return [path.rpartition("/")[2] for path in list(self.objects) if path.rpartition("/")[0] == collection]
 
     def answer(self, method: str, path: str, query: dict[str, str], body: Json) -> Json:
         refused = self.before(f"{method} {path}")

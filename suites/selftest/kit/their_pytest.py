@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 
-def session(folder: Path, tests: str, *arguments: str, timeout_s: float = 120) -> tuple[int, str]:
+def session(folder: Path, tests: str, *arguments: str, timeout_s: float = 280) -> tuple[int, str]:
     """Exit code and output of pytest on these tests."""
     (folder / "test_theirs.py").write_text(dedent(tests), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

@@ -11,6 +11,7 @@ import pytest
 
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
+from crashloop.measure import processes
 from crashloop.measure.processes import ProcessAccount
 from crashloop.waiting import wait_until
 
@@ -118,7 +119,10 @@ def test_a_kubelet_that_is_started_anew_is_counted(tmp_path: Path, program: Call
         assert values(account, "component_restarts_total")[key] == 1
 
 
-def test_a_script_that_becomes_a_kubelet_is_one(tmp_path: Path, program: Callable[[str], Path]) -> None:
+def test_a_script_that_becomes_a_kubelet_is_one(
+    tmp_path: Path, program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MAY_BECOME_S", 600.0)
     becomes = "import os,sys\nprint('wrapped', flush=True)\nsys.stdin.readline()\nos.execv(sys.argv[1], sys.argv[1:])"
     arguments = [str(program("kubelet")), "-c", BURN, "0.2"]
     child = subprocess.Popen(

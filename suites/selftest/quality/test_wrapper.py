@@ -155,7 +155,7 @@ def kubelet(tmp_path: Path) -> Path:
         "#!/bin/sh\n"
         '[ "$1" != --version ] || { echo Kubernetes v1.37.1; exit; }\n'
         'trap "exit 3" TERM\n'
-        f'for last; do :; done\necho "$$ $last" >{tmp_path}/started\n'
+        f'for last; do :; done\necho "$$ $last" >"{tmp_path}/started"\n'
         "while :; do sleep 0.05; done\n"
     )
     path.chmod(0o755)
@@ -166,7 +166,7 @@ def started(folder: Path) -> tuple[int, str]:
     """Process id and last argument of the stand-in, once it has started."""
     started = folder / "started"
     wait_until("the kubelet to start", lambda: started.exists() and started.stat().st_size > 0, timeout_s=60)
-    pid, last = started.read_text().split()
+    pid, last = started.read_text().rstrip("\n").split(maxsplit=1)
     return int(pid), last
 
 

@@ -49,9 +49,9 @@ def test_a_snapshot_that_the_garbage_collector_has_removed_is_no_trouble(
     peer.start()
     control.start()
     wait_until("two control containers", lambda: len(sink.events) >= 2, timeout_s=60, every_s=0.05)
+    assert caplog.messages == []
     control.stop()
     peer.stop()
-    assert caplog.messages == []
 
 
 def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlChannel, Peer, NodeSink]) -> None:

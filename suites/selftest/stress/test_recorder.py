@@ -40,20 +40,19 @@ def peer(tmp_path: Path) -> Iterator[Accepting]:
 
 
 class _Unrecorded:
-    """In the place of the evidence; `meanwhile` is called with the processes of the load once they are started."""
+    """In the place of the evidence; `started` is called with each process of the load, `meanwhile` while the load is on."""
 
-    def __init__(self, meanwhile: Callable[[list[int]], None] = lambda _: None) -> None:
+    def __init__(
+        self, meanwhile: Callable[[], None] = lambda: None, *, started: Callable[[int], None] = lambda _: None
+    ) -> None:
         self.session = self
         self.starts = self.present = 0
-        self._pids: list[int] = []
+        self.add_harness = started
         self._meanwhile = meanwhile
 
     @contextmanager
     def recording(self, _lifeline: Lifeline) -> Iterator[None]:
         yield
-
-    def add_harness(self, pid: int) -> None:
-        self._pids.append(pid)
 
     def scrape(self) -> None:
         """Nothing."""
@@ -63,7 +62,7 @@ class _Unrecorded:
 
     def sweep(self) -> None:
         """Called again and again while the load is on."""
-        self._meanwhile(self._pids)
+        self._meanwhile()
 
 
 class _Broken:
@@ -196,12 +195,15 @@ def test_pods_that_linger_at_the_end_of_a_stage_are_reported(peer: Accepting, tm
     missed = Operation(load="crashers", what="not deleted", pod=pod, sent_ns=1, error=f"{pod} was not deleted in time.")
     ended = StageMark(index=0, stage="storm", what="end", t_ns=1, users=4)
 
-    def linger(folder: Path) -> None:
+    def linger() -> None:
+        folder = tmp_path / "run/load"
+        if (folder / "operations-9.jsonl").exists():
+            return
         (folder / "operations-9.jsonl").write_bytes(msgspec.json.encode(missed) + b"\n")
         with (folder / MARKS).open("ab") as file:
             file.write(msgspec.json.encode(ended) + b"\n")
 
-    folder = recorded(tmp_path, short(), _Unrecorded(once(lambda _: linger(tmp_path / "run/load"))))
+    folder = recorded(tmp_path, short(), _Unrecorded(linger))
     assert incidents(folder) == [
         (Cause.LINGERED, "stage 1 of 1 (storm) ended with 4 users that had not stopped."),
         (
@@ -212,8 +214,14 @@ def test_pods_that_linger_at_the_end_of_a_stage_are_reported(peer: Accepting, tm
 
 
 def test_a_worker_that_dies_before_the_load_has_begun_ends_the_run(peer: Accepting, tmp_path: Path) -> None:
-    kill = once(lambda pids: psutil.Process(pids[0]).kill())
-    folder = recorded(tmp_path, short(workers=2), _Unrecorded(kill))
+    pids: list[int] = []
+
+    def kill_first(pid: int) -> None:
+        pids.append(pid)
+        if pid == pids[0]:
+            psutil.Process(pid).kill()
+
+    folder = recorded(tmp_path, short(workers=2), _Unrecorded(started=kill_first))
     assert incidents(folder) == [
         (Cause.LOAD, "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log."),
         (Cause.LOAD, "The load had not begun then, and was abandoned."),
@@ -236,9 +244,3 @@ def test_what_a_load_missed_is_reported_by_load_and_step() -> None:
         (Cause.LOAD, "load crashers: objects not created in time: 2. The first of them: crashers-0-3."),
         (Cause.LINGERED, "load healthy: objects not deleted in time: 1. The first of them: healthy-0-1."),
     ]
-
-
-def once(act: Callable[[list[int]], None]) -> Callable[[list[int]], None]:
-    """Act at the first call only."""
-    acts = [act]
-    return lambda pids: acts.pop()(pids) if acts else None
