@@ -14,11 +14,12 @@ TOOLS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 """Of the environment itself."""
 
 
-def test_an_installation_has_one_name_and_one_command(core: Installed) -> None:
+def test_an_installation_has_one_name_and_its_commands(core: Installed) -> None:
     (metadata,) = core.packages.glob("crashloop-*.dist-info")
     files = [line.partition(",")[0] for line in (metadata / "RECORD").read_text().splitlines()]
     assert {file.partition("/")[0] for file in files} == {"crashloop", metadata.name, ".."}
-    assert [file for file in files if file.startswith("..")] == ["../../../bin/crashloop"]
+    commands = {"crashloop", "kubectl-crashloop", "kubetest2-tester-crashloop"}
+    assert {file for file in files if file.startswith("..")} == {f"../../../bin/{name}" for name in commands}
 
 
 def test_the_core_is_small_and_has_no_test_runner(core: Installed) -> None:
