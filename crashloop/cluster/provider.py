@@ -3,6 +3,7 @@
 A provider or host that cannot do something lacks a Capability; no other module tests for a provider's name.
 """
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from crashloop.history.event import Event
+from crashloop.spec.control_plane import Component
 from crashloop.spec.profile import KubeletProfile
 
 
@@ -41,6 +43,8 @@ class Capability(StrEnum):
     """Jobs can be made in the run's namespace."""
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
+    CONTROL_PLANES = "control-planes"
+    """A further cluster can be made for one scenario; its components stop, and its nodes are cut off (Cluster.outages)."""
     NODES_ON_HOST = "nodes-on-host"
     """The nodes run on this host and share its clock and its stalls; elsewhere a heartbeat pod on the node reports them."""
 
@@ -161,11 +165,34 @@ class Progress(Protocol):
         """Announce a step and, when it ends, how long it took."""
 
 
+class Outages(Protocol):
+    """Parts of a cluster become unavailable to each other, and available again. Every method may raise ClusterError."""
+
+    def stop(self, component: Component) -> None:
+        """End the component at once, as a crash does; what is stored is kept."""
+
+    def start(self, component: Component, feature_gates: Mapping[str, bool]) -> None:
+        """Start a stopped component; returns once the API server answers.
+
+        `feature_gates` come on top of those that the cluster was made with.
+        """
+
+    def cut_off(self, node: str) -> None:
+        """Let nothing through between the node and the control plane."""
+
+    def connect(self, node: str) -> None:
+        """End that."""
+
+
 class Cluster(Protocol):
     """A cluster that is up. Every method raises ClusterError with the log's last lines when it cannot do its work."""
 
     @property
     def info(self) -> ClusterInfo: ...
+
+    @property
+    def outages(self) -> Outages | None:
+        """What can be made unavailable; None without the capability CONTROL_PLANES."""
 
     def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:
         """Bring further nodes up; returns when all are Ready."""

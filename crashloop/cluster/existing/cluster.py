@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 class ExistingCluster:
     """Implements `crashloop.cluster.provider.Cluster`."""
 
+    outages = None
+
     def __init__(
         self, api: KubeApi, options: ExistingOptions, place: LeasedNamespace, *, name: str, version: str
     ) -> None:

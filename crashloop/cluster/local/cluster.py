@@ -19,6 +19,7 @@ from crashloop.cluster.local.executor import Machinery
 from crashloop.cluster.local.kubelet_trial import try_candidate
 from crashloop.cluster.local.namespaces import unwire_node
 from crashloop.cluster.local.node import KubeletPlace, candidate_place, import_images, node_plan, own_place
+from crashloop.cluster.local.outages import LocalOutages
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
@@ -48,6 +49,7 @@ class LocalCluster:
         self._cgroup_host = cgroups.cgroup_host()
         self._lock = threading.Lock()
         self._indices = {node.index for node in blueprint.nodes}
+        self.outages = LocalOutages(self._machinery, lambda: self._blueprint)
 
     @property
     def info(self) -> ClusterInfo:

@@ -104,6 +104,11 @@ def unwire_node(hub: int, index: int) -> None:
     _inside(hub, lambda inner: _delete(inner, f"node{index}"))
 
 
+def set_cable(hub: int, index: int, state: str) -> None:
+    """Plug a node's cable in (`up`) or out (`down`) at the bridge; its addresses and routes stay."""
+    _inside(hub, lambda inner: inner.link("set", index=_index(inner, f"node{index}"), state=state))
+
+
 def remove_host_link(name: str, *, alias: str) -> None:
     """Remove the host's end of a cable if it exists and carries our alias."""
     with IPRoute() as host:
