@@ -79,6 +79,14 @@ class RunDir:
         """history/<scenario>.jsonl: append-only; complete once its last line is an `end` event."""
         return self.history_dir / f"{scenario}.jsonl"
 
+    def cluster_of(self, scenario: str | None) -> Path:
+        """cluster.json, or cluster-<scenario>.json of a scenario that has a control plane for itself."""
+        return self.cluster_json if scenario is None else self.root / f"cluster-{scenario}.json"
+
+    def logs_of(self, scenario: str | None) -> Path:
+        """logs, or logs/<scenario>, which has the same folders."""
+        return self.logs_dir if scenario is None else self.logs_dir / scenario
+
     def verdicts(self, scenario: str) -> Path:
         """verdicts/<scenario>.json."""
         return self.verdicts_dir / f"{scenario}.json"

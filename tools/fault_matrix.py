@@ -70,7 +70,10 @@ class Catch(msgspec.Struct, frozen=True, kw_only=True):
 
 def profile_of(scenario: Scenario) -> KubeletProfile:
     """The profile that decides what happens in a scenario; of the API server only the gates count."""
-    return KubeletProfile(name=API_SERVER) if scenario.judged_profile is None else _profile(scenario.judged_profile)
+    if scenario.judged_profile is not None:
+        return _profile(scenario.judged_profile)
+    gates = {} if scenario.control_plane is None else scenario.control_plane.feature_gates
+    return KubeletProfile(name=API_SERVER, config={"featureGates": gates})
 
 
 @cache

@@ -6,9 +6,10 @@ it. In reading order, the rest:
 
 - case.py, finding.py: input and output of a checker;
 - restart_all_triggers.py, model_input.py, measured_delay.py: recorded instances in the words of the model;
-- evidence.py, absence.py, restart_window.py: the limits of a recording, and how long a restart can be expected;
+- evidence.py, absence.py, outages.py, restart_window.py: the limits of a recording, and how long a restart can be expected;
 - delay_bounds.py, missing_restart.py: one delay against its bounds, and a restart that never came;
 - delays.py, recovery.py, reset.py, decision.py, restarts_within.py, restart_all_containers.py: the checkers of restarts;
+- while_unreachable.py: the checkers of a kubelet without a control plane;
 - restart_all_order.py, restart_all_statements.py: the other checkers of RestartAllContainers;
 - first_start.py, starts_once.py, start_order.py, no_start_while.py, retried_start.py: the checkers of single starts;
 - in_place.py, probe_kill.py, resize_restart.py, surroundings.py: the checkers of the circumstances of restarts;

@@ -19,7 +19,7 @@ from crashloop.spec.scenario import ApiScenario
 CONFLICT = 409
 BUSY = 429
 SERVER_ERROR = 500
-CREATED = 201
+ACCEPTED = (200, 201)
 COMPARED = (*FIELDS, "livenessProbe")
 """Fields of a container whose stored value is judged."""
 
@@ -120,12 +120,12 @@ def _answer_findings(name: str, _: ApiRequest, due: Answer, seen: ApiAnswer) -> 
 
 def _stored_findings(name: str, request: ApiRequest, due: Answer, seen: ApiAnswer) -> Iterator[Finding]:
     answer = seen.data
-    if request.verb is Verb.PATCH:
+    if request.verb is Verb.PATCH and due.stored is None:
         return
     if answer.found is not None and (request.dry_run or due.stored is None):
         why = "it was a dry run" if request.dry_run else "it was to be rejected"
         yield fail(f"the object of {name} was stored {at_lines([seen.line])}; {why}.", seen.line)
-    if due.stored is None or answer.code != CREATED:
+    if due.stored is None or answer.code not in ACCEPTED:
         return
     kept = answer.object if request.dry_run else answer.found
     if kept is None:

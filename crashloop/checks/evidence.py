@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Finding, inconclusive
+from crashloop.checks.outages import outages
 from crashloop.checks.text import count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done, PodHistory, Recording
+from crashloop.history.recording import Done, Gap, PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
@@ -59,9 +60,19 @@ def ended_by_node(pod: PodHistory) -> StatusReport | None:
     return next((each for each in pod.statuses if each.reason in ENDED_BY_NODE), None)
 
 
+def lost_watch(case: Case, from_ns: int, to_ns: int) -> Gap | None:
+    """The first time in that interval in which the API's watch was lost.
+
+    A control plane that the scenario had stopped states nothing, and the list after it has what it states then: no loss.
+    """
+    away = tuple(outages(case))
+    lost = case.recording.gaps_of(Channel.API, from_ns, to_ns)
+    return next((gap for gap in lost if not any(gap.overlaps(each.from_ns, each.back_ns) for each in away)), None)
+
+
 def unwatched(case: Case, what: str) -> Iterator[Finding]:
     """The first time in which the API's watch was lost, and with it perhaps a statement that would be objected to."""
-    lost = next(case.recording.gaps_of(Channel.API, case.recording.begin_ns, case.recording.end_ns), None)
+    lost = lost_watch(case, case.recording.begin_ns, case.recording.end_ns)
     if lost is not None:
         took = seconds((lost.to_ns - lost.from_ns) / 1e9)
         yield inconclusive(

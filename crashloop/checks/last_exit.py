@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from crashloop.checks.absence import away_ns
 from crashloop.checks.case import Case
 from crashloop.checks.collected_early import collected_early
 from crashloop.checks.evidence import blind_spot, stated_until_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import replacements
-from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
+from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns, silent_ns
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
@@ -124,7 +123,7 @@ def _said_to_run_on(
         return
     stood_until_ns = newer.t_ns if newer else stated_until_ns(case, pod)
     stood_ns = stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0)
-    if stood_ns - away_ns(case, ended.utc_ns, stood_until_ns) <= SETTLED_NS:
+    if stood_ns - silent_ns(case, ended.utc_ns, stood_until_ns) <= SETTLED_NS:
         return
     lines = (ended.line, status.line)
     sentence = (

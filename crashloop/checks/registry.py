@@ -23,6 +23,7 @@ from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.mirror_returns import check_mirror_returns
 from crashloop.checks.no_start_while import check_no_start_while
+from crashloop.checks.planned_outages import check_outages_as_planned
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
 from crashloop.checks.probe_kill import check_probe_kill
@@ -43,11 +44,13 @@ from crashloop.checks.shown_waiting import check_back_off_message, check_shown_w
 from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs
+from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "back-off-message": check_back_off_message,
     "cap": check_cap,
     "delays": check_delays,
+    "delays-while-away": check_delays_while_away,
     "doubling": check_doubling,
     "effective-config": check_effective_config,
     "ephemeral-kept": check_ephemeral_kept,
@@ -61,12 +64,14 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "independent-counters": check_independent_counters,
     "job-ends": check_job_ends,
     "kubelet-restarts": check_kubelet_restarts,
+    "killed-once-connected": check_killed_once_connected,
     "last-exit": check_last_exit,
     "mirror-returns": check_mirror_returns,
     "never-early": check_never_early,
     "never-late": check_never_late,
     "no-restart": check_no_restart,
     "no-start-while": check_no_start_while,
+    "outages-as-planned": check_outages_as_planned,
     "pod-phase": check_pod_phase,
     "pod-spacing": check_pod_spacing,
     "probe-kill": check_probe_kill,

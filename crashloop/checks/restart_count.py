@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, stated_until_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, lost_watch, stated_until_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count
-from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, StatusReport
@@ -144,7 +143,7 @@ def _behind(
         f"{due} was to be said."
     )
     created_ns = next(at_ns for each, at_ns in created if each is newest)
-    lost = next(case.recording.gaps_of(Channel.API, created_ns, until_ns), None)
+    lost = lost_watch(case, created_ns, until_ns)
     if not reports:
         yield inconclusive(f"{sentence} No pod status was seen at all.", *lines)
     elif lost is not None:

@@ -2,10 +2,11 @@
 
 Theory of operation. A user without a role may do nothing. A create is decoded, defaulted and validated. Fields that are
 unknown are refused while decoding (fieldValidation Strict) or dropped; what remains is judged by validation.py. A patch of
-a pod may only add ephemeral containers, through their subresource: restart policies and rules are immutable.
+a pod may only add ephemeral containers, through their subresource: restart policies and rules are immutable. A patch of
+metadata keeps the spec; the rules that a pod has stay, whatever the gates are by then.
 Source: pkg/apis/core/v1/defaults.go@v1.37.1 SetDefaults_PodSpec, SetDefaults_Probe;
 pkg/apis/core/validation/validation.go@v1.37.1 ValidatePodUpdate, ValidatePodEphemeralContainersUpdate;
-staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go.
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go; KEP-5307, Feature Enablement and Rollback.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +39,19 @@ def predict_answers(scenario: ApiScenario, gates: dict[str, bool], version: Kube
 
     Raises ValueError for a request that the model has no rule for.
     """
-    return tuple((each, _answer(scenario.name, each, gates, version)) for each in scenario.requests)
+    due: list[Expected] = []
+    stored: dict[str, dict[str, Any]] = {}
+    present = gates
+    for each in scenario.requests:
+        present = present if each.feature_gates is None else gates | each.feature_gates
+        if each.verb is Verb.PATCH and "spec" not in each.object:
+            answered = Answer(code=200, stored=stored.get(each.name))
+        else:
+            answered = _answer(scenario.name, each, present, version)
+        if answered.stored is not None and not each.dry_run:
+            stored[each.name] = answered.stored
+        due.append((each, answered))
+    return tuple(due)
 
 
 def pod_spec(manifest: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,14 +7,17 @@ from urllib.parse import quote
 
 import msgspec
 
+from crashloop.errors import ClusterError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.answers import Answer, collection
 from crashloop.kube.client import NOT_FOUND, PROTOBUF, STRATEGIC_MERGE
 from crashloop.kube.errors import ApiUnreachable, KubeError
-from crashloop.record.channels.events import now_ns
+from crashloop.record.channels.events import intervention_event, now_ns
 from crashloop.record.single_task import SingleTask, log
-from crashloop.record.site import RecordingSite
+from crashloop.record.site import RecordingSite, outages_of
 from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.control_plane import Component
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.scenario import ApiScenario
 from crashloop.waiting import WaitTimeout, wait_until
 
@@ -47,6 +50,8 @@ class ApiRequests(SingleTask):
             for index, request in enumerate(self._scenario.requests):
                 if time.monotonic() - began_s >= self._scenario.at_most_s:
                     return "deadline", f"still missing: answers to {len(self._scenario.requests) - index} requests"
+                if request.feature_gates is not None and (failed := self._start_again(request.feature_gates)):
+                    return "interrupted", failed
                 answer = self._send(request)
                 if answer.code == NOT_NOW or answer.code >= 500:
                     return "interrupted", f"request {index}: the API server answered {answer.code} {answer.reason}"
@@ -56,6 +61,19 @@ class ApiRequests(SingleTask):
         finally:
             self._remove_stored()
         return "complete", "every request was answered"
+
+    def _start_again(self, feature_gates: dict[str, bool]) -> str | None:
+        """Start the API server with these gates; why that has failed, if it has."""
+        began_ns, component = now_ns(), Component.API_SERVER
+        outages = outages_of(self._site.cluster)
+        try:
+            outages.stop(component)
+            outages.start(component, feature_gates)
+        except ClusterError as error:
+            return str(error)
+        arguments = {"component": component.value, "feature_gates": feature_gates}
+        self.take(intervention_event(began_ns, InterventionKind.START_COMPONENT, "ok", arguments=arguments))
+        return None
 
     def _send(self, request: ApiRequest) -> Answer:
         query = {"fieldValidation": request.field_validation.value} | ({"dryRun": "All"} if request.dry_run else {})

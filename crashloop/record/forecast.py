@@ -22,6 +22,14 @@ class Forecast(NamedTuple):
         """The end of the last scenario."""
         return max((end_s for _, end_s in self.scenarios.values()), default=0.0)
 
+    def beside(self, other: "Forecast", begin_s: float) -> "Forecast":
+        """With another that begins then."""
+
+        def moved(times_s: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+            return {name: (from_s + begin_s, to_s + begin_s) for name, (from_s, to_s) in times_s.items()}
+
+        return Forecast(self.scenarios | moved(other.scenarios), self.nodes | moved(other.nodes))
+
 
 def forecast(schedule: Schedule, length_s: Mapping[str, float], *, bring_up_s: float, take_down_s: float) -> Forecast:
     """Carry a plan out by its schedule, which is used up. Raises KeyError for a scenario without a length."""

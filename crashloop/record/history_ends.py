@@ -56,6 +56,6 @@ def seal_unrecorded(path: Path, scenario: Scenario, plan: Plan, reason: str, det
     """The history of a scenario that was never begun, which says why."""
     file = HistoryFile(path)
     profile = None if scenario.node_profile is None else plan.profile(scenario.node_profile)
-    version, gates = plan.kubernetes_version, plan.feature_gates
+    version, gates = plan.kubernetes_version, plan.gates_for(scenario)
     file.append(begin_event(scenario, node=None, kubernetes_version=version, profile=profile, feature_gates=gates))
     file.seal(end_events(reason, detail))

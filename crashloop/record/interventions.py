@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from crashloop.cluster.provider import Outages
 from crashloop.errors import CrashloopError, ProcessEnded, UsageError
 from crashloop.history.event import Event
 from crashloop.history.payload import REFUSED
@@ -19,7 +20,8 @@ from crashloop.record.node_facts import KUBELET_ANSWERS_S
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
 from crashloop.record.signals import DueSignal
-from crashloop.record.site import RecordingSite
+from crashloop.record.site import RecordingSite, outages_of
+from crashloop.spec.control_plane import Component
 from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind
 from crashloop.spec.scenario import ContainerKind
 from crashloop.waiting import wait_until
@@ -44,7 +46,9 @@ class Interventions:
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda watched, _: pods.recreate(watched),
-            InterventionKind.DELETE_POD: lambda watched, _: pods.delete_gracefully(watched),
+            InterventionKind.DELETE_POD: lambda watched, given: (
+                pods.delete_gracefully(watched) if given.get("wait", True) else pods.request_deletion(watched)
+            ),
             InterventionKind.EDIT_STATIC_POD: lambda watched, _: pods.edit(watched),
             InterventionKind.DELETE_MIRROR_POD: lambda watched, _: pods.delete_mirror(watched),
             InterventionKind.CREATE_OBJECT: lambda watched, given: objects.create(watched.scenario, given["object"]),
@@ -57,6 +61,12 @@ class Interventions:
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
             InterventionKind.RESTART_RUNTIME: lambda watched, _: self._cluster.restart_runtime(watched.node.name),
+            InterventionKind.STOP_COMPONENT: lambda _, given: self._outages().stop(Component(given["component"])),
+            InterventionKind.START_COMPONENT: lambda _, given: self._outages().start(
+                Component(given["component"]), given.get("feature_gates") or {}
+            ),
+            InterventionKind.CUT_OFF_NODE: lambda watched, _: self._outages().cut_off(watched.node.name),
+            InterventionKind.CONNECT_NODE: lambda watched, _: self._outages().connect(watched.node.name),
         }
 
     def carry_out(self, watched: PodRecording, index: int) -> Event:
@@ -96,6 +106,9 @@ class Interventions:
             arguments = {"container": each.container, "signal": each.signal}
             event = intervention_event(began_ns, SIGNAL, outcome, arguments=arguments, node=watched.node.name)
             watched.take(event)
+
+    def _outages(self) -> Outages:
+        return outages_of(self._cluster)
 
     def _annotate(self, watched: PodRecording, _: Arguments) -> None:
         self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))

@@ -43,6 +43,7 @@ class NodeKeeper:
 
     def __init__(self, site: RecordingSite, schedule: Schedule, progress: Progress, *, lent: frozenset[str]) -> None:
         self._run = site.run
+        self._apart = site.apart
         self._plan = site.plan
         self._cluster = site.cluster
         self._api = site.api
@@ -140,7 +141,7 @@ class NodeKeeper:
         if not own:
             return
         try:
-            self._cluster.collect_logs(self._run.logs_dir)
+            self._cluster.collect_logs(self._run.logs_of(self._apart))
             self._cluster.remove_nodes(own)
         except (ClusterError, OSError) as error:
             log.warning("nodes %s: not taken down in good order: %s", ", ".join(own), error)
@@ -149,6 +150,8 @@ class NodeKeeper:
         """cluster.json and environment.json, with all nodes that there ever were."""
         info = self._cluster.info
         self._nodes_ever |= {node.name: node for node in nodes}
-        self._run.write(self._run.cluster_json, msgspec.structs.replace(info, nodes=tuple(self._nodes_ever.values())))
+        path = self._run.cluster_of(self._apart)
+        self._run.write(path, msgspec.structs.replace(info, nodes=tuple(self._nodes_ever.values())))
         facts = [self._objects_ever[name] for name in self._nodes_ever]
-        self._run.write(self._run.environment_json, read_environment(facts, node_image=info.node_image))
+        if self._apart is None or not self._run.environment_json.exists():
+            self._run.write(self._run.environment_json, read_environment(facts, node_image=info.node_image))

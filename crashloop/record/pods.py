@@ -67,6 +67,11 @@ class Pods:
         self._remove(watched)
         watched.pod_deleted = True
 
+    def request_deletion(self, watched: PodRecording) -> None:
+        """Delete it, without waiting for anything."""
+        self._api.delete_pod(self._namespace, watched.name, grace_s=GRACE_PERIOD_S)
+        watched.pod_deleted = True
+
     def _remove(self, watched: PodRecording) -> None:
         self.read_out(watched)
         self._api.delete_pod(self._namespace, watched.name, grace_s=GRACE_PERIOD_S)

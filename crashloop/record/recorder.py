@@ -12,14 +12,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
-from crashloop.cluster.provider import ClusterRequest
+from crashloop.cluster.provider import Cluster, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
+from crashloop.record.apart import record_apart
 from crashloop.record.history_ends import seal_unrecorded
 from crashloop.record.lifeline import Interrupted, Lifeline
 from crashloop.record.naming import run_name
@@ -92,23 +94,53 @@ class Recorder:
         settings = recorder_settings(self._run.info())
         if not plan.scenarios:
             return
+        shared = plan.shared()
+        if not shared.scenarios:
+            self._write_state("recording")
+            self._record_apart(plan, settings, self._lifeline.raising)
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="apart") as pool:
+            with self._cluster(shared, settings) as (cluster, lent):
+                self._write_state("recording")
+                # Not before the first cluster is up: by then all binaries are there.
+                apart = pool.submit(self._record_apart, plan, settings, nullcontext)
+                try:
+                    Stage(self._run, shared, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
+                except BaseException:
+                    self._lifeline.broken.set()
+                    raise
+            apart.result()
+
+    def _record_apart(
+        self, plan: Plan, settings: RecorderSettings, interruptible: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        """The scenarios that have a control plane for themselves. Interruptions are raised in the main thread only."""
+
+        def request(part: Plan, name: str) -> ClusterRequest:
+            return self._request(part, settings, name=run_name(self._run.root.absolute() / name))
+
+        record_apart(self._run, plan, request, interruptible, self._lifeline, LoggedProgress())
+
+    @contextmanager
+    def _cluster(self, plan: Plan, settings: RecorderSettings) -> Iterator[tuple[Cluster, frozenset[str]]]:
+        """The cluster of the run, and the nodes of it that were there before."""
         logs, lent = self._run.logs_dir, frozenset[str]()
         if settings.cluster is None:
-            request = self._request(plan, settings)
-            where = own_cluster(plan.provider, request, self._lifeline, LoggedProgress(), logs=logs, keep=settings.keep)
+            request = self._request(plan, settings, name=run_name(self._run.root.absolute()))
+            raising, keep = self._lifeline.raising(), settings.keep
+            where = own_cluster(plan.provider, request, raising, LoggedProgress(), logs=logs, keep=keep)
         else:
             version, gates = plan.kubernetes_version, plan.feature_gates
             where = kept_cluster(settings.cluster, plan.provider, version=version, gates=gates, logs=logs)
         with where as cluster:
             if settings.cluster is not None:
                 lent = frozenset(node.name for node in cluster.info.nodes)
-            self._write_state("recording")
-            Stage(self._run, plan, cluster, self._lifeline, LoggedProgress(), lent=lent).record()
+            yield cluster, lent
 
-    def _request(self, plan: Plan, settings: RecorderSettings) -> ClusterRequest:
+    def _request(self, plan: Plan, settings: RecorderSettings, *, name: str) -> ClusterRequest:
         """A cluster with the first nodes."""
         return ClusterRequest(
-            name=run_name(self._run.root.absolute()),
+            name=name,
             kubernetes_version=plan.kubernetes_version,
             nodes=first_requests(plan, provider(plan.provider).capabilities),
             feature_gates=plan.feature_gates,

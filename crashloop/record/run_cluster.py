@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from crashloop.cluster.ownership import mark_kept
@@ -11,7 +11,6 @@ from crashloop.cluster.providers import owning_provider, provider
 from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
-from crashloop.record.lifeline import Lifeline
 
 NAMESPACE_PREFIX = "crashloop-"
 
@@ -20,13 +19,19 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def own_cluster(
-    maker: str, request: ClusterRequest, lifeline: Lifeline, progress: Progress, *, logs: Path, keep: bool
+    maker: str,
+    request: ClusterRequest,
+    interruptible: AbstractContextManager[None],
+    progress: Progress,
+    *,
+    logs: Path,
+    keep: bool,
 ) -> Iterator[Cluster]:
     """A cluster of the provider `maker`; afterwards its logs are collected and it is gone, unless it is to be kept.
 
-    Raises the provider's errors; Interrupted during bring-up.
+    It comes up inside of `interruptible`. Raises the provider's errors.
     """
-    with lifeline.raising():
+    with interruptible:
         provider(maker).check(request)
         cluster = provider(maker).up(request, progress)
     try:

@@ -4,7 +4,8 @@ from functools import partial
 
 import msgspec
 
-from crashloop.cluster.provider import Cluster, Node
+from crashloop.cluster.provider import Cluster, Node, Outages
+from crashloop.errors import UsageError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.cluster_channels import ClusterChannels
@@ -22,6 +23,13 @@ READY_WITHIN_S = 60.0
 """A node whose kubelet or runtime was restarted by the scenario before is Ready again within this time."""
 
 
+def outages_of(cluster: Cluster) -> Outages:
+    """What of a cluster can be made unavailable. Raises UsageError if nothing can."""
+    if cluster.outages is None:
+        raise UsageError(f"cluster {cluster.info.name}: nothing of its control plane can be stopped.")
+    return cluster.outages
+
+
 class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
     """A run on a cluster that is up, in a namespace."""
 
@@ -35,6 +43,8 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
     router: EventRouter
     channels: ClusterChannels
     facts: NodeFacts
+    apart: str | None = None
+    """The scenario that has this cluster for itself; None: it is the run's."""
     controls: ControlStarts = msgspec.field(default_factory=ControlStarts)
 
     def begin(self, scenario: Scenario, node: Node | None, *about_node: Event) -> HistoryFile:
@@ -44,7 +54,7 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
             node=None if node is None else node.name,
             kubernetes_version=self.cluster.info.kubernetes_version,
             profile=None if scenario.node_profile is None else self.plan.profile(scenario.node_profile),
-            feature_gates=self.plan.feature_gates,
+            feature_gates=self.plan.gates_for(scenario),
         )
         return start_history(self.run.history(scenario.name), begin, *about_node)
 

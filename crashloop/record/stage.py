@@ -41,7 +41,10 @@ def first_requests(plan: Plan, capabilities: frozenset[Capability]) -> tuple[Nod
 
 
 class Stage:
-    """Records a plan on a cluster that is up. Nodes that are `lent` were there before and stay."""
+    """Records a plan on a cluster that is up. Nodes that are `lent` were there before and stay.
+
+    `apart` is the scenario that has the cluster for itself.
+    """
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class Stage:
         progress: Progress,
         *,
         lent: frozenset[str] = frozenset(),
+        apart: str | None = None,
     ) -> None:
         self._run = run
         self._plan = plan
@@ -59,6 +63,7 @@ class Stage:
         self._lifeline = lifeline
         self._progress = progress
         self._lent = lent
+        self._apart = apart
         self._api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
         self._label = run_name(run.root.absolute())
         self._router = EventRouter()
@@ -78,6 +83,7 @@ class Stage:
                 router=self._router,
                 channels=channels,
                 facts=self._facts,
+                apart=self._apart,
             )
             channels.start()
             try:

@@ -147,7 +147,7 @@ def _input(plan: Plan, identifier: str, history: _History) -> JudgementInput | s
 def _judged_profile(plan: Plan, scenario: Scenario) -> KubeletProfile | None:
     """The judged profile; of the API server only its gates count. None if the plan lacks it."""
     if scenario.judged_profile is None:
-        return KubeletProfile(name=scenario.subject, config={"featureGates": plan.feature_gates})
+        return KubeletProfile(name=scenario.subject, config={"featureGates": plan.gates_for(scenario)})
     return next((each for each in plan.profiles if each.name == scenario.judged_profile), None)
 
 

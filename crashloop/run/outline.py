@@ -40,12 +40,13 @@ class Outline(NamedTuple):
 def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
     """Nodes in the order in which they come up, on a provider that can do so much."""
     version = KubernetesVersion.parse(plan.kubernetes_version)
-    played = forecast(
-        schedule_of(plan, capabilities),
-        {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()},
-        bring_up_s=REPLACE_S,
-        take_down_s=0.0,
-    )
+    lengths_s = {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()}
+    played = forecast(schedule_of(plan.shared(), capabilities), lengths_s, bring_up_s=REPLACE_S, take_down_s=0.0)
+    begin_s = 0.0
+    for part in plan.apart():
+        lone = forecast(schedule_of(part, capabilities), lengths_s, bring_up_s=REPLACE_S, take_down_s=0.0)
+        played = played.beside(lone, begin_s)
+        begin_s += lone.ends_s
     return Outline(
         nodes=tuple(_nodes(plan, played)),
         requirements=len({each.requirement for each in plan.judgements}),

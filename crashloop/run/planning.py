@@ -112,7 +112,8 @@ def _profile(name: str, offer: Offer | None) -> KubeletProfile:
 def _judged_on(scenario: Scenario, settings: dict[str, Any], offer: Offer | None) -> KubeletProfile:
     """The profile of the node, or the gates of the API server."""
     if scenario.node_profile is None:
-        return KubeletProfile(name=scenario.subject, config={"featureGates": control_plane_gates(settings)})
+        own = {} if scenario.control_plane is None else scenario.control_plane.feature_gates
+        return KubeletProfile(name=scenario.subject, config={"featureGates": control_plane_gates(settings) | own})
     return _profile(scenario.node_profile, offer)
 
 
@@ -145,7 +146,8 @@ def _profiles(scenarios: Iterable[Scenario], offer: Offer | None) -> Iterator[Ku
 def _lacking(
     scenario: Scenario, requirement: Requirement, capabilities: frozenset[Capability], offer: Offer | None
 ) -> str | None:
-    for capability in (*KINDS[type(scenario)].capabilities(scenario), *map(Capability, requirement.needs)):
+    apart = (Capability.CONTROL_PLANES,) if scenario.control_plane is not None else ()
+    for capability in (*KINDS[type(scenario)].capabilities(scenario), *map(Capability, requirement.needs), *apart):
         if capability not in capabilities:
             return f"the provider lacks the capability {capability}"
     if scenario.node_profile is None:

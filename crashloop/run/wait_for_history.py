@@ -74,14 +74,17 @@ def longest_s(plan: Plan) -> float:
     budgets, scenarios = plan.budgets, {each.name: each for each in plan.scenarios}
     side_by_side_s: dict[str, float] = {}
     one_by_one_s: defaultdict[str, float] = defaultdict(float)
+    apart_s = 0.0
     for name, node in plan.placements.items():
         taken_s = OVERHEAD_S + scenarios[name].longest_s
-        if scenarios[name].disturbs_node:
+        if scenarios[name].control_plane is not None:
+            apart_s += taken_s
+        elif scenarios[name].disturbs_node:
             one_by_one_s[node] += taken_s
         else:
             side_by_side_s[node] = max(side_by_side_s.get(node, 0.0), taken_s)
     occupied_s = [side_by_side_s.get(node.name, 0.0) + one_by_one_s[node.name] for node in plan.nodes]
-    total_s = sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
+    total_s = apart_s + sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
     total_s += sum(len(plan.starts_of(each)) for each in plan.scenarios) / budgets.container_starts_per_s
     total_s += sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.node_profile is None)
     if budgets.live_pods is not None:

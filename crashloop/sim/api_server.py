@@ -29,12 +29,18 @@ class ApiServer:
     """Answers requests; `stored` are its objects by name."""
 
     def __init__(self, settings: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> None:
-        """`settings` are the gates that the API server was started with."""
-        gates = default_gates(version.release) | settings.feature_gates
-        self._rules_on, self._reset_on = bool(gates.get(RULES)), bool(gates.get(RESET))
+        """`settings` are the gates that the API server was made with."""
+        self._gates = default_gates(version.release) | settings.feature_gates
         self._version = version
         self._behaviour = behaviour
         self.stored: dict[str, Manifest] = {}
+        self.start({})
+
+    def start(self, feature_gates: dict[str, bool]) -> None:
+        """Start with these gates on top; what is stored is kept."""
+        gates = self._gates | feature_gates
+        self._rules_on = bool(gates.get(RULES)) or self._behaviour.api_keeps_rules_when_off
+        self._reset_on = bool(gates.get(RESET)) or self._behaviour.api_takes_reset_when_off
 
     def answer(self, request: ApiRequest) -> dict[str, Any]:
         """Code, causes and object, in the words of an `answer` event."""
@@ -82,6 +88,11 @@ class ApiServer:
         """Of a pod that lives only ephemeral containers may be added."""
         if self._behaviour.api_accepts_anything:
             return {"code": 200, "reason": "", "causes": [], "object": self.stored[request.name]}
+        if "spec" not in change:
+            kept = self.stored[request.name]
+            if self._behaviour.api_update_drops_rules and not self._rules_on:
+                self._drop(_pod_of(kept)[0])
+            return {"code": 200, "reason": "", "causes": [], "object": kept}
         if request.subresource != "ephemeralcontainers":
             return _refused(422, "Invalid", [Complaint("spec", "FieldValueForbidden")])
         pod = change["spec"]

@@ -186,6 +186,14 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Least time between two restarts on the node."""
     syncs_in_turn: bool = False
 
+    # Without a control plane (kubelet.py, sync.py)
+    restarts_alone: bool = True
+    alone_retry_ns: int | None = None
+    """When it looks again at what waits; None: as ever."""
+    forgets_alone: bool = False
+    counts_alone: bool = True
+    kills_alone_after_ns: int | None = None
+
     # What it states (statements.py)
     count_offset: int = 0
     count_low_while_running: bool = False
@@ -236,10 +244,17 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Takes a configuration that is written while it runs."""
     keeps_first_curve: bool = False
     """Takes no other curve when it is restarted with another configuration, which it states all the same."""
+    keeps_first_rules: bool = False
+    """The same of the gates of restart rules."""
 
     # The API server (api_server.py)
     api_drops_rules: bool = False
     """Drops the fields of restart rules without a word, as with the gate off."""
+    api_keeps_rules_when_off: bool = False
+    """Keeps and validates the fields of restart rules although the gate is off."""
+    api_takes_reset_when_off: bool = False
+    api_update_drops_rules: bool = False
+    """With the gate off, each update of an object drops the fields that it has had."""
     api_accepts_anything: bool = False
     api_stores_rejected: bool = False
     api_ignores_dry_run: bool = False

@@ -20,6 +20,7 @@ from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.control_plane import Component
 from crashloop.spec.intervention import Intervention, InterventionKind
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 
@@ -61,6 +62,8 @@ class ScenarioPlayer:
         """None until it has ended."""
         self._on_end = on_end
         self._complete = False
+        self._unread = False
+        """Whether nothing is read out any more."""
         self._completion = Completion(scenario.until)
         self._created_ns = self.loop.now
         self._exits: dict[str, int] = {}
@@ -79,7 +82,7 @@ class ScenarioPlayer:
             self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now, self.tape, self.scenario.objects
         )
         pod.on_exit = self._exited
-        writer = StatusWriter(self.world, pod)
+        writer = StatusWriter(self.world, pod, self.kubelet.connection)
         writer.on_delivery = self._status_seen
         self._completion.add(pod)
         self._accept(pod)
@@ -114,7 +117,9 @@ class ScenarioPlayer:
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda _: self.loop.spawn(self._recreate()),
             InterventionKind.KILL_SANDBOX: lambda _: self.loop.spawn(self._kill_sandbox()),
-            InterventionKind.DELETE_POD: lambda _: self.loop.spawn(self._delete()),
+            InterventionKind.DELETE_POD: lambda given: (
+                self.loop.spawn(self._delete()) if given.get("wait", True) else self._request_deletion()
+            ),
             InterventionKind.EDIT_STATIC_POD: lambda _: self.loop.spawn(self._edit()),
             InterventionKind.DELETE_MIRROR_POD: self._delete_mirror,
             InterventionKind.CREATE_OBJECT: lambda given: self._set_object(given, self._object(given).data),
@@ -126,6 +131,10 @@ class ScenarioPlayer:
             InterventionKind.KILL_KUBELET: self._restart_kubelet,
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
             InterventionKind.RESTART_RUNTIME: self._restart_runtime,
+            InterventionKind.STOP_COMPONENT: lambda _: self.kubelet.cut_off(),
+            InterventionKind.START_COMPONENT: self._start_component,
+            InterventionKind.CUT_OFF_NODE: lambda _: self.kubelet.cut_off(),
+            InterventionKind.CONNECT_NODE: lambda _: self.kubelet.connect(),
         }
         carry_out[intervention.action](arguments)
         ended_ns = self.loop.now + self.host.takes_ms(REQUEST_MS)
@@ -198,6 +207,19 @@ class ScenarioPlayer:
     def _delete_mirror(self, arguments: dict[str, Any]) -> None:
         raise NotImplementedError("only a static pod has a mirror pod")
 
+    def _request_deletion(self) -> None:
+        """The object says so at once; the kubelet acts when it has heard of it. Nobody reads the journals."""
+        self._writer.mark_deleting()
+        self._unread = True
+        self.kubelet.connection.once_heard(lambda: self.loop.spawn(self._delete()))
+
+    def _start_component(self, arguments: dict[str, Any]) -> None:
+        """The recorder has lost its watch with the API server, not with etcd."""
+        since_ns = self.kubelet.connection.since_ns
+        if since_ns is not None and arguments["component"] == Component.API_SERVER:
+            self.tape.gap(Channel.API, since_ns, self.loop.now, "connection refused")
+        self.kubelet.connect()
+
     def _kill_sandbox(self) -> Steps:
         """The sandbox ends; its containers run on until the kubelet sees that."""
         pod = self.pod
@@ -257,5 +279,7 @@ class ScenarioPlayer:
 
     def _read_out(self) -> None:
         """The pod as it is now, and the journals of its containers."""
+        if self._unread:
+            return
         self._writer.read()
         self.tape.read_journals(self.pod.uid, self.loop.now)

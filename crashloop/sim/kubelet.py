@@ -10,6 +10,7 @@ from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
 from crashloop.sim.configuration import Configuration
+from crashloop.sim.connection import Connection
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pod import SimPod, SimulatedInstance
@@ -37,10 +38,12 @@ class Kubelet:
         self.tapes = tapes
         self.runtime = runtime
         self.behaviour = behaviour
+        self._first = effective
         self._configure(effective)
         self._written: tuple[Effective, str | None] = effective, None
         """What the next process starts with."""
         self.configuration = Configuration(behaviour)
+        self.connection = Connection(world)
         self._pods: dict[str, tuple[SimPod, StatusWriter]] = {}
         self._syncs: dict[str, PodSync] = {}
         self._turns = Turns()
@@ -88,6 +91,22 @@ class Kubelet:
         self._configure(*self._written)
         self.loop.after(down_ns, self._come_back)
 
+    def cut_off(self) -> None:
+        """It reaches its control plane no more."""
+        self.connection.cut()
+        if self.behaviour.kills_alone_after_ns is not None:
+            cut_ns = self.loop.now
+
+            def kill_if_still_alone() -> None:
+                if self.connection.since_ns == cut_ns:
+                    self._kill_all()
+
+            self.loop.after(self.behaviour.kills_alone_after_ns, kill_if_still_alone)
+
+    def connect(self) -> None:
+        """It reaches its control plane again."""
+        self.connection.restore()
+
     def refuse(self) -> None:
         """The process goes, and the next one refuses its configuration."""
         self._stop()
@@ -107,7 +126,8 @@ class Kubelet:
     def _configure(self, effective: Effective, profile: str | None = None) -> None:
         """What the next process reads when it starts; `profile` is None for the node's own."""
         self.effective, self._profile = effective, profile
-        self.policies = Policies(self.behaviour, effective.rules, effective.reset)
+        followed = self._first if self.behaviour.keeps_first_rules else effective
+        self.policies = Policies(self.behaviour, followed.rules, followed.reset)
 
     def _come_back(self) -> None:
         if any(sync.worker.busy for sync in self._syncs.values()):
@@ -153,6 +173,7 @@ class Kubelet:
             self.configuration,
             self._tick_phase_ns,
         )
+        sync.is_alone = lambda: self.connection.lost
         if before is not None:
             sync.statements.inherit(before.statements)
         if self.behaviour.syncs_in_turn:
@@ -167,8 +188,7 @@ class Kubelet:
         sync.worker.wake()
 
     def _forget(self, pod: SimPod) -> None:
-        for container in pod.spec.containers:
-            self.backoffs.forget(self._syncs[pod.uid].delays.key(container))
+        self._syncs[pod.uid].delays.forget()
 
     def _changed(self) -> None:
         for sync in self._syncs.values():

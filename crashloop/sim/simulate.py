@@ -1,6 +1,7 @@
 """One scenario on a simulated node: the history that a recorder would have written."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from random import Random
 from types import NoneType
 from typing import Any
@@ -181,8 +182,10 @@ def simulate_api(
     now = BEGIN_NS
     for index, request in enumerate(scenario.requests):
         now = machine.awake(now + machine.takes_ms(API_ANSWERS_MS))
-        answer = server.answer(request)
-        found = server.stored.get(request.name)
+        if request.feature_gates is not None:
+            server.start(request.feature_gates)
+        answer = deepcopy(server.answer(request))
+        found = deepcopy(server.stored.get(request.name))
         data: dict[str, Any] = {
             "index": index,
             "verb": request.verb.value,

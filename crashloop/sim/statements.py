@@ -35,6 +35,8 @@ class Statements:
         """Containers whose last start failed before they were created."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
+        self.uncounted: dict[str, int] = {}
+        """Restarts that a faulty kubelet leaves out of restartCount."""
         self._stated = "Pending"
         self._resets = False
         """Whether the condition AllContainersRestarting is True."""
@@ -246,7 +248,7 @@ class Statements:
         number = instance.number if instance is not None else self.pod.numbers.get(name, -1)
         if name in self.reset and instance is None:
             number += 1
-        number = max(number, 0)
+        number = max(number - self.uncounted.get(name, 0), 0)
         if behaviour.count_low_while_running and instance is not None and instance.seen is InstanceState.RUNNING:
             number -= 1
         if behaviour.count_high_while_waiting and name in self.reasons:

@@ -6,6 +6,7 @@ from typing import Any
 
 from crashloop.history.event import Channel, Kind
 from crashloop.sim.behaviour import S
+from crashloop.sim.connection import Connection
 from crashloop.sim.environment import World
 from crashloop.sim.loop import ignore
 from crashloop.sim.pod import SimPod
@@ -17,8 +18,9 @@ GRACE_S = 2
 class StatusWriter:
     """Writes the statuses of one pod, one after the other; those made meanwhile are coalesced into the last."""
 
-    def __init__(self, world: World, pod: SimPod) -> None:
+    def __init__(self, world: World, pod: SimPod, connection: Connection) -> None:
         self._loop, self._host = world
+        self._connection = connection
         self._tape = pod.tape
         self._uid = pod.uid
         self._written: dict[str, Any] = {}
@@ -80,11 +82,23 @@ class StatusWriter:
         if status is None or status == self._written:
             return
         self._busy = True
+        if self._connection.lost:
+            self._next = status
+            self._connection.once_restored(self._retry)
+            return
         self._loop.after(self._host.takes_ms(self._host.model.api_ms), lambda: self._commit(status))
+
+    def _retry(self) -> None:
+        self._busy = False
+        self._write()
 
     def _commit(self, status: dict[str, Any]) -> None:
         self._busy = False
         if self._closed:
+            return
+        if self._connection.lost:
+            self._next = self._next or status
+            self._write()
             return
         self._written = status
         self._version += 1

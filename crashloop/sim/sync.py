@@ -4,6 +4,8 @@ pkg/kubelet/kubelet.go SyncPod and pkg/kubelet/kuberuntime/kuberuntime_manager.g
 works with the pod at its begin: containers that it kills itself still count as running.
 """
 
+from collections.abc import Callable
+
 from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
 from crashloop.sim.behaviour import S
@@ -69,6 +71,8 @@ class PodSync:
             is_over=lambda: self.worker.halted,
         )
         self.statements.is_ready = self.prober.is_ready
+        self.is_alone: Callable[[], bool] = lambda: False
+        """Whether the node has no control plane."""
 
     def exited(self, instance: SimulatedInstance) -> None:
         """The runtime saw an exit."""
@@ -112,6 +116,12 @@ class PodSync:
         if self.behaviour.siblings_wait and (longest_ns := self._longest_wait_ns(actions, view)) > FREE:
             self.worker.completed(failed=True, held_ns=longest_ns)
             return
+        alone = self.is_alone()
+        if alone and not self.behaviour.restarts_alone and actions.starts:
+            self.worker.completed(failed=True)
+            return
+        if alone and self.behaviour.forgets_alone:
+            self.delays.forget()
         held_ns: int | None = None
         failed = actions.kill_pod
         acted = bool(actions.kills or actions.kill_pod)
@@ -133,7 +143,8 @@ class PodSync:
                 break
         if held_ns is not None:
             # The shortest backoff as of now: starting the others took time.
-            self.worker.completed(failed=True, held_ns=held_ns, acted=acted)
+            retry_ns = self.behaviour.alone_retry_ns if alone else None
+            self.worker.completed(failed=True, held_ns=held_ns, retry_ns=retry_ns, acted=acted)
         else:
             self.worker.completed(failed=failed, retry_ns=self._retry_ns() if failed else None, acted=acted)
 
@@ -182,6 +193,8 @@ class PodSync:
         env = self.configuration.of(pod, container)
         number = pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
+        if number and self.is_alone() and not self.behaviour.counts_alone:
+            self.statements.uncounted[name] = self.statements.uncounted.get(name, 0) + 1
         if number and self._wants_new_sandbox():
             yield from self._replace_sandbox()
         if self.behaviour.starts_twice and number == SECOND_INSTANCE:

@@ -36,6 +36,8 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the API server only says what it would do, and stores nothing."""
     as_user: str | None = None
     """A user without any role, for whom it is sent; None: the user of the run."""
+    feature_gates: dict[str, bool] | None = None
+    """Gates, on top of those of the control plane, with which the API server starts again before; None: it runs on."""
 
     @property
     def name(self) -> str:

@@ -33,8 +33,10 @@ def assign(
     `durations_s` are the expected durations of scenarios; the default is the longest time that each is watched. `nodes`
     maps profiles to nodes that exist already; one node can serve several profiles. Without `nodes_change` all
     nodes are up from the start to the end: then scenarios that disturb share nodes within `budgets.live_nodes`
-    even if that takes longer.
+    even if that takes longer. A scenario with a control plane for itself has a node of its own name there.
     """
+    apart = {each.name: each for each in scenarios if each.control_plane is not None and each.node_profile is not None}
+    scenarios = [each for each in scenarios if each.control_plane is None]
     length_s = {each.name: each.longest_s for each in scenarios} | dict(durations_s or {})
     jobs = sorted(jobs_of(scenarios, length_s, nodes or {}), key=lambda job: (-job.length_s, job.scenarios))
     launching_s = sum(each.starts for each in scenarios) / budgets.container_starts_per_s
@@ -49,16 +51,20 @@ def assign(
         yard.place(job)
     tails = {name: tail for node in yard.nodes for name, tail in node.tails_s(length_s)}
     return Assignment(
-        nodes=tuple(
-            PlannedNode(name=node.name, profile=node.profile)
-            for node in sorted(yard.nodes, key=lambda node: (node.begin_s, node.begin_s - node.end_s))
+        nodes=(
+            *(
+                PlannedNode(name=node.name, profile=node.profile)
+                for node in sorted(yard.nodes, key=lambda node: (node.begin_s, node.begin_s - node.end_s))
+            ),
+            *(PlannedNode(name=name, profile=each.node_profile or "") for name, each in apart.items()),
         ),
         placements={
             name: node
             for _, name, node in sorted(
                 (-tails[name], name, node.name) for node in yard.nodes for job in node.jobs for name in job.scenarios
             )
-        },
+        }
+        | {name: name for name in apart},
     )
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from crashloop.spec.control_plane import Component
+
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True):
     """When to intervene: `after_s` seconds after restart `after_restart` of `container` was seen to have exited again.
@@ -28,6 +30,7 @@ class InterventionKind(StrEnum):
     KILL_SANDBOX = "kill-sandbox"
     """End the process that holds the pod's namespaces, through the runtime."""
     DELETE_POD = "delete-pod"
+    """Returns once it is gone; with `wait: false` at once, and then its journals are not read."""
     EDIT_STATIC_POD = "edit-static-pod"
     """Change the file of a static pod, which makes it another pod: its uid is a hash of its manifest."""
     DELETE_MIRROR_POD = "delete-mirror-pod"
@@ -40,6 +43,13 @@ class InterventionKind(StrEnum):
     RESTART_RUNTIME = "restart-runtime"
     WRITE_KUBELET_CONFIG = "write-kubelet-config"
     """Write the configuration of another profile where the kubelet reads it when it starts; the kubelet runs on."""
+    STOP_COMPONENT = "stop-component"
+    """End the `component` of the control plane."""
+    START_COMPONENT = "start-component"
+    """Start it again; an API server with `feature_gates` on top of those that the control plane was made with."""
+    CUT_OFF_NODE = "cut-off-node"
+    """Let nothing through between the node and the control plane."""
+    CONNECT_NODE = "connect-node"
 
 
 RESTART_THE_KUBELET = frozenset((InterventionKind.RESTART_KUBELET, InterventionKind.KILL_KUBELET))
@@ -58,6 +68,17 @@ DISTURB_NODE = NAME_A_PROFILE | {InterventionKind.RESTART_RUNTIME}
 """Interventions that every pod of the node feels."""
 
 
+NEED_OWN_CONTROL_PLANE = frozenset(
+    (
+        InterventionKind.STOP_COMPONENT,
+        InterventionKind.START_COMPONENT,
+        InterventionKind.CUT_OFF_NODE,
+        InterventionKind.CONNECT_NODE,
+    )
+)
+"""Interventions that everything in the cluster feels."""
+
+
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):
     """One action at one trigger.
 
@@ -74,6 +95,10 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.action} cannot change the kubelet's profile; only a restart of the kubelet can")
         if self.profile is None and (self.refused or self.action is InterventionKind.WRITE_KUBELET_CONFIG):
             raise ValueError(f"{self.action} needs the argument 'profile'")
+        if self.action in (InterventionKind.STOP_COMPONENT, InterventionKind.START_COMPONENT):
+            known = [each.value for each in Component]
+            if self.arguments.get("component") not in known:
+                raise ValueError(f"{self.action} needs the argument 'component', one of: {', '.join(known)}")
 
     @property
     def profile(self) -> str | None:

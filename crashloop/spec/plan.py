@@ -93,6 +93,28 @@ class Plan(RunPlan, frozen=True, kw_only=True):
                 return scenario
         raise KeyError(name)
 
+    def gates_for(self, scenario: Scenario) -> dict[str, bool]:
+        """Gates of the control plane of a scenario that differ from the release's defaults."""
+        own = {} if scenario.control_plane is None else scenario.control_plane.feature_gates
+        return self.feature_gates | own
+
+    def shared(self) -> "Plan":
+        """The part of the scenarios that share the run's control plane."""
+        return self._part(tuple(each for each in self.scenarios if each.control_plane is None), self.feature_gates)
+
+    def apart(self) -> tuple["Plan", ...]:
+        """A part for each scenario that has a control plane for itself."""
+        lone = (each for each in self.scenarios if each.control_plane is not None)
+        return tuple(self._part((each,), self.gates_for(each)) for each in lone)
+
+    def _part(self, scenarios: tuple[Scenario, ...], feature_gates: dict[str, bool]) -> "Plan":
+        names = {each.name for each in scenarios}
+        placements = {name: node for name, node in self.placements.items() if name in names}
+        nodes = tuple(each for each in self.nodes if each.name in placements.values())
+        return msgspec.structs.replace(
+            self, scenarios=scenarios, feature_gates=feature_gates, nodes=nodes, placements=placements
+        )
+
     def starts_of(self, scenario: Scenario) -> tuple[float, ...]:
         """When its starts are expected, in seconds after its launch."""
         return self.starts_s.get(scenario.name) or (0.0,) * scenario.starts

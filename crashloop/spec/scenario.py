@@ -14,7 +14,8 @@ import msgspec
 from crashloop.spec.api_request import ApiRequest, Verb
 from crashloop.spec.claim import Claim
 from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
-from crashloop.spec.intervention import DISTURB_NODE, Intervention
+from crashloop.spec.control_plane import ControlPlane
+from crashloop.spec.intervention import DISTURB_NODE, NEED_OWN_CONTROL_PLANE, Intervention
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner, fault_of_owner
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
@@ -142,6 +143,8 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Unique in a plan; lower-case letters, digits and dashes."""
+    control_plane: ControlPlane | None = None
+    """The control plane that it has for itself, with its node; None: it shares that of the run."""
 
     @property
     def scenarios(self) -> tuple[Self, ...]:
@@ -225,7 +228,7 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def __post_init__(self) -> None:
         needed = [variable for container in self.pod.containers for variable in container.env]
         done = [(each.action.value, each.arguments.get("object")) for each in self.interventions]
-        fault = fault_of_objects(self.objects, needed, done) or self._fault_of_owner()
+        fault = fault_of_objects(self.objects, needed, done) or self._fault_of_owner() or self._fault_of_control_plane()
         if fault is not None:
             raise ValueError(f"scenario {self.name!r}: {fault}")
 
@@ -241,6 +244,12 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
         """The Job that makes its pods, if one does."""
         return self.owner if isinstance(self.owner, Job) else None
 
+    def _fault_of_control_plane(self) -> str | None:
+        felt = [each.action for each in self.interventions if each.action in NEED_OWN_CONTROL_PLANE]
+        if felt and self.control_plane is None:
+            return f"everything in a cluster feels {felt[0]}, so it needs a control plane for itself"
+        return None
+
     @property
     def node_profile(self) -> str:
         return self.profile
@@ -255,7 +264,7 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
 
     @property
     def disturbs_node(self) -> bool:
-        return any(each.action in DISTURB_NODE for each in self.interventions)
+        return self.control_plane is not None or any(each.action in DISTURB_NODE for each in self.interventions)
 
     @property
     def starts(self) -> int:
@@ -329,6 +338,10 @@ class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
         nameless = [each for each in self.requests if not (each.object.get("metadata") or {}).get("name")]
         if nameless:
             raise ValueError(f"scenario {self.name!r} has a request without metadata.name: {nameless[0].object}")
+        if self.control_plane is None and any(each.feature_gates is not None for each in self.requests):
+            raise ValueError(
+                f"scenario {self.name!r} starts the API server again, so it needs a control plane for itself"
+            )
         stored: set[str] = set()
         for each in self.requests:
             if each.verb is Verb.PATCH and each.name not in stored:

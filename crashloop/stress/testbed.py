@@ -60,7 +60,7 @@ def site(
         if cluster is None:
             version, nodes = plan.kubernetes_version, plan.requests
             request = ClusterRequest(name=label, kubernetes_version=version, nodes=nodes)
-            own = own_cluster(plan.provider, request, lifeline, progress, logs=run.logs_dir, keep=keep)
+            own = own_cluster(plan.provider, request, lifeline.raising(), progress, logs=run.logs_dir, keep=keep)
             up = stack.enter_context(own)
         else:
             kept = kept_cluster(cluster, plan.provider, version=plan.kubernetes_version, logs=run.logs_dir)

@@ -4,6 +4,7 @@ from itertools import chain
 
 from crashloop.sim.faults.api_server import ApiServerFault
 from crashloop.sim.faults.configuration import ConfigurationFault
+from crashloop.sim.faults.connection import ConnectionFault
 from crashloop.sim.faults.counter import CounterFault
 from crashloop.sim.faults.curve import CurveFault
 from crashloop.sim.faults.decision import DecisionFault
@@ -23,6 +24,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         DecisionFault,
         RestartFault,
         NodeFault,
+        ConnectionFault,
         StatementFault,
         ConfigurationFault,
         ApiServerFault,
@@ -36,6 +38,7 @@ __all__ = [
     "FAULTS",
     "ApiServerFault",
     "ConfigurationFault",
+    "ConnectionFault",
     "CounterFault",
     "CurveFault",
     "DecisionFault",

@@ -7,6 +7,18 @@ class ApiServerFault(Fault):
     """How the API server beside the kubelet answers."""
 
     API_DROPS_RULES = "has an API server that drops restart rules in silence", {"api_drops_rules": True}
+    API_KEEPS_RULES_WHEN_OFF = (
+        "has an API server that takes restart rules with their gate off",
+        {"api_keeps_rules_when_off": True},
+    )
+    API_TAKES_RESET_WHEN_OFF = (
+        "has an API server that takes RestartAllContainers with its gate off",
+        {"api_takes_reset_when_off": True},
+    )
+    API_UPDATE_DROPS_RULES = (
+        "has an API server that drops the rules of existing pods when they are updated with the gate off",
+        {"api_update_drops_rules": True},
+    )
     API_ACCEPTS_ANYTHING = "has an API server that validates no restart rule", {"api_accepts_anything": True}
     API_REFUSES_REPEATS = "has an API server that rejects a rule that repeats a code", {"api_refuses_repeats": True}
     API_STORES_REJECTED = "has an API server that stores what it rejects", {"api_stores_rejected": True}

@@ -24,4 +24,8 @@ class ConfigurationFault(Fault):
         "states another configuration after a restart, and follows the curve that it had before",
         {"keeps_first_curve": True},
     )
+    KEEPS_FIRST_RULES = (
+        "states other gates of restart rules after a restart, and acts by those that it had before",
+        {"keeps_first_rules": True},
+    )
     CONFIGZ_OTHER_MAX = "states another maximum in /configz than it follows", {"configz_share": 0.5}

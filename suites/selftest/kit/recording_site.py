@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
+from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, Outages
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.event_router import EventRouter
@@ -39,6 +39,8 @@ def info(*nodes: Node) -> ClusterInfo:
 
 class Described:
     """A cluster of which only its description is asked for."""
+
+    outages: Outages | None = None
 
     def __init__(self, *nodes: Node) -> None:
         self.info = info(*nodes)

@@ -6,6 +6,7 @@ from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import CALM, Fault, HostModel, simulate
+from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
@@ -52,12 +53,17 @@ def pod_of(
     watch_s: float | None = None,
     mode: Mode = Mode.ANNOTATED,
     interventions: tuple[Intervention, ...] = (),
+    apart: bool = False,
     **pod: Any,
 ) -> PodScenario:
-    """A pod of these containers, watched until the restarts, exits and phase were seen, or for `watch_s` seconds."""
+    """A pod of these containers, watched until the restarts, exits and phase were seen, or for `watch_s` seconds.
+
+    `apart`: with a control plane for itself.
+    """
     return PodScenario(
         name="scenario",
         profile="profile",
+        control_plane=ControlPlane() if apart else None,
         pod=Pod(containers=containers, **pod),
         until=Until(
             restarts=restarts or {},

@@ -1,11 +1,13 @@
 """Requests to the API server are recorded each with its answer, and leave nothing behind."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crashloop.errors import ClusterError
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.kube.client import KubeApi
@@ -13,6 +15,7 @@ from crashloop.kube.errors import CredentialsRefused
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.api_requests import ApiRequests
 from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.control_plane import Component, ControlPlane
 from crashloop.spec.scenario import ApiScenario
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving
@@ -25,12 +28,43 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-def recorded(peer: ObjectPeer, folder: Path, *requests: ApiRequest, at_most_s: float = 30.0) -> Recording:
+class NotedOutages:
+    """Notes what is done to the API server, and can fail to start it."""
+
+    def __init__(self, error: str | None = None) -> None:
+        self.done: list[str] = []
+        self._error = error
+
+    def stop(self, component: Component) -> None:
+        self.done.append(f"stop {component}")
+
+    def start(self, component: Component, feature_gates: Mapping[str, bool]) -> None:
+        self.done.append(f"start {component} {dict(feature_gates)}")
+        if self._error is not None:
+            raise ClusterError(self._error)
+
+    def cut_off(self, node: str) -> None:
+        self.done.append(f"cut off {node}")
+
+    def connect(self, node: str) -> None:
+        self.done.append(f"connect {node}")
+
+
+def recorded(
+    peer: ObjectPeer,
+    folder: Path,
+    *requests: ApiRequest,
+    at_most_s: float = 30.0,
+    outages: NotedOutages | None = None,
+) -> Recording:
     """What is recorded of a scenario with these requests."""
-    scenario = ApiScenario(name="asked", requests=requests, at_most_s=at_most_s)
+    own = None if outages is None else ControlPlane()
+    scenario = ApiScenario(name="asked", requests=requests, at_most_s=at_most_s, control_plane=own)
     plan = plan_of(scenario, feature_gates={"ContainerRestartRules": False})
     with serving(peer, folder) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
-        where = site(api, folder, plan, Described())
+        cluster = Described()
+        cluster.outages = outages
+        where = site(api, folder, plan, cluster)
         active = ApiRequests(scenario, None, where)
         task = active.step()
         assert task is not None
@@ -75,6 +109,29 @@ def test_each_request_has_its_answer_in_order(tmp_path: Path) -> None:
         f"POST {PODS}/good dry",
         f"POST {PODS}/bad dry",
     ]
+
+
+AGAIN = ApiRequest(object=pod("second"), feature_gates={"ContainerRestartRules": False})
+
+
+def test_the_api_server_starts_again_with_the_gates_that_a_request_needs(tmp_path: Path) -> None:
+    outages = NotedOutages()
+    recording = recorded(ObjectPeer(), tmp_path, ApiRequest(object=pod("first")), AGAIN, outages=outages)
+    assert end(recording) == ("complete", "every request was answered")
+    assert outages.done == ["stop kube-apiserver", "start kube-apiserver {'ContainerRestartRules': False}"]
+    (done,) = recording.interventions
+    assert (done.data.action, done.data.outcome) == ("start-component", "ok")
+
+
+def test_an_api_server_that_does_not_start_again_ends_the_recording(tmp_path: Path) -> None:
+    recording = recorded(ObjectPeer(), tmp_path, AGAIN, outages=NotedOutages("it ended with exit code 1"))
+    assert end(recording) == ("interrupted", "it ended with exit code 1")
+    assert recording.answers == ()
+
+
+def test_nobody_starts_the_api_server_of_others_again() -> None:
+    with pytest.raises(ValueError, match="'asked' starts the API server again, so it needs a control plane for itself"):
+        ApiScenario(name="asked", requests=(AGAIN,))
 
 
 def test_the_history_names_no_node_but_the_gates_of_the_control_plane(tmp_path: Path) -> None:
