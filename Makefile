@@ -54,7 +54,7 @@ lint: python ## Format, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/zizmor --offline --no-progress --quiet .github
+	$(BIN)/zizmor --offline --no-progress --quiet .github action.yml
 
 workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 	go run $(ACTIONLINT)

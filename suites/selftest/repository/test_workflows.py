@@ -19,11 +19,14 @@ from crashloop.spec.version import KubernetesVersion
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = {path.stem: path for path in sorted((ROOT / ".github/workflows").glob("*.yml"))}
 ACTIONS = {path.parent.name: path for path in sorted((ROOT / ".github/actions").glob("*/action.yml"))}
-FILES = (*WORKFLOWS.values(), *ACTIONS.values())
+PUBLISHED = ROOT / "action.yml"
+"""The action for other repositories."""
+FILES = (*WORKFLOWS.values(), *ACTIONS.values(), PUBLISHED)
 
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 MAKE = re.compile(
-    r"(?:sudo (?:--preserve-env=[A-Z_,]+ )?)?make(?: -s)?((?: [a-z-]+)+)(?: >> \"\$GITHUB_STEP_SUMMARY\")?"
+    r"(?:sudo (?:--preserve-env=[A-Z_,]+ )?)?make(?: -s)?(?: -C \"\$GITHUB_ACTION_PATH\")?"
+    r"((?: [a-z-]+)+)(?: >> \"\$GITHUB_STEP_SUMMARY\")?"
 )
 
 PINNED_IMAGE = re.compile(r"kindest/node:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}")
@@ -49,7 +52,7 @@ def steps() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every step of workflows and actions, with where it stands."""
     for workflow, job, content in jobs():
         yield from ((f"{workflow}.{job}", step) for step in content["steps"])
-    for name, path in ACTIONS.items():
+    for name, path in {**ACTIONS, "action": PUBLISHED}.items():
         yield from ((name, step) for step in loaded(path)["runs"]["steps"])
 
 
@@ -66,7 +69,7 @@ def made_by(step: dict[str, Any]) -> list[str]:
 EACH_JOB = pytest.mark.parametrize(("workflow", "name", "job"), list(jobs()), ids=[f"{w}-{n}" for w, n, _ in jobs()])
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT / ".github")))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_actions_of_others_are_pinned_by_commit_and_say_which_version(path: Path) -> None:
     used = re.findall(r"uses: (.+)", path.read_text(encoding="utf-8"))
     assert [each for each in used if not each.startswith("./") and not PINNED.fullmatch(each)] == []
@@ -83,7 +86,7 @@ def test_an_action_has_one_version_everywhere() -> None:
 
 def test_actions_of_our_own_exist() -> None:
     used = {step["uses"] for _, step in steps() if step.get("uses", "").startswith("./")}
-    assert used == {f"./.github/actions/{name}" for name in ACTIONS}
+    assert used == {"./", *(f"./.github/actions/{name}" for name in ACTIONS)}
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
@@ -117,6 +120,8 @@ def test_steps_run_only_make_targets_that_exist() -> None:
     ("script", "made"),
     [
         ("make lint workflows", ["lint", "workflows"]),
+        ('make -C "$GITHUB_ACTION_PATH" conformance', ["conformance"]),
+        ("make -C /elsewhere conformance", []),
         ("sudo --preserve-env=PYTEST_ARGS make conformance", ["conformance"]),
         ('make -s matrix >> "$GITHUB_STEP_SUMMARY"', ["matrix"]),
         ("pip install crashloop", []),
@@ -145,6 +150,22 @@ def test_the_kept_run_is_uploaded_and_its_summary_shown() -> None:
     assert upload["with"]["path"].split() == ["runs/", "!runs/latest", "!runs/latest/**"]
     assert upload["with"]["if-no-files-found"] == "error"
     assert (show["if"], made_by(show)) == ("always()", ["summary"])
+
+
+def test_the_published_action_makes_a_run_from_its_own_folder_and_keeps_it() -> None:
+    judge, upload, show = loaded(PUBLISHED)["runs"]["steps"]
+    assert made_by(judge) == ["conformance"]
+    assert judge["env"] == {"PYTEST_ARGS": "${{ inputs.arguments }}"}
+    runs = "${{ github.action_path }}/runs/"
+    assert upload["with"]["path"].splitlines() == [runs, f"!{runs}latest", f"!{runs}latest/**"]
+    assert (upload["if"], upload["with"]["if-no-files-found"]) == ("always()", "error")
+    assert (show["if"], made_by(show)) == ("always()", ["summary"])
+
+
+def test_the_published_action_is_used_by_a_job_with_inputs_that_it_has() -> None:
+    used = [step for _, step in steps() if step.get("uses") == "./"]
+    assert used
+    assert all(step.get("with", {}).keys() <= loaded(PUBLISHED)["inputs"].keys() for step in used)
 
 
 def nightly_images() -> list[str]:
@@ -209,6 +230,7 @@ def test_zizmor_finds_nothing() -> None:
         "--persona=pedantic",
         "--color=never",
         ".github",
+        "action.yml",
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "No findings to report. Good job!\n")
