@@ -13,13 +13,13 @@ from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.planned_exit import failures_go_on
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.probe import SUCCEEDS, Probe, ProbeKind
 from crashloop.spec.scenario import Container
 
 LATE_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
-HELD_S = 0.5
-"""A host that stands still for as long may make an answer late that was given in time."""
+USUAL_S = 0.5
+"""A command that answers at once has been answered within this time, on a host that does not stand still."""
 UNASKED_PERIODS = 5
 """So many periods of a probe without a question are no chance."""
 
@@ -84,20 +84,28 @@ def _too_early(case: Case, pod: PodHistory, spec: Container, instance: Instance)
     )
     if instance.journal_started is None or is_journal_lost(case, pod):
         yield inconclusive(f"{sentence} Its journal may lack answers.", *lines)
-    elif doubt := _host_made_late(case, instance):
+    elif doubt := _host_made_late(case, spec, instance):
         yield inconclusive(f"{sentence} {doubt}", *lines)
     else:
         yield fail(sentence, *lines)
 
 
-def _host_made_late(case: Case, instance: Instance) -> str | None:
-    """Why the kubelet may have had an answer too late that was given in time; None if the host was not in the way."""
+def _host_made_late(case: Case, spec: Container, instance: Instance) -> str | None:
+    """Why the kubelet may have had answers too late that were given in time; None if the host was not in the way."""
     if instance.start_ns is None or instance.exit_ns is None:
         return "No clock shows for how long it ran."
     held_s = case.recording.host.held_s(instance.start_ns, instance.exit_ns)
-    return (
-        None if held_s < HELD_S else f"The host held it up for {seconds(held_s)}, and answers may have come too late."
-    )
+    ran_s = (instance.exit_ns - instance.start_ns) / 1e9
+    if not any(_may_be_late(instance, each, held_s, ran_s) for each in spec.killing_probes):
+        return None
+    return f"The host held it up for {seconds(held_s)}, and answers may have come too late."
+
+
+def _may_be_late(instance: Instance, probe: Probe, held_s: float, ran_s: float) -> bool:
+    """Whether so many answers can have been late as failures lack; the kubelet waits for one after the other."""
+    lacking = max(1, probe.failure_threshold - sum(each.failed for each in answers_of(instance, probe)))
+    spare_s = max(0.0, probe.timeout_s - probe.answering_s(SUCCEEDS) - USUAL_S)
+    return held_s >= lacking * spare_s and ran_s >= lacking * probe.timeout_s
 
 
 def _unasked(case: Case, pod: PodHistory, spec: Container, instance: Instance) -> Iterator[Finding]:

@@ -74,9 +74,26 @@ def test_a_late_kill_during_a_stall_is_inconclusive() -> None:
     assert checked("probe-kill", history.ends(30)).outcome is Outcome.INCONCLUSIVE
 
 
+def stalled(answers: str, *, exit_s: float, stall_s: float) -> Outcome:
+    """A life from 1 s on whose host stands still from 2.5 s on."""
+    history = History(PROBED).lives("app", (1.0, exit_s, 143)).stall(2.5, stall_s)
+    for number, answer in enumerate(answers):
+        history.note(2.0 + number / 4, "app", 0, f"liveness.{number}", answer)
+    return checked("probe-kill", history.ends(30)).outcome
+
+
 def test_an_early_kill_on_a_host_that_stalls_is_inconclusive() -> None:
-    history = History(PROBED).lives("app", (1.0, 3.3, 143)).stall(1.5, 1).note(2.0, "app", 0, "liveness.0", "S")
-    assert checked("probe-kill", history.ends(30)).outcome is Outcome.INCONCLUSIVE
+    assert stalled("FF", exit_s=4.5, stall_s=1) is Outcome.INCONCLUSIVE
+    assert stalled("F", exit_s=4.5, stall_s=1.5) is Outcome.INCONCLUSIVE
+
+
+def test_a_stall_explains_no_more_late_answers_than_it_has_time_for() -> None:
+    assert stalled("F", exit_s=4.5, stall_s=0.8) is Outcome.FAIL
+
+
+def test_a_life_has_no_more_late_answers_than_it_has_time_for() -> None:
+    """The kubelet gives each answer a second; two would have taken longer than this life."""
+    assert stalled("F", exit_s=2.9, stall_s=5) is Outcome.FAIL
 
 
 def test_an_answer_that_comes_too_late_is_a_failure() -> None:
