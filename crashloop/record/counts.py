@@ -118,6 +118,12 @@ class Counts:
     def exits(self, container: str) -> int:
         return max(len(tally.exits_ns[container]) for tally in self._by)
 
+    @property
+    def moves(self) -> int:
+        """Restarts and exits of all containers: it grows with each."""
+        names = {name for tally in self._by for name in (*tally.restarts, *tally.exits_ns)}
+        return sum(self.restarts(name) + self.exits(name) for name in names)
+
     def exit_ns(self, container: str, index: int) -> int | None:
         """When the container exited for the `index`th time (0 is the first), UTC; None if it has not."""
         known = max((tally.exits_ns[container] for tally in self._by), key=len)

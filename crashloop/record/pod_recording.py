@@ -34,6 +34,9 @@ class PodRecording:
         self._created_ns = 0
         self._created_monotonic_s = 0.0
         self._complete_since_s: float | None = None
+        self._quiet_since_s = 0.0
+        self._moves = 0
+        """Restarts and exits that were seen before the quiet began."""
         self._intervened: set[int] = set()
         self._statuses: dict[str, str] = {}
         self._gone: set[str] = set()
@@ -128,17 +131,19 @@ class PodRecording:
             return (*missing(self.scenario.until, self._counts, self.age_s()), *job)
 
     def is_complete(self) -> bool:
-        """Whether all evidence is in, and reported by the statuses too if they come in time."""
+        """Whether all evidence is in, quiet has followed, and the statuses report it too if they come in time."""
         if self.missing():
             return False
-        if self._complete_since_s is None:
-            self._complete_since_s = time.monotonic()
-        watched_s = time.monotonic() - self._complete_since_s
-        if watched_s < self.scenario.until.quiet_s:
-            return False
+        now_s = time.monotonic()
         with self._lock:
-            reported = is_reported(self.scenario.until, self._counts)
-        return reported or watched_s >= SETTLE_S
+            reported, moves = is_reported(self.scenario.until, self._counts), self._counts.moves
+        if self._complete_since_s is None:
+            self._complete_since_s = self._quiet_since_s = now_s
+        if moves != self._moves:
+            self._quiet_since_s, self._moves = now_s, moves
+        if now_s - self._quiet_since_s < self.scenario.until.quiet_s:
+            return False
+        return reported or now_s - self._complete_since_s >= SETTLE_S
 
     def due_signals(self) -> list[DueSignal]:
         """Signals that containers want from the node by now, each once."""

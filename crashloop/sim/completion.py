@@ -39,6 +39,12 @@ class Completion:
             and (until.phase is None or until.phase in self._phases)
         )
 
+    def moves(self) -> int:
+        """Starts and exits so far: it grows with each."""
+        return sum(2 * made for pod in self._pods for made in pod.made.values()) - sum(
+            1 for pod in self._pods for _ in pod.alive()
+        )
+
     def is_reported(self) -> bool:
         """Whether the statuses show as much."""
         until = self._until

@@ -256,8 +256,15 @@ class ScenarioPlayer:
             return
         if self._completion.is_complete():
             self._complete = True
-            quiet_ns = int(self.scenario.until.quiet_s * 1e9)
-            self.loop.after(quiet_ns, lambda: self._settle(self.loop.now + SETTLE_NS))
+            self._rest()
+
+    def _rest(self, moves: int | None = None) -> None:
+        """Wait until no container has started or exited during a whole quiet; `moves` is how many had before this one."""
+        moved = self._completion.moves()
+        if moved != moves:
+            self.loop.after(int(self.scenario.until.quiet_s * 1e9), lambda: self._rest(moved))
+        elif self.history is None:
+            self._settle(self.loop.now + SETTLE_NS)
 
     def _settle(self, at_most_ns: int) -> None:
         if self.history is not None:

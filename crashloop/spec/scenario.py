@@ -126,7 +126,7 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
 
     Complete means: every container named in `restarts` was seen to restart that often, every one in `exits` to exit
     that often, the phase was seen, `at_least_s` seconds have passed since the pod was created, and `quiet_s` more
-    seconds were watched after all that, to see that nothing follows.
+    seconds were watched after all that, to see that nothing follows: they begin anew with each further restart or exit.
     `at_most_s` ends the watch in any case; what is missing then is for the checkers to weigh.
     """
 

@@ -53,6 +53,14 @@ def test_a_start_that_is_not_the_first_is_a_restart() -> None:
     assert (counts.restarts("other"), counts.exits("other")) == (0, 0)
 
 
+def test_every_restart_and_every_exit_is_a_move() -> None:
+    counts, seen = with_runtime(), [0]
+    for t_ns, kind in enumerate((Kind.STARTED, Kind.EXITED, Kind.STARTED, Kind.EXITED)):
+        counts.take(runtime(kind, t_ns))
+        seen.append(counts.moves)
+    assert seen == [0, 0, 1, 2, 3]
+
+
 def test_a_recreated_pod_starts_anew_but_counts_go_on() -> None:
     counts = with_runtime()
     lived(counts, 10, 20)

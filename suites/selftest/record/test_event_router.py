@@ -231,6 +231,30 @@ def test_a_scenario_is_complete_once_the_statuses_tell_what_the_runtime_showed(
     assert watched.is_complete()
 
 
+def test_the_quiet_begins_anew_with_each_exit(
+    begin: Begin, router: EventRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr("crashloop.record.pod_recording.time.monotonic", lambda: now_s[0])
+    watched = begin("s", until=Until(exits={"app": 1}, quiet_s=64))
+    router.watch((watched,))
+    router.claim("uid-s", "s", "s")
+
+    def lives(t_ns: int) -> None:
+        router.pod("s", runtime(Kind.STARTED, t_ns, "s"))
+        router.pod("s", runtime(Kind.EXITED, t_ns + 1, "s"))
+
+    lives(1)
+    assert not watched.is_complete()
+    now_s[0] += 60
+    lives(3)
+    assert not watched.is_complete()
+    now_s[0] += 60
+    assert not watched.is_complete(), "120 s after the exit it waited for, but only 60 s after another"
+    now_s[0] += 4
+    assert watched.is_complete()
+
+
 class Acts:
     """The one method of a cluster that the test needs."""
 
