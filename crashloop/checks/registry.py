@@ -14,6 +14,7 @@ from crashloop.checks.delays import (
     check_never_late,
 )
 from crashloop.checks.effective_config import check_effective_config
+from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
@@ -55,6 +56,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "effective-config": check_effective_config,
     "ephemeral-kept": check_ephemeral_kept,
     "environment": check_environment,
+    "final-phase": check_final_phase,
     "final-status": check_final_status,
     "first-restart-free": check_first_restart_free,
     "first-start": check_first_start,

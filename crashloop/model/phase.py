@@ -6,11 +6,11 @@ stopped, one that never ran as waiting. The first line that applies decides:
 2. an init container is still to do, or a container never started: Pending;
 3. at least one container runs: Running;
 4. all regular containers stopped: Running if one of them will be restarted, else Succeeded if all exited 0, else Failed.
-Sidecars that stopped do not count.
+Sidecars that stopped do not count. Of a pod that is deleted, nothing is restarted any more.
 Source: documentation, Pod Lifecycle, Pod phase; KEP-5307, Design Details; pkg/kubelet/kubelet_pods.go@v1.37.1 getPhase.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -112,7 +112,12 @@ def phase(
         return RUNNING
     if any(restarts(each) for each in regulars):
         return RUNNING
-    return SUCCEEDED if all(states[each.name].last_exit_code == 0 for each in regulars) else FAILED
+    return ended(states[each.name].last_exit_code for each in regulars)
+
+
+def ended(exit_codes: Iterable[int | None]) -> str:
+    """Phase of a pod whose regular containers exited with these codes and are not restarted."""
+    return SUCCEEDED if all(code == 0 for code in exit_codes) else FAILED
 
 
 def _never_started(state: KnownState) -> bool:

@@ -224,6 +224,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     reset_from_the_start: bool = False
     reset_never_over: bool = False
     phase_in_reset: str | None = None
+    final_phase: str = "true"
+    """Of a pod that is deleted: true, kept (as if its containers were to restart), Succeeded, or Failed."""
     final_status: str = "true"
     """What is stated when a pod is deleted: true, nothing, killed (137 for every container), or regular (no init containers)."""
 

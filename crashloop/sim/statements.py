@@ -121,13 +121,21 @@ class Statements:
         kind = self.policies.behaviour.final_status
         if kind == "nothing":
             return None
-        status = dict(self.status(view)[0])
+        status = {**self.status(view)[0], **self._final_phase(view)}
         if kind == "regular":
             status.pop("initContainerStatuses", None)
         for each in (one for name in ("initContainerStatuses", "containerStatuses") for one in status.get(name, ())):
             if kind == "killed":
                 each["state"] = {"terminated": {**each["state"].get("terminated", {}), "exitCode": 137}}
         return status
+
+    def _final_phase(self, view: PodView) -> dict[str, str]:
+        """Nothing of the pod is restarted any more, whatever its policies say."""
+        stated = self.policies.behaviour.final_phase
+        if stated == "kept":
+            return {}
+        codes = [newest.instance.exit_code for each in self.pod.regulars if (newest := view.newest(each.name))]
+        return {"phase": stated if stated != "true" else "Failed" if any(codes) else "Succeeded"}
 
     def phase(self, view: PodView) -> str:
         """The phase by the rules of getPhase with the gate ContainerRestartRules on."""

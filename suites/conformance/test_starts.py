@@ -1,5 +1,7 @@
 """What a start gives a container, in which order containers start, and when a start is tried again that could not succeed."""
 
+from collections.abc import Iterator
+
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
@@ -103,6 +105,18 @@ def test_the_environment_is_read_again_at_every_start() -> Scenario:
 @requirement("OVH-13")
 def test_the_last_status_of_a_deleted_pod_shows_every_exit_code() -> Scenario:
     return DELETED
+
+
+@requirement("OVH-17")
+def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
+    yield DELETED
+    yield PodScenario(
+        name="deleted-pod-with-success",
+        profile="max-2s",
+        pod=Pod(containers=tuple(Container(name=name, exit_code_on_term=0) for name in ("web", "api"))),
+        until=Until(at_least_s=15),
+        interventions=(Intervention(trigger=Trigger(after_s=5), action=InterventionKind.DELETE_POD),),
+    )
 
 
 @requirement("OVH-14")

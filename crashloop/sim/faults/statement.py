@@ -51,6 +51,12 @@ class StatementFault(Fault):
     FINAL_STATUS_MISSING = "does not state how the containers of a deleted pod ended", {"final_status": "nothing"}
     FINAL_CODES_LOST = "states exit code 137 for every container of a deleted pod", {"final_status": "killed"}
     FINAL_INIT_LEFT_OUT = "leaves init containers out of the last status of a pod", {"final_status": "regular"}
+    FINAL_PHASE_KEPT = (
+        "states the phase Running to the end of a deleted pod whose policies would restart a container",
+        {"final_phase": "kept"},
+    )
+    FINAL_PHASE_SUCCEEDED = "states that every deleted pod succeeded", {"final_phase": "Succeeded"}
+    FINAL_PHASE_FAILED = "states that every deleted pod failed", {"final_phase": "Failed"}
     LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}
 
     # RestartAllContainers
