@@ -149,6 +149,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """When the next instance runs in the root filesystem of the last: never, always, after 0, or sometimes (each third)."""
     new_sandbox: bool = False
     new_sandbox_without_rules: bool = False
+    new_sandbox_runs_all: bool = False
+    """A pod that has lost its sandbox runs all its containers again, also those that are done."""
     siblings_too: bool = False
     """An exit takes the pod's other containers along."""
     siblings_wait: bool = False

@@ -17,6 +17,10 @@ class RestartFault(Fault):
         "makes a new sandbox for each restart in pods without rules",
         {"new_sandbox_without_rules": True},
     )
+    NEW_SANDBOX_RUNS_ALL = (
+        "runs a container under OnFailure that has succeeded again when its pod gets another sandbox",
+        {"new_sandbox_runs_all": True},
+    )
     SIBLINGS_TOO = "restarts the other containers of a pod along with the one that exited", {"siblings_too": True}
     SIBLINGS_WAIT = "holds all exited containers of a pod back while one of them waits", {"siblings_wait": True}
     KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": True}
