@@ -22,6 +22,7 @@ from crashloop.checks.in_place import check_in_place
 from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
+from crashloop.checks.looks import check_looks
 from crashloop.checks.mirror_returns import check_mirror_returns
 from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.planned_outages import check_outages_as_planned
@@ -69,6 +70,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "killed-once-connected": check_killed_once_connected,
     "last-exit": check_last_exit,
     "mirror-returns": check_mirror_returns,
+    "looks": check_looks,
     "never-early": check_never_early,
     "never-late": check_never_late,
     "no-restart": check_no_restart,

@@ -210,6 +210,7 @@ class LogData(msgspec.Struct, frozen=True, kw_only=True):
     """`log`."""
 
     delay_s: float | None = None
+    """The delay that held a start back; None: the start failed."""
 
 
 class ProcessData(msgspec.Struct, frozen=True, kw_only=True):

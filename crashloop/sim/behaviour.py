@@ -61,6 +61,10 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     late_from_ns: int = 0
     """Least delay that is longer by `late_ns`."""
     first_late_ns: int = 0
+    looks_every_ns: int | None = None
+    """Looks at the pod again so soon after a sync that held back or failed to make a start; None: by its timer."""
+    looks_often_above_ns: int = 0
+    """Does so only where more than this remains of a delay."""
     slow_retry_above_ns: int | None = None
     """Where more than this remains of a delay, the next look is planned after three times what remains."""
 

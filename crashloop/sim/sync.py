@@ -131,6 +131,7 @@ class PodSync:
                 failed = True
                 self._failed_starts += 1
                 self.statements.failed.add(container.name)
+                self._log(container, "CreateContainerConfigError", "an object is missing")
                 continue
             self.statements.failed.discard(container.name)
             if wait_ns <= FREE:
@@ -172,20 +173,23 @@ class PodSync:
         if wait_ns <= FREE:
             self.delays.attempt(container, last, self.loop.now, self.host.chance.random())
             return FREE
-        self._log(container)
+        self._log_backoff(container)
         self.delays.looked(container)
         return wait_ns
 
-    def _log(self, container: Container) -> None:
+    def _log_backoff(self, container: Container) -> None:
         stated_ns = self.delays.stated_ns(container, self.loop.now)
         delay = spell(int(stated_ns * self.behaviour.message_factor))
         text = f"back-off {delay} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
+        self._log(container, "CrashLoopBackOff", text, delay_s=stated_ns / 1e9)
+
+    def _log(self, container: Container, reason: str, text: str, **more: float) -> None:
         line = (
             f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"{container.name}\\" '
-            f'with CrashLoopBackOff: \\"{text}\\"" podUID="{self.pod.uid}"'
+            f'with {reason}: \\"{text}\\"" podUID="{self.pod.uid}"'
         )
-        data = {"line": line, "delay_s": stated_ns / 1e9}
+        data = {"line": line, **more}
         self.pod.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
 
     def _start(self, container: Container) -> Steps:

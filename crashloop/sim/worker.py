@@ -89,6 +89,9 @@ class Worker:
     def _delay_ns(self, failed: bool, held_ns: int | None) -> int:
         if not failed:
             return self._jittered(RESYNC_NS)
+        often_ns = self._behaviour.looks_every_ns
+        if often_ns is not None and (held_ns or RETRY_NS) > self._behaviour.looks_often_above_ns:
+            return often_ns if held_ns is None else min(often_ns, held_ns)
         if self._release < FIRST_WITH_REMAINING or held_ns is None:
             return self._jittered(RETRY_NS)
         slow_above_ns = self._behaviour.slow_retry_above_ns

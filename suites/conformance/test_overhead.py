@@ -5,9 +5,17 @@ from collections.abc import Iterator
 from crashloop.spec.scenario import Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
+from suites.conformance.test_starts import NEVER_RAN
 
 
 @requirement("OVH-5")
 def test_a_restart_keeps_the_sandbox() -> Iterator[Scenario]:
     yield the.STOCK
     yield the.MAX_2S
+    yield the.crashing("rules-off", restarts=2)
+
+
+@requirement("OVH-18")
+def test_a_pod_that_waits_is_seldom_looked_at() -> Iterator[Scenario]:
+    yield the.STOCK
+    yield NEVER_RAN

@@ -1,7 +1,8 @@
-"""Parses lines of the kubelet's log: process, time, and reported backoff. Pure.
+"""Parses lines of the kubelet's log: process, time, and the starts that a sync held back or failed to make. Pure.
 
-Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), and for the text of a backoff
-pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff. The text is shown, never judged.
+Source: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), for the text of a backoff
+pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff, and for that of a failed start
+pkg/kubelet/container/sync_result.go@v1.37.1 and pkg/kubelet/pod_workers.go@v1.37.1. Only their number is judged.
 """
 
 import re
@@ -17,6 +18,8 @@ _BACKOFF = re.compile(
     r"back-off (?P<delay>\S+) restarting failed container=(?P<container>\S+) "
     r"pod=(?P<pod>[^_\s]+)_(?P<namespace>[^(\s]+)\((?P<uid>[^)\s]+)\)"
 )
+_FAILED = re.compile(r'failed to \\"StartContainer\\" for \\"(?P<container>[^"\\]+)\\" with (?!CrashLoopBackOff)')
+_POD = re.compile(r' pod="(?P<namespace>[^/"]+)/(?P<pod>[^"]+)" podUID="(?P<uid>[^"]+)"')
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -27,10 +30,11 @@ class Header(msgspec.Struct, frozen=True):
     t_ns: int
 
 
-class Backoff(msgspec.Struct, frozen=True, kw_only=True):
-    """One backoff in a line."""
+class NoStart(msgspec.Struct, frozen=True, kw_only=True):
+    """A container that a sync did not start."""
 
     delay_s: float | None
+    """The delay that held it back; None: the start failed."""
     container: str
     pod: str
     namespace: str
@@ -70,10 +74,11 @@ def _in_year(stamp: str, year: int) -> datetime | None:
         return None  # 29 February of another year
 
 
-def backoffs(line: str) -> Iterator[Backoff]:
-    """The backoffs in a line, each once."""
+def no_starts(line: str) -> Iterator[NoStart]:
+    """The containers that were not started, by a line, each once."""
+    yield from _failed(line)
     found = (
-        Backoff(
+        NoStart(
             delay_s=duration_seconds(match["delay"]),
             container=match["container"],
             pod=match["pod"],
@@ -83,3 +88,12 @@ def backoffs(line: str) -> Iterator[Backoff]:
         for match in _BACKOFF.finditer(line)
     )
     yield from dict.fromkeys(found)
+
+
+def _failed(line: str) -> Iterator[NoStart]:
+    pod = _POD.search(line)
+    if pod is not None:
+        for name in dict.fromkeys(match["container"] for match in _FAILED.finditer(line)):
+            yield NoStart(
+                delay_s=None, container=name, pod=pod["pod"], namespace=pod["namespace"], pod_uid=pod["uid"]
+            )

@@ -1,4 +1,4 @@
-"""The kubelet's log channel: the backoffs that the kubelet logs, and its restarts. One thread for all nodes."""
+"""The kubelet's log channel: the starts that the kubelet holds back or fails to make, and its restarts. One thread for all nodes."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ import msgspec
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import Sink, now_ns
 from crashloop.record.channels.follower import Follower
-from crashloop.record.channels.klog import backoffs, read_header, zone_of
+from crashloop.record.channels.klog import no_starts, read_header, zone_of
 
 POLL_S = 0.2
 LOOK_BACK_BYTES = 1 << 20
@@ -109,8 +109,8 @@ class KubeletLogChannel(Follower):
         zone = zone_of(lines, now, now.astimezone().utcoffset() or timedelta(0))
         for line in lines:
             self._notice_process(node, line, now, zone)
-            if "back-off " in line:
-                self._notice_backoffs(node, line, now, zone)
+            if "back-off " in line or "StartContainer" in line:
+                self._notice_no_starts(node, line, now, zone)
 
     def _notice_process(self, node: str, line: str, now: datetime, zone: timedelta) -> None:
         known = self._processes.get(node)
@@ -126,11 +126,11 @@ class KubeletLogChannel(Follower):
             log.info("node %s: the kubelet was restarted (process %d after %d)", node, process.pid, known.pid)
             self._on_restart(node, process)
 
-    def _notice_backoffs(self, node: str, line: str, now: datetime, zone: timedelta) -> None:
+    def _notice_no_starts(self, node: str, line: str, now: datetime, zone: timedelta) -> None:
         header = read_header(line, now, zone)
         if header is None:
             return
-        for each in backoffs(line):
+        for each in no_starts(line):
             if each.namespace == self._namespace:
                 event = Event(
                     seq=0,

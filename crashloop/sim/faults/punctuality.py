@@ -43,6 +43,14 @@ class PunctualityFault(Fault):
     FIRST_1_5_S_LATE = "restarts a container for the first time 1.5 s after its exit", {"first_late_ns": 3 * S // 2}
     FIRST_2_5_S_LATE = "restarts a container for the first time 2.5 s after its exit", {"first_late_ns": 5 * S // 2}
 
+    # Right to the moment, and looks far too often
+    LOOKS_EVERY_SECOND = "looks every second whether a start is due", {"looks_every_ns": S // 2}
+    LOOKS_EVERY_2_S = "looks every 2 s whether a start is due", {"looks_every_ns": 3 * S // 2}
+    LOOKS_EVERY_SECOND_ABOVE_12_S = (
+        "looks every second whether a start is due while more than 12 s remain",
+        {"looks_every_ns": S // 2, "looks_often_above_ns": 12 * S},
+    )
+
     # Late by its own timer; any other look at the pod makes up for it
     RETRY_SLOW_ABOVE_30_S = (
         "looks again after three times what remains of a delay, where more than 30 s remain",

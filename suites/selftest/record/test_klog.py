@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crashloop.record.channels.klog import Backoff, Header, backoffs, read_header, zone_of
+from crashloop.record.channels.klog import Header, NoStart, no_starts, read_header, zone_of
 
 NOW = datetime(2026, 11, 21, 16, 48, 58, tzinfo=UTC)
 LINE = (
@@ -47,18 +47,32 @@ def test_a_log_in_the_host_s_zone_or_in_utc_is_reported_apart_by_its_last_line(z
 
 
 def test_a_backoff_names_container_pod_and_delay() -> None:
-    assert list(backoffs(LINE)) == [
-        Backoff(delay_s=80.0, container="app", pod="nat", namespace="crashloop-6ntnn", pod_uid="3fe4b9bc")
+    assert list(no_starts(LINE)) == [
+        NoStart(delay_s=80.0, container="app", pod="nat", namespace="crashloop-6ntnn", pod_uid="3fe4b9bc")
     ]
 
 
 def test_a_line_about_two_containers_tells_of_both_and_of_each_once() -> None:
     other = "back-off 10s restarting failed container=b pod=nat_crashloop-6ntnn(3fe4b9bc)"
-    assert [(each.container, each.delay_s) for each in backoffs(f"{LINE} {other} {other}")] == [
+    assert [(each.container, each.delay_s) for each in no_starts(f"{LINE} {other} {other}")] == [
         ("app", 80.0),
         ("b", 10.0),
     ]
 
 
 def test_an_image_that_cannot_be_pulled_is_no_backoff_of_a_container() -> None:
-    assert list(backoffs('"Back-off pulling image \\"x\\""')) == []
+    assert list(no_starts('"Back-off pulling image \\"x\\""')) == []
+
+
+def test_a_failed_start_names_container_and_pod() -> None:
+    reason = 'CreateContainerConfigError: \\"configmap \\\\\\"settings\\\\\\" not found\\"'
+    line = LINE[: LINE.index("CrashLoopBackOff")] + reason + LINE[LINE.index('" pod=') :]
+    assert list(no_starts(line)) == [
+        NoStart(delay_s=None, container="app", pod="nat", namespace="crashloop-6ntnn", pod_uid="3fe4b9bc")
+    ]
+
+
+def test_a_line_may_name_a_backoff_and_a_failed_start() -> None:
+    failed = 'failed to \\"StartContainer\\" for \\"other\\" with CreateContainerError: \\"x\\", '
+    line = LINE.replace('err="', f'err="[{failed}')
+    assert [(each.container, each.delay_s) for each in no_starts(line)] == [("other", None), ("app", 80.0)]

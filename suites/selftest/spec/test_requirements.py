@@ -84,6 +84,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RESET-11",
         "RESET-12",
         "RESET-13",
+        "OVH-18",
         "PROBE-1",
         "PROBE-2",
         "PROBE-3",
