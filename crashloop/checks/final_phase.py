@@ -1,9 +1,9 @@
 """Checker of the last phase of a pod that was deleted: it says whether the pod succeeded or failed."""
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, leaves_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.restart_all_triggers import ran, replacements
 from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -34,6 +34,10 @@ def _judged(case: Case, pod: PodHistory) -> list[Finding]:
     regulars = case.scenario.pod.of_kind(ContainerKind.REGULAR)
     instances = {each.name: ran(pod, each.name) for each in regulars}
     codes = {name: lives[-1].exit_code if lives else None for name, lives in instances.items()}
+    if ended_by_node(pod) is not None or any(
+        lives and lives[-1].ordinal in replacements(case, pod, name) for name, lives in instances.items()
+    ):
+        return [inconclusive("the node ended the pod, or RestartAllContainers removed a container before it went.")]
     if unseen := [name for name, code in codes.items() if code is None]:
         return [inconclusive(f'the last exit of "{unseen[0]}" was not seen: {why_it_ended(case)}.')]
     last, due = pod.statuses[-1], ended(codes.values())

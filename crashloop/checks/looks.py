@@ -15,7 +15,8 @@ from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
-from crashloop.spec.scenario import Container
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.scenario import Container, Mode, PodScenario
 
 BY_EVENTS = 3
 """Looks that events of the pod may cause in one wait."""
@@ -26,12 +27,11 @@ TIMER_S = 10.0
 def check_looks(case: Case) -> Checked:
     """A pod that waits MUST be looked at no more often than events of the pod and the kubelet's timer require.
 
-    Of a pod with one container, which nothing else makes the kubelet look at. Needs min_waits (1) waits of 10 s in which the log
-    shows a look.
+    Needs a pod that nothing else makes the kubelet look at, and min_waits (1) waits of 10 s in which the log shows a look.
     """
     findings: list[Finding] = []
     looks: list[int] = []
-    for pod in case.pods:
+    for pod in case.pods if _is_left_alone(case.scenario) else ():
         for spec in case.scenario.pod.containers:
             for from_ns, to_ns in _waits(case, pod, spec):
                 waited_s = (to_ns - from_ns) / 1e9
@@ -57,6 +57,17 @@ def check_looks(case: Case) -> Checked:
             inconclusive(f"{len(looks)} waits of 10 s with a look seen, {needed} needed: {why_it_ended(case)}.")
         )
     return Checked(findings=tuple(findings), facts={"looks": looks})
+
+
+def _is_left_alone(scenario: PodScenario) -> bool:
+    """Whether nothing but its own container makes the kubelet look at the pod: no other, no probe and no change of the pod."""
+    containers, changes = scenario.pod.containers, {each.action for each in scenario.interventions}
+    return (
+        scenario.mode is Mode.NATURAL
+        and len(containers) == 1
+        and not containers[0].probes
+        and changes <= {InterventionKind.CREATE_OBJECT, InterventionKind.CHANGE_OBJECT, InterventionKind.DELETE_OBJECT}
+    )
 
 
 def _waits(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[int, int]]:
