@@ -94,6 +94,4 @@ def _failed(line: str) -> Iterator[NoStart]:
     pod = _POD.search(line)
     if pod is not None:
         for name in dict.fromkeys(match["container"] for match in _FAILED.finditer(line)):
-            yield NoStart(
-                delay_s=None, container=name, pod=pod["pod"], namespace=pod["namespace"], pod_uid=pod["uid"]
-            )
+            yield NoStart(delay_s=None, container=name, pod=pod["pod"], namespace=pod["namespace"], pod_uid=pod["uid"])

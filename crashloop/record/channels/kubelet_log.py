@@ -1,4 +1,4 @@
-"""The kubelet's log channel: the starts that the kubelet holds back or fails to make, and its restarts. One thread for all nodes."""
+"""The kubelet's log channel: starts that the kubelet held back or failed to make, and its restarts. One thread for all nodes."""
 
 import logging
 import threading
