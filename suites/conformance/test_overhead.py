@@ -12,7 +12,6 @@ from suites.conformance.test_starts import NEVER_RAN
 def test_a_restart_keeps_the_sandbox() -> Iterator[Scenario]:
     yield the.STOCK
     yield the.MAX_2S
-    yield the.crashing("rules-off", restarts=2)
 
 
 @requirement("OVH-18")

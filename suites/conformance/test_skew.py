@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import QUICK_WATCH_S, QUIET_S
+from suites.conformance.scenarios import QUICK_WATCH_S, QUIET_S, crashing
 
 RULES_IGNORED = PodScenario(
     name="in-matches-rules-off",
@@ -16,8 +16,9 @@ RULES_IGNORED = PodScenario(
 
 
 @requirement("SKEW-4")
-def test_a_kubelet_without_restart_rules_follows_the_pod() -> Scenario:
-    return RULES_IGNORED
+def test_a_kubelet_without_restart_rules_follows_the_pod() -> Iterator[Scenario]:
+    yield RULES_IGNORED
+    yield crashing("rules-off", restarts=2)
 
 
 @requirement("SKEW-5")
