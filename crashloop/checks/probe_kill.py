@@ -91,9 +91,14 @@ def _too_early(case: Case, pod: PodHistory, spec: Container, instance: Instance)
 
 
 def _host_made_late(case: Case, spec: Container, instance: Instance) -> str | None:
-    """Why the kubelet may have had answers too late that were given in time; None if the host was not in the way."""
+    """Why the kubelet may have had answers too late, or killed too late; None if the host was not in the way."""
     if instance.start_ns is None or instance.exit_ns is None:
         return "No clock shows for how long it ran."
+    had_ns = (each.had_ns for probe in spec.killing_probes for each in answers_of(instance, probe))
+    last_ns = max(had_ns, default=instance.start_ns)
+    over_s = (instance.exit_ns - last_ns) / 1e9 - LATE_S
+    if over_s > 0 and (held := excuse(case, (last_ns, instance.exit_ns), 0.0, over_s)):
+        return f"{held}."
     held_s = case.recording.host.held_s(instance.start_ns, instance.exit_ns)
     ran_s = (instance.exit_ns - instance.start_ns) / 1e9
     if not any(_may_be_late(instance, each, held_s, ran_s) for each in spec.killing_probes):

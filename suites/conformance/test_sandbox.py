@@ -6,17 +6,16 @@ from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, app
 
-KILL = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
-
 
 @requirement("X-1")
 def test_a_pod_under_never_goes_on_or_ends_without_its_sandbox() -> Scenario:
+    kill = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
     return PodScenario(
         name="sandbox-killed-under-never",
         profile="max-2s",
         pod=Pod(containers=(app(HOLDS, policy=ALWAYS),), restart_policy=NEVER),
         until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
-        interventions=(KILL,),
+        interventions=(kill,),
     )
 
 
@@ -27,7 +26,11 @@ def test_what_has_succeeded_does_not_run_again_in_another_sandbox() -> Scenario:
         profile="max-2s",
         pod=Pod(containers=(app(runs((1, 0)), name="done"), app(HOLDS)), restart_policy=ON_FAILURE),
         until=Until(exits={"done": 1}, restarts={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
-        interventions=(KILL,),
+        interventions=(
+            Intervention(
+                trigger=Trigger(container="done", after_restart=0, after_s=6), action=InterventionKind.KILL_SANDBOX
+            ),
+        ),
     )
 
 

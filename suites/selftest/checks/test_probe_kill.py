@@ -88,7 +88,11 @@ def test_an_early_kill_on_a_host_that_stalls_is_inconclusive() -> None:
 
 
 def test_a_stall_explains_no_more_late_answers_than_it_has_time_for() -> None:
-    assert stalled("F", exit_s=4.5, stall_s=0.8) is Outcome.FAIL
+    assert stalled("F", exit_s=3.9, stall_s=0.8) is Outcome.FAIL
+
+
+def test_an_early_kill_that_the_host_held_up_is_inconclusive() -> None:
+    assert stalled("F", exit_s=6.9, stall_s=4) is Outcome.INCONCLUSIVE
 
 
 def test_a_life_has_no_more_late_answers_than_it_has_time_for() -> None:
