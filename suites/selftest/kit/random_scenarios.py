@@ -7,7 +7,13 @@ import msgspec
 
 from crashloop.sim.host import HOSTS, HostModel
 from crashloop.spec.config_object import ConfigObject, Variable
-from crashloop.spec.intervention import RESTART_THE_KUBELET, Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import (
+    NEED_OWN_CONTROL_PLANE,
+    RESTART_THE_KUBELET,
+    Intervention,
+    InterventionKind,
+    Trigger,
+)
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.profile import (
@@ -42,6 +48,8 @@ NOT_DRAWN = (
     InterventionKind.WRITE_KUBELET_CONFIG,
     # Drawn by _as_static_pod.
     *OF_STATIC_PODS,
+    # Need a control plane for themselves.
+    *NEED_OWN_CONTROL_PLANE,
 )
 STATIC_SHARE = 0.06
 SETTINGS = ConfigObject(name="settings", data={"A": "old"})
