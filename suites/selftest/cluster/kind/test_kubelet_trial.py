@@ -22,7 +22,7 @@ def test_it_shares_nothing_with_the_nodes_kubelet() -> None:
     assert config["containerRuntimeEndpoint"] == "unix:///run/crashloop/3/3.sock"
     assert (config["port"], config["healthzPort"], config["registerNode"]) == (20003, 21003, False)
     assert config["cgroupRoot"] == "/crashloop-candidate-3"
-    assert "staticPodPath" not in config
+    assert config["staticPodPath"] == "/run/crashloop/3/static-pods"
     assert 'state = "/run/crashloop/3/containerd-state"' in plan().files["containerd.toml"]
 
 
