@@ -11,7 +11,7 @@ SOAK := RESET-5 DECAY-6 DECAY-7
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -119,6 +119,9 @@ dist: python ## Build sdist and wheel; with TAG=v1.2.3 only if that is the versi
 	[ -z "$$TAG" ] || [ "$$TAG" = "$$version" ] || \
 	{ echo "TAG $$TAG: expected $$version, the version of this checkout." >&2; exit 2; }
 	$(BIN)/python -m build --no-isolation
+
+krew: dist ## Also write archive and manifest for krew; RELEASE_URL is where the files of the release are
+	$(BIN)/python -m tools.krew dist "$${RELEASE_URL:?where the files of the release are}"
 
 image: dist ## Build the container image `crashloop` of the Dockerfile (IMAGE_ARGS for docker build)
 	docker build --tag crashloop $(IMAGE_ARGS) .
