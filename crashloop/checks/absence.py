@@ -49,4 +49,4 @@ def _ended(case: Case) -> Iterator[Done]:
 def _back_ns(case: Case, done: Done) -> int | None:
     """When the next kubelet started, by its own log."""
     started = (each.data.kubelet_started_ns for each in case.recording.nodes)
-    return next((each for each in started if each is not None and each > done.t_ns), None)
+    return next((each for each in started if each is not None and each >= done.t_ns), None)
