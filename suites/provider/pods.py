@@ -64,7 +64,7 @@ class CountingPod:
         return wait_until(
             f"pod {self.name} to count beyond {number}",
             lambda: seen if (seen := self.count()) > number else None,
-            timeout_s=30,
+            timeout_s=120,
             last_seen=lambda: str(self.count()),
         )
 
@@ -77,4 +77,4 @@ class CountingPod:
                     return status["containerID"], status["restartCount"]
             return None
 
-        return wait_until(f"the status of pod {self.name}", stated, timeout_s=30)
+        return wait_until(f"the status of pod {self.name}", stated, timeout_s=120)

@@ -87,7 +87,7 @@ def test_a_file_of_a_node_is_a_pod_until_it_is_removed(kit: Kit, api: KubeApi, c
     pod.count_beyond(0)
     assert "kubernetes.io/config.mirror" in api.get_pod(NAMESPACE, pod.name)["metadata"]["annotations"]
     cluster.write_static_pod(NODE, "static", None)
-    wait_until("the mirror pod to be gone", lambda: not api.has_pod(NAMESPACE, pod.name), timeout_s=60)
+    wait_until("the mirror pod to be gone", lambda: not api.has_pod(NAMESPACE, pod.name), timeout_s=120)
 
 
 def test_a_kubelet_says_which_flag_it_does_not_know(kit: Kit, cluster: Cluster) -> None:

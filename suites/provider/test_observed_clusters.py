@@ -44,7 +44,7 @@ def looping(api: KubeApi, cluster: Cluster) -> Iterator[None]:
         statuses = api.get_pod(NAMESPACE, name)["status"].get("containerStatuses", ())
         return any(each["restartCount"] >= 2 for each in statuses)
 
-    wait_until("the loops to have begun", lambda: all(map(restarted, names)), timeout_s=60, every_s=0.5)
+    wait_until("the loops to have begun", lambda: all(map(restarted, names)), timeout_s=120, every_s=0.5)
     yield
     for name in names:
         api.delete_pod(NAMESPACE, name, grace_s=0)

@@ -92,9 +92,9 @@ def test_nothing_is_left_of_a_start_that_was_interrupted(
     owner: Owner, before: set[str], moment: Callable[[], bool], number: signal.Signals
 ) -> None:
     process = owner("hold")
-    wait_until(moment.__name__, moment, timeout_s=60, every_s=0.02)
+    wait_until(moment.__name__, moment, timeout_s=120, every_s=0.02)
     process.send_signal(number)
-    process.wait(60)
+    process.wait(120)
     assert left_since(before, of=NAME) == set()
 
 
@@ -120,7 +120,7 @@ def test_the_next_start_removes_a_cluster_whose_owner_was_killed(
 def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(kit: Kit, owner: Owner, before: set[str]) -> None:
     process = owner("keep")
     wait_until_up(process)
-    process.wait(60)
+    process.wait(120)
     assert NAME not in reap()
     kept = record()
     assert kept is not None
