@@ -16,8 +16,8 @@ from crashloop.history.stamps import Fact
 
 SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
-BY_SIGNAL = 128
-"""Runtimes report an end by signal n as 128 + n."""
+BY_KILL = (137, 143)
+"""What runtimes report of SIGKILL and SIGTERM. Other codes above 128 may be the program's own."""
 INTERRUPTED = 2
 """The exit code of a shell whose first redirection a signal has interrupted."""
 
@@ -275,4 +275,4 @@ def _contradictions(container: str, instances: Sequence[Instance], pairs: Sequen
 
 def _was_killed(instance: Instance) -> bool:
     """Whether a signal ended it, perhaps before the first line of its program."""
-    return instance.exit_code is not None and (instance.exit_code > BY_SIGNAL or instance.exit_code == INTERRUPTED)
+    return instance.exit_code in (*BY_KILL, INTERRUPTED)
