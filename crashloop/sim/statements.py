@@ -21,6 +21,7 @@ State = dict[str, Any]
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
 RESET_STATE: State = {"terminated": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE, "exitCode": 137}}
 TERMINAL = ("Succeeded", "Failed")
+RESTARTING_ALL = "AllContainersRestarting"
 
 
 class Statements:
@@ -108,7 +109,7 @@ class Statements:
             return []
         asked = phase not in TERMINAL and reset_source(self.pod, view, self.policies) is not None
         self._resets = asked or (behaviour.reset_never_over and self._resets)
-        return [{"type": "AllContainersRestarting", "status": str(self._resets or behaviour.reset_from_the_start)}]
+        return [{"type": RESTARTING_ALL, "status": str(self._resets or behaviour.reset_from_the_start)}]
 
     def _address(self) -> str | None:
         """The address that came with the first sandbox; each further one has one of its own."""
@@ -129,13 +130,20 @@ class Statements:
                 each["state"] = {"terminated": {**each["state"].get("terminated", {}), "exitCode": 137}}
         return status
 
-    def _final_phase(self, view: PodView) -> dict[str, str]:
-        """Nothing of the pod is restarted any more, whatever its policies say."""
+    def _final_phase(self, view: PodView) -> dict[str, Any]:
+        """Nothing of the pod is restarted any more, whatever its policies say: it has ended, and no restart of all goes on."""
         stated = self.policies.behaviour.final_phase
         if stated == "kept":
             return {}
         codes = [newest.instance.exit_code for each in self.pod.regulars if (newest := view.newest(each.name))]
-        return {"phase": stated if stated != "true" else "Failed" if any(codes) else "Succeeded"}
+        over = [
+            {**each, "status": "False"} if each["type"] == RESTARTING_ALL else each
+            for each in self.status(view)[0]["conditions"]
+        ]
+        return {
+            "phase": stated if stated != "true" else "Failed" if any(codes) else "Succeeded",
+            "conditions": over,
+        }
 
     def phase(self, view: PodView) -> str:
         """The phase by the rules of getPhase with the gate ContainerRestartRules on."""
