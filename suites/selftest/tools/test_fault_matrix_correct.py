@@ -44,7 +44,15 @@ ONLY_SHOWN = {"shown-waiting", "back-off-message", "status-sequence"}
 """Checkers of what is only reported."""
 NOT_FOR_ALL = {"no-restart", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
 """Checkers of promises that not every pod is given, and of what is only reported."""
-PARTICULAR = {"ephemeral-kept", "job-ends", "no-start-while", "pod-spacing", "surroundings"}
+PARTICULAR = {
+    "delays-while-away",
+    "ephemeral-kept",
+    "job-ends",
+    "killed-once-connected",
+    "no-start-while",
+    "pod-spacing",
+    "surroundings",
+}
 """Checkers whose evidence no random scenario has."""
 
 
