@@ -44,7 +44,7 @@ def check_restart_all_phase(case: Case) -> Checked:
     """A status that says AllContainersRestarting MUST say the phase Pending. Needs min_resets (1) such statuses."""
     findings: list[Finding] = []
     allowed = {PENDING, RUNNING} if RESTART_ALL_STAYS_RUNNING in case.prediction.deviations else {PENDING}
-    restarting = [each for pod in case.pods for each in pod.statuses if each.restarting_all]
+    restarting = [each for pod in case.pods for each in _before_deletion(case, pod) if each.restarting_all]
     for status in restarting:
         if status.phase not in allowed:
             sentence = f"a status says {RESTARTING_ALL} and the phase {status.phase} {at_lines([status.line])}"
