@@ -42,7 +42,7 @@ def cluster(name: str, version: str, progress: Progress) -> Iterator[str]:
     """The name of a cluster without nodes, for recorders to add some; it is gone afterwards."""
     made = owning_provider("local").up(ClusterRequest(name=name, kubernetes_version=version, nodes=()), progress)
     mark_kept(name)
-    del made  # frees its lock for the recorders
+    made.release()
     try:
         yield name
     finally:

@@ -227,6 +227,9 @@ class Cluster(Protocol):
     def collect_logs(self, destination: Path) -> None:
         """Copy logs and configurations of every component into a folder."""
 
+    def release(self) -> None:
+        """Leave the cluster to the next process that attaches to it; nothing else may be called afterwards."""
+
     def down(self) -> None:
         """Remove all that up() made. Safe to call twice."""
 

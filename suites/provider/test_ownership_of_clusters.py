@@ -130,7 +130,9 @@ def test_a_kept_cluster_outlives_its_owner_until_it_is_taken_down(kit: Kit, owne
     api = KubeApi(again.info.kubeconfig)
     with counting_pod(api, again, node="node-stock") as pod:
         pod.count_beyond(1)
-    again.down()
+    again.release()
+    last = owning_provider(kit.provider.name).attach(NAME)
+    last.down()
     assert left_since(before, of=NAME) == set()
 
 

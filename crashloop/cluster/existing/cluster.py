@@ -91,6 +91,9 @@ class ExistingCluster:
         """Nothing: the provider has no access to logs."""
         log.info("provider existing has no access to nodes; nothing is copied to %s", destination)
 
+    def release(self) -> None:
+        """The cluster of somebody else has no owner among runs."""
+
     def down(self) -> None:
         """Leave the cluster as it was found."""
         if not self._is_down:

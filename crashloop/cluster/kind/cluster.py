@@ -179,6 +179,9 @@ class KindCluster:
         if kept:
             raise ClusterError(f"{error}\nLogs of its nodes: {logs}") from error
 
+    def release(self) -> None:
+        self._state.release()
+
     def down(self) -> None:
         if self._state.path.exists():
             if self._blueprint.layout.blueprint.exists():  # without it nothing was begun

@@ -162,6 +162,9 @@ class LocalCluster:
                     (destination / folder.name).mkdir(exist_ok=True)
                     shutil.copy(file, destination / folder.name)
 
+    def release(self) -> None:
+        self._state.release()
+
     def down(self) -> None:
         if self._state.path.exists():
             remove_cluster(self._state.path)
