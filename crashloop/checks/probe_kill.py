@@ -109,7 +109,7 @@ def _host_made_late(case: Case, spec: Container, instance: Instance) -> str | No
 def _may_be_late(instance: Instance, probe: Probe, held_s: float, ran_s: float) -> bool:
     """Whether so many answers can have been late as failures lack; the kubelet waits for one after the other."""
     lacking = max(1, probe.failure_threshold - sum(each.failed for each in answers_of(instance, probe)))
-    spare_s = max(0.0, probe.timeout_s - probe.answering_s(SUCCEEDS) - USUAL_S)
+    spare_s = max(USUAL_S, probe.timeout_s - probe.answering_s(SUCCEEDS) - USUAL_S)
     return held_s >= lacking * spare_s and ran_s >= lacking * probe.timeout_s
 
 
