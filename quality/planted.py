@@ -88,7 +88,7 @@ SLOW: tuple[Planted, ...] = (
     _planted(faults.LONG_20_PERCENT, LONGER, expected=_fails("CONFIG-14"), declared=MAX_20S),
     _planted(faults.MAXIMUM_EARLY, LONGER, expected=_fails("CONFIG-14"), declared=MAX_20S),
     _planted(faults.LATE_FROM_THIRD, CRASHING, expected=_fails("BACKOFF-3", "CONFIG-14")),
-    _planted(faults.NO_SECOND_RULE, SEVERAL_RULES, expected=_fails("RULES-6", "RULES-28")),
+    _planted(faults.NO_SECOND_RULE, SEVERAL_RULES, expected=_fails("RULES-6")),
     _planted(faults.REALLY_NOT_REDUCED, REDUCED, expected=_fails("BACKOFF-3", "DECAY-1"), declared=REDUCED_DECAY),
 )
 """Missing or late restarts: their proof takes up to a minute and a half."""

@@ -137,7 +137,6 @@ LONGER = Trial(
 SEVERAL_RULES = _restarting(
     "several-rules",
     "RULES-6",
-    "RULES-28",
     restarts=2,
     policy=RestartPolicy.NEVER,
     container=Container(
