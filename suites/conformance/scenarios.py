@@ -1,6 +1,7 @@
 """Scenarios that several requirements share, and the words to build them with."""
 
 from crashloop.run.scopes import LONGEST_WATCH_S
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Scope
@@ -20,6 +21,20 @@ QUICK_WATCH_S = LONGEST_WATCH_S[Scope.QUICK]
 
 QUIET_S = 64.0
 """How long "it does not restart" is watched after the last exit: twice the sum of the largest delay due (2 s) and 30 s."""
+
+
+def at(after_s: float, action: InterventionKind, **arguments: object) -> Intervention:
+    """An intervention so long after the pod was created."""
+    return Intervention(trigger=Trigger(after_s=after_s), action=action, arguments=arguments)
+
+
+def after_restart(
+    number: int, action: InterventionKind, *, of: str = "app", after_s: float = 0.0, **arguments: object
+) -> Intervention:
+    """An intervention once a container has exited again after that restart; 0 is its first exit."""
+    return Intervention(
+        trigger=Trigger(container=of, after_restart=number, after_s=after_s), action=action, arguments=arguments
+    )
 
 
 def crashing(

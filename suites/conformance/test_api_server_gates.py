@@ -14,8 +14,7 @@ from crashloop.spec.program import runs
 from crashloop.spec.scenario import ApiScenario, Container, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.api_objects import STORED_RULES, codes, container, pod, rule, ruled, stored, tries
-from suites.conformance.scenarios import NEVER, app
-from suites.conformance.test_outages import at
+from suites.conformance.scenarios import NEVER, app, at
 
 OFF = {RESTART_RULES_GATE: False, RESTART_ALL_GATE: False}
 """With the gate of the rules also the one that cannot be on without it."""

@@ -5,12 +5,12 @@ KEP-5593, "Late recovery"; pkg/kubelet/kuberuntime/helpers.go GetBackoffKey.
 
 from typing import Any
 
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import app
+from suites.conformance.scenarios import after_restart, app
 
 
 def changed(name: str, action: InterventionKind, **arguments: Any) -> PodScenario:
@@ -21,13 +21,7 @@ def changed(name: str, action: InterventionKind, **arguments: Any) -> PodScenari
         pod=Pod(containers=(app(exits_with(1, times=5)),)),
         until=Until(restarts={"app": 5}, at_most_s=260),
         mode=Mode.ANNOTATED,
-        interventions=(
-            Intervention(
-                trigger=Trigger(container="app", after_restart=3, after_s=5.0),
-                action=action,
-                arguments={"container": "app"} | arguments,
-            ),
-        ),
+        interventions=(after_restart(3, action, after_s=5.0, container="app", **arguments),),
     )
 
 

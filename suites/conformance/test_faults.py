@@ -1,10 +1,10 @@
 """Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import app
+from suites.conformance.scenarios import after_restart, app, at
 
 
 def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits: int, restarts: int) -> PodScenario:
@@ -15,12 +15,7 @@ def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits:
         pod=Pod(containers=(app(exits_with(1, times=exits)),)),
         until=Until(restarts={"app": restarts}, at_most_s=300),
         mode=Mode.ANNOTATED,
-        interventions=(
-            Intervention(
-                trigger=Trigger(container="app", after_restart=waiting_for - 1, after_s=5.0),
-                action=action,
-            ),
-        ),
+        interventions=(after_restart(waiting_for - 1, action, after_s=5.0),),
     )
 
 
@@ -36,26 +31,14 @@ def test_nothing_restarts_without_a_kubelet() -> Scenario:
         profile="max-2s",
         pod=Pod(containers=(app(exits_with(1, times=5)),)),
         until=Until(restarts={"app": 5}, at_most_s=180),
-        interventions=(
-            Intervention(
-                trigger=Trigger(container="app", after_restart=2),
-                action=InterventionKind.RESTART_KUBELET,
-                arguments={"down_s": 60.0},
-            ),
-        ),
+        interventions=(after_restart(2, InterventionKind.RESTART_KUBELET, down_s=60.0),),
     )
 
 
 @requirement("FAULT-5")
 def test_a_kubelet_that_refuses_its_maximum_leaves_running_containers_alone() -> Scenario:
-    refused, valid = (
-        Intervention(
-            trigger=Trigger(after_s=after_s),
-            action=InterventionKind.RESTART_KUBELET,
-            arguments={"profile": name} | more,
-        )
-        for after_s, name, more in ((5.0, "max-301s", {"refused": True}), (25.0, "max-2s", {}))
-    )
+    refused = at(5.0, InterventionKind.RESTART_KUBELET, profile="max-301s", refused=True)
+    valid = at(25.0, InterventionKind.RESTART_KUBELET, profile="max-2s")
     return PodScenario(
         name="maximum-refused",
         profile="max-2s",

@@ -1,19 +1,15 @@
 """Crash loops without a control plane. Each has one for itself: nobody else could use it meanwhile."""
 
 from crashloop.spec.control_plane import Component, ControlPlane
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import app
+from suites.conformance.scenarios import app, at
 
 AWAY_S = 90.0
 CATCHES_UP_S = 50.0
 """How long the statuses are watched after that: longer than a slow API server may hold them up."""
-
-
-def at(after_s: float, action: InterventionKind, **arguments: object) -> Intervention:
-    return Intervention(trigger=Trigger(after_s=after_s), action=action, arguments=arguments)
 
 
 def without(component: str, name: str) -> PodScenario:

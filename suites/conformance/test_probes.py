@@ -55,7 +55,7 @@ def test_a_late_answer_is_a_failure() -> Scenario:
 def test_repeated_kills_wait_ten_twenty_and_forty_seconds() -> Iterator[Scenario]:
     short, long = Probe(fails_after_s=2.0), Probe(fails_after_s=27.0)
     yield probed("liveness-loop-short", held(short), restarts={"app": 5}, profile="stock", at_most_s=260)
-    yield probed("liveness-loop-long", held(long), restarts={"app": 6}, profile="stock", at_most_s=580)
+    yield probed("liveness-loop-long", held(long), restarts={"app": 8}, profile="stock", at_most_s=580)
     yield probed("liveness-loop-at-the-cap", held(short), restarts={"app": 6}, profile="max-10s", at_most_s=160)
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.policy import RestartRule, restart_in
 from crashloop.spec.program import HOLDS
 from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, ON_FAILURE, app
+from suites.conformance.scenarios import NEVER, ON_FAILURE, app, at
 
 TERMINATED = 143
 RULES = {"with-rules": (restart_in(TERMINATED),), "without-rules": ()}
@@ -21,13 +21,7 @@ def resized(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
         profile="max-2s",
         pod=Pod(containers=(container,)),
         until=Until(restarts={"app": 1}, quiet_s=10, at_most_s=60),
-        interventions=(
-            Intervention(
-                trigger=Trigger(after_s=8),
-                action=InterventionKind.RESIZE,
-                arguments={"container": "app", "cpu": "20m"},
-            ),
-        ),
+        interventions=(at(8, InterventionKind.RESIZE, container="app", cpu="20m"),),
     )
 
 
@@ -38,7 +32,7 @@ def deleted(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
         profile="max-2s",
         pod=Pod(containers=(app(HOLDS, policy=NEVER, rules=rules),), restart_policy=NEVER),
         until=Until(at_least_s=76),
-        interventions=(Intervention(trigger=Trigger(after_s=8), action=InterventionKind.DELETE_POD),),
+        interventions=(at(8, InterventionKind.DELETE_POD),),
     )
 
 

@@ -5,20 +5,16 @@ KEP-5593 and KEP-4603, "Upgrade / Downgrade Strategy".
 
 from collections.abc import Iterator
 
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import Intervention, InterventionKind
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import app, starting
+from suites.conformance.scenarios import after_restart, app, at, starting
 
 
 def to(profile: str, *, after_exit: int) -> Intervention:
     """The kubelet is restarted with a profile, 1 s after that exit, counted from 1."""
-    return Intervention(
-        trigger=Trigger(container="app", after_restart=after_exit - 1, after_s=1.0),
-        action=InterventionKind.RESTART_KUBELET,
-        arguments={"profile": profile},
-    )
+    return after_restart(after_exit - 1, InterventionKind.RESTART_KUBELET, after_s=1.0, profile=profile)
 
 
 def reconfigured(name: str, profile: str, *interventions: Intervention, restarts: int, at_most_s: float) -> PodScenario:
@@ -35,15 +31,8 @@ def reconfigured(name: str, profile: str, *interventions: Intervention, restarts
 
 @requirement("CONFIG-12")
 def test_a_changed_file_waits_for_the_restart() -> Scenario:
-    write, restart = (
-        Intervention(
-            trigger=Trigger(container="app", after_restart=after_exit - 1, after_s=1.0), action=action, arguments=given
-        )
-        for after_exit, action, given in (
-            (3, InterventionKind.WRITE_KUBELET_CONFIG, {"profile": "max-10s"}),
-            (6, InterventionKind.RESTART_KUBELET, {}),
-        )
-    )
+    write = after_restart(2, InterventionKind.WRITE_KUBELET_CONFIG, after_s=1.0, profile="max-10s")
+    restart = after_restart(5, InterventionKind.RESTART_KUBELET, after_s=1.0)
     return reconfigured("file-changed", "max-2s", write, restart, restarts=8, at_most_s=120)
 
 
@@ -68,9 +57,7 @@ def test_the_maximum_takes_effect_again_with_its_gate() -> Scenario:
 
 @requirement("ROLLBACK-5")
 def test_a_changed_maximum_leaves_running_containers_alone() -> Scenario:
-    change = Intervention(
-        trigger=Trigger(after_s=5.0), action=InterventionKind.RESTART_KUBELET, arguments={"profile": "stock"}
-    )
+    change = at(5.0, InterventionKind.RESTART_KUBELET, profile="stock")
     return PodScenario(
         name="running-while-the-maximum-changes",
         profile="max-2s",
@@ -88,9 +75,7 @@ def test_the_gate_of_the_reduced_curve_goes_on_and_off() -> Scenario:
 
 @requirement("ROLLBACK-8")
 def test_a_recreated_pod_starts_on_the_curve_that_then_holds() -> Scenario:
-    again = Intervention(
-        trigger=Trigger(container="app", after_restart=2, after_s=6.0), action=InterventionKind.RECREATE_POD
-    )
+    again = after_restart(2, InterventionKind.RECREATE_POD, after_s=6.0)
     return reconfigured(
         "recreated-on-the-reduced-curve", "stock", to("reduced-decay", after_exit=3), again, restarts=6, at_most_s=150
     )

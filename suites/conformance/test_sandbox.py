@@ -1,15 +1,15 @@
 """What becomes of a pod whose sandbox is killed."""
 
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, app
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, after_restart, app, at
 
 
 @requirement("X-1")
 def test_a_pod_under_never_goes_on_or_ends_without_its_sandbox() -> Scenario:
-    kill = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
+    kill = at(5, InterventionKind.KILL_SANDBOX)
     return PodScenario(
         name="sandbox-killed-under-never",
         profile="max-2s",
@@ -26,22 +26,17 @@ def test_what_has_succeeded_does_not_run_again_in_another_sandbox() -> Scenario:
         profile="max-2s",
         pod=Pod(containers=(app(runs((1, 0)), name="done"), app(HOLDS)), restart_policy=ON_FAILURE),
         until=Until(exits={"done": 1}, restarts={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
-        interventions=(
-            Intervention(
-                trigger=Trigger(container="done", after_restart=0, after_s=6), action=InterventionKind.KILL_SANDBOX
-            ),
-        ),
+        interventions=(after_restart(0, InterventionKind.KILL_SANDBOX, of="done", after_s=6),),
     )
 
 
 @requirement("RESET-11")
 def test_a_container_that_waits_keeps_its_delay_without_its_sandbox() -> Scenario:
-    trigger = Trigger(container="app", after_restart=2, after_s=5)
     return PodScenario(
         name="sandbox-killed-during-a-delay",
         profile="stock",
         pod=Pod(containers=(app(exits_with(1, times=3)),)),
         until=Until(restarts={"app": 3}, at_most_s=QUICK_WATCH_S),
         mode=Mode.ANNOTATED,
-        interventions=(Intervention(trigger=trigger, action=InterventionKind.KILL_SANDBOX),),
+        interventions=(after_restart(2, InterventionKind.KILL_SANDBOX, after_s=5),),
     )

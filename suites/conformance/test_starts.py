@@ -7,7 +7,7 @@ from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, app, ending, init
+from suites.conformance.scenarios import ALWAYS, app, at, ending, init
 
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
 TOKEN = ConfigObject(name="token", data={"TOKEN": "red"}, kind=ConfigKind.SECRET)
@@ -88,7 +88,7 @@ DELETED = PodScenario(
         )
     ),
     until=Until(at_least_s=25),
-    interventions=(Intervention(trigger=Trigger(after_s=12), action=InterventionKind.DELETE_POD),),
+    interventions=(at(12, InterventionKind.DELETE_POD),),
 )
 
 
@@ -115,7 +115,7 @@ def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
         profile="max-2s",
         pod=Pod(containers=tuple(Container(name=name, exit_code_on_term=0) for name in ("web", "api"))),
         until=Until(at_least_s=15),
-        interventions=(Intervention(trigger=Trigger(after_s=5), action=InterventionKind.DELETE_POD),),
+        interventions=(at(5, InterventionKind.DELETE_POD),),
     )
 
 

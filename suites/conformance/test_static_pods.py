@@ -1,18 +1,16 @@
 """Static pods: files of a node, whose containers the kubelet restarts as it does any other's."""
 
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
 from crashloop.spec.static_pod import StaticPod
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import QUICK_WATCH_S, app
+from suites.conformance.scenarios import QUICK_WATCH_S, after_restart, app
 
 
 @requirement("BACKOFF-22")
 def test_a_static_pod_follows_the_curve_and_is_shown_again() -> Scenario:
-    deletion = Intervention(
-        trigger=Trigger(container="app", after_restart=3), action=InterventionKind.DELETE_MIRROR_POD
-    )
+    deletion = after_restart(3, InterventionKind.DELETE_MIRROR_POD)
     return PodScenario(
         name="static-pod",
         profile="reduced-decay-max-4s",
@@ -25,9 +23,7 @@ def test_a_static_pod_follows_the_curve_and_is_shown_again() -> Scenario:
 
 @requirement("X-13")
 def test_an_edited_static_pod_begins_at_the_start() -> Scenario:
-    edit = Intervention(
-        trigger=Trigger(container="app", after_restart=2, after_s=2.0), action=InterventionKind.EDIT_STATIC_POD
-    )
+    edit = after_restart(2, InterventionKind.EDIT_STATIC_POD, after_s=2.0)
     return PodScenario(
         name="static-pod-edited",
         profile="stock",

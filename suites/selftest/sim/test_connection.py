@@ -6,7 +6,8 @@ from crashloop.sim.faults import ConnectionFault
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import HOLDS
 from crashloop.spec.scenario import Container
-from suites.conformance.test_outages import at, without
+from suites.conformance.scenarios import at
+from suites.conformance.test_outages import without
 from suites.selftest.kit import sim_kit as sim
 
 AWAY, BACK = 10.0, 100.0
