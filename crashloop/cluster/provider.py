@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from crashloop.errors import ClusterError
 from crashloop.history.event import Event
 from crashloop.spec.control_plane import Component
 from crashloop.spec.profile import KubeletProfile
@@ -47,6 +48,11 @@ class Capability(StrEnum):
     """A further cluster can be made for one scenario; its components stop, and its nodes are cut off (Cluster.outages)."""
     NODES_ON_HOST = "nodes-on-host"
     """The nodes run on this host and share its clock and its stalls; elsewhere a heartbeat pod on the node reports them."""
+
+
+def lacking(provider: str, node: str, capability: Capability) -> ClusterError:
+    """The error of an operation on a node that its provider does not support."""
+    return ClusterError(f"node {node}: provider {provider} lacks the capability {capability}.")
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 from crashloop.cluster.existing.leased_namespace import LeasedNamespace
 from crashloop.cluster.existing.survey import capabilities, why_unusable
-from crashloop.cluster.provider import Capability, ClusterInfo, ExistingOptions, Node, NodeRequest, Progress
+from crashloop.cluster.provider import Capability, ClusterInfo, ExistingOptions, Node, NodeRequest, Progress, lacking
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
@@ -70,19 +70,19 @@ class ExistingCluster:
         down_s: float = 0.0,  # noqa: ARG002
         profile: KubeletProfile | None = None,  # noqa: ARG002
     ) -> None:
-        raise _beyond(node, Capability.KUBELET_RESTART)
+        raise lacking("existing", node, Capability.KUBELET_RESTART)
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
-        raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
+        raise lacking("existing", node, Capability.KUBELET_RECONFIGURATION)
 
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
-        raise _beyond(node, Capability.STATIC_PODS)
+        raise lacking("existing", node, Capability.STATIC_PODS)
 
     def restart_runtime(self, node: str) -> None:
-        raise _beyond(node, Capability.RUNTIME_RESTART)
+        raise lacking("existing", node, Capability.RUNTIME_RESTART)
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:  # noqa: ARG002
-        raise _beyond(node, Capability.KUBELET_CANDIDATE)
+        raise lacking("existing", node, Capability.KUBELET_CANDIDATE)
 
     def load_images(self, archive: Path) -> None:
         raise ClusterError(f"{archive}: provider existing has no access to nodes.\nLet them pull the image.")
@@ -100,7 +100,3 @@ class ExistingCluster:
             self._place.leave()
             self._is_down = True
             self._api.close()
-
-
-def _beyond(node: str, capability: Capability) -> ClusterError:
-    return ClusterError(f"node {node}: provider existing lacks the capability {capability}.")

@@ -21,7 +21,7 @@ from crashloop.cluster.kind.teardown import remove_cluster
 from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.ownership import ClusterStore, StateFolder
 from crashloop.cluster.processes import Starter
-from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
+from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress, lacking
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
@@ -115,7 +115,7 @@ class KindCluster:
     ) -> None:
         plan = self._node(node)
         if profile is not None:
-            raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
+            raise lacking("kind", node, Capability.KUBELET_RECONFIGURATION)
         self._service(plan, self._dialect.kill if kill else self._dialect.stop, KUBELET)
         pause(down_s)
         self._service(plan, self._dialect.start, KUBELET)
@@ -133,10 +133,10 @@ class KindCluster:
             api.close()
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
-        raise _beyond(node, Capability.KUBELET_RECONFIGURATION)
+        raise lacking("kind", node, Capability.KUBELET_RECONFIGURATION)
 
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
-        raise _beyond(node, Capability.STATIC_PODS)
+        raise lacking("kind", node, Capability.STATIC_PODS)
 
     def restart_runtime(self, node: str) -> None:
         plan = self._node(node)
@@ -234,7 +234,3 @@ def _nodes_do_not_change(blueprint: Blueprint) -> ClusterError:
         f"cluster {blueprint.cluster}: `kind` cannot add nodes to a cluster or take them away.\n"
         "Request all nodes when the cluster is brought up."
     )
-
-
-def _beyond(node: str, capability: Capability) -> ClusterError:
-    return ClusterError(f"node {node}: provider kind lacks the capability {capability.value}.")

@@ -26,7 +26,7 @@ from crashloop.cluster.ownership import ClusterStore, StateFolder
 from crashloop.cluster.processes import signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.cluster.runner import run
-from crashloop.errors import ClusterError, UsageError
+from crashloop.errors import UsageError
 from crashloop.history.event import Event
 from crashloop.progress import SilentProgress
 from crashloop.spec.profile import KubeletProfile
@@ -98,7 +98,7 @@ class LocalCluster:
         self._now_has((*self._blueprint.nodes, *plans))
 
     def remove_nodes(self, names: tuple[str, ...]) -> None:
-        plans = [self._node(name) for name in names]
+        plans = [self._blueprint.node(name) for name in names]
         self._now_has(tuple(node for node in self._blueprint.nodes if node.name not in names))
         for plan in plans:
             self._remove(plan)
@@ -106,7 +106,7 @@ class LocalCluster:
     def restart_kubelet(
         self, node: str, *, kill: bool = False, down_s: float = 0.0, profile: KubeletProfile | None = None
     ) -> None:
-        plan = self._node(node)
+        plan = self._blueprint.node(node)
         if self._machinery.runs(plan.kubelet):
             self._stop(plan.kubelet, signal.SIGKILL if kill else signal.SIGTERM)
         if profile is not None:
@@ -115,10 +115,10 @@ class LocalCluster:
         self._start(plan.kubelet, (plan.address, plan.kubelet_port))
 
     def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
-        self._reconfigured(self._node(node), profile)
+        self._reconfigured(self._blueprint.node(node), profile)
 
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
-        plan = self._node(node)
+        plan = self._blueprint.node(node)
         file = self._blueprint.layout.node(plan.name, plan.index).static_pods / f"{name}.json"
         if manifest is None:
             file.unlink(missing_ok=True)
@@ -126,12 +126,12 @@ class LocalCluster:
             write_file(file, msgspec.json.encode(manifest))
 
     def restart_runtime(self, node: str) -> None:
-        plan = self._node(node)
+        plan = self._blueprint.node(node)
         self._stop(plan.runtime, signal.SIGTERM)
         self._start(plan.runtime, plan.runtime_socket)
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
-        where = self._node(node)
+        where = self._blueprint.node(node)
         index = self._take_index()
         plan = self._plan(candidate_place(where, index), candidate, SilentProgress())
         try:
@@ -193,13 +193,6 @@ class LocalCluster:
         changed = msgspec.structs.replace(node, files=wanted.files, kubelet=wanted.kubelet)
         self._now_has(tuple(changed if each.name == node.name else each for each in self._blueprint.nodes))
         return changed
-
-    def _node(self, name: str) -> NodePlan:
-        for node in self._blueprint.nodes:
-            if node.name == name:
-                return node
-        known = ", ".join(node.name for node in self._blueprint.nodes) or "none"
-        raise ClusterError(f"cluster {self._blueprint.cluster}: no node {name!r}; there are: {known}.")
 
     def _take_index(self) -> int:
         with self._lock:

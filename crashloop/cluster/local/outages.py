@@ -47,19 +47,13 @@ class LocalOutages:
         wait_until(f"the API server to answer with {component}", answers, timeout_s=ANSWERS_WITHIN_S, every_s=0.1)
 
     def cut_off(self, node: str) -> None:
-        set_cable(self._machinery.holder(HUB), self._index(node), "down")
+        set_cable(self._machinery.holder(HUB), self._blueprint().node(node).index, "down")
 
     def connect(self, node: str) -> None:
-        set_cable(self._machinery.holder(HUB), self._index(node), "up")
+        set_cable(self._machinery.holder(HUB), self._blueprint().node(node).index, "up")
 
     def _plan(self, component: Component, feature_gates: Mapping[str, bool]) -> ProcessPlan:
         blueprint = self._blueprint()
         gates = {**blueprint.feature_gates, **feature_gates}
         planned = control_plane_plan(msgspec.structs.replace(blueprint, feature_gates=gates)).first
         return next(each for each in planned if each.role == component)
-
-    def _index(self, node: str) -> int:
-        for each in self._blueprint().nodes:
-            if each.name == node:
-                return each.index
-        raise ClusterError(f"cluster {self._blueprint().cluster}: no node {node!r}.")

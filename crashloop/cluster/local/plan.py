@@ -7,6 +7,7 @@ import msgspec
 from crashloop.cluster.local.addresses import Network
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.layout import ClusterLayout
+from crashloop.errors import ClusterError
 
 
 class Programs(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,3 +106,11 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def layout(self) -> ClusterLayout:
         return ClusterLayout(Path(self.state_folder))
+
+    def node(self, name: str) -> NodePlan:
+        """The plan of a node that it has. Raises ClusterError for another name."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        known = ", ".join(node.name for node in self.nodes) or "none"
+        raise ClusterError(f"cluster {self.cluster}: no node {name!r}; there are: {known}.")
