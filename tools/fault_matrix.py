@@ -72,8 +72,7 @@ def profile_of(scenario: Scenario) -> KubeletProfile:
     """The profile that decides what happens in a scenario; of the API server only the gates count."""
     if scenario.judged_profile is not None:
         return _profile(scenario.judged_profile)
-    gates = {} if scenario.control_plane is None else scenario.control_plane.feature_gates
-    return KubeletProfile(name=API_SERVER, config={"featureGates": gates})
+    return KubeletProfile(name=API_SERVER, config={"featureGates": scenario.own_gates})
 
 
 @cache

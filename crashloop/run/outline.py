@@ -41,10 +41,12 @@ def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
     """Nodes in the order in which they come up, on a provider that can do so much."""
     version = KubernetesVersion.parse(plan.kubernetes_version)
     lengths_s = {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()}
-    played = forecast(schedule_of(plan.shared(), capabilities), lengths_s, bring_up_s=REPLACE_S, take_down_s=0.0)
-    begin_s = 0.0
-    for part in plan.apart():
-        lone = forecast(schedule_of(part, capabilities), lengths_s, bring_up_s=REPLACE_S, take_down_s=0.0)
+
+    def of(part: Plan) -> Forecast:
+        return forecast(schedule_of(part, capabilities), lengths_s, bring_up_s=REPLACE_S, take_down_s=0.0)
+
+    played, begin_s = of(plan.shared()), 0.0
+    for lone in map(of, plan.apart()):
         played = played.beside(lone, begin_s)
         begin_s += lone.ends_s
     return Outline(

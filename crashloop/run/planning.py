@@ -112,8 +112,8 @@ def _profile(name: str, offer: Offer | None) -> KubeletProfile:
 def _judged_on(scenario: Scenario, settings: dict[str, Any], offer: Offer | None) -> KubeletProfile:
     """The profile of the node, or the gates of the API server."""
     if scenario.node_profile is None:
-        own = {} if scenario.control_plane is None else scenario.control_plane.feature_gates
-        return KubeletProfile(name=scenario.subject, config={"featureGates": control_plane_gates(settings) | own})
+        gates = control_plane_gates(settings) | scenario.own_gates
+        return KubeletProfile(name=scenario.subject, config={"featureGates": gates})
     return _profile(scenario.node_profile, offer)
 
 

@@ -4,7 +4,7 @@ An owner is a value. A layer has one table from owners to its part of the work: 
 crashloop.sim.simulate, crashloop.run.kinds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.job import Job, fault_of_job
@@ -16,17 +16,25 @@ Owner = Job | StaticPod
 
 
 def fault_of_owner(
-    owner: Owner | None, policy: RestartPolicy, actions: Iterable[InterventionKind], *, is_amended: bool
+    owner: Owner | None,
+    policy: RestartPolicy,
+    actions: Sequence[InterventionKind],
+    *,
+    is_amended: bool,
+    needs_api: bool,
 ) -> str | None:
     """Why an owner cannot carry out a pod with that restart policy and these interventions; None if it can.
 
-    `is_amended`: whether the recorder has to change the pod's object once it exists.
+    `is_amended`: whether the recorder has to change the pod's object once it exists. `needs_api`: whether the pod takes anything
+    from the scheduler or from objects of the API server.
     """
     if isinstance(owner, Job):
-        if is_amended or any(True for _ in actions):
+        if is_amended or actions:
             return "the recorder changes no pod of a Job: no interventions, ephemeral containers or annotations"
         return fault_of_job(owner, policy)
     if isinstance(owner, StaticPod):
+        if needs_api:
+            return "a static pod knows neither the scheduler nor objects of the API server"
         if is_amended:
             return "a static pod takes no change from the API server: no ephemeral containers or annotations"
         vain = next((each for each in actions if each not in REACH_THE_POD), None)

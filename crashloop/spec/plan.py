@@ -95,8 +95,7 @@ class Plan(RunPlan, frozen=True, kw_only=True):
 
     def gates_for(self, scenario: Scenario) -> dict[str, bool]:
         """Gates of the control plane of a scenario that differ from the release's defaults."""
-        own = {} if scenario.control_plane is None else scenario.control_plane.feature_gates
-        return self.feature_gates | own
+        return self.feature_gates | scenario.own_gates
 
     def shared(self) -> "Plan":
         """The part of the scenarios that share the run's control plane."""

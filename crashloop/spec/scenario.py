@@ -21,7 +21,6 @@ from crashloop.spec.owner import Owner, fault_of_owner
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, LifeEnd, Program
-from crashloop.spec.static_pod import StaticPod
 
 
 class ContainerKind(StrEnum):
@@ -147,6 +146,11 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
     """The control plane that it has for itself, with its node; None: it shares that of the run."""
 
     @property
+    def own_gates(self) -> dict[str, bool]:
+        """Gates of its control plane, on top of those of the run."""
+        return {} if self.control_plane is None else self.control_plane.feature_gates
+
+    @property
     def scenarios(self) -> tuple[Self, ...]:
         """The scenarios whose histories a judgement on it takes: itself. A comparison has several."""
         return (self,)
@@ -233,11 +237,10 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
             raise ValueError(f"scenario {self.name!r}: {fault}")
 
     def _fault_of_owner(self) -> str | None:
-        if isinstance(self.owner, StaticPod) and (self.by_scheduler or self.objects):
-            return "a static pod knows neither the scheduler nor objects of the API server"
         is_amended = self.mode is Mode.ANNOTATED or bool(self.pod.of_kind(ContainerKind.EPHEMERAL))
         actions = [each.action for each in self.interventions]
-        return fault_of_owner(self.owner, self.pod.restart_policy, actions, is_amended=is_amended)
+        needs_api = self.by_scheduler or bool(self.objects)
+        return fault_of_owner(self.owner, self.pod.restart_policy, actions, is_amended=is_amended, needs_api=needs_api)
 
     @property
     def job(self) -> Job | None:
