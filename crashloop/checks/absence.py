@@ -1,6 +1,6 @@
 """Times in which a node had no kubelet: nothing restarts, and nobody says anything."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -34,7 +34,12 @@ def absences(case: Case) -> Iterator[Absence]:
 
 def away_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """For how long the node had no kubelet in that interval."""
-    return sum(max(0, min(each.to_ns, to_ns) - max(each.from_ns, from_ns)) for each in absences(case))
+    return within_ns(((each.from_ns, each.to_ns) for each in absences(case)), from_ns, to_ns)
+
+
+def within_ns(times_ns: Iterable[tuple[int, int]], from_ns: int, to_ns: int) -> int:
+    """How much of these times, each from its begin to its end, lies within an interval."""
+    return sum(max(0, min(end_ns, to_ns) - max(begin_ns, from_ns)) for begin_ns, end_ns in times_ns)
 
 
 def never_back(case: Case, to_ns: int) -> int | None:

@@ -6,7 +6,8 @@ the kubelet's timer: when the delay is over, up to 1.34 and after a start that f
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import NamedTuple
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
@@ -29,34 +30,34 @@ def check_looks(case: Case) -> Checked:
 
     Needs a pod that nothing else makes the kubelet look at, and min_waits (1) waits of 10 s in which the log shows a look.
     """
-    findings: list[Finding] = []
-    looks: list[int] = []
-    for pod in case.pods if _is_left_alone(case.scenario) else ():
-        for spec in case.scenario.pod.containers:
-            for from_ns, to_ns in _waits(case, pod, spec):
-                waited_s = (to_ns - from_ns) / 1e9
-                lines = [
-                    each.line for each in pod.logged if each.container == spec.name and from_ns <= each.t_ns <= to_ns
-                ]
-                most = BY_EVENTS + int(waited_s / TIMER_S)
-                if waited_s < TIMER_S or not lines:
-                    continue
-                looks.append(len(lines))
-                if len(lines) > most:
-                    ends = (lines[0], lines[-1])
-                    findings.append(
-                        fail(
-                            f'"{spec.name}" waited for {seconds(waited_s)}, and the kubelet looked {len(lines)} times whether '
-                            f"to start it {at_lines(ends)}; {most} times are the most.",
-                            *ends,
-                        )
-                    )
+    waits = list(_waits(case)) if _is_left_alone(case.scenario) else []
+    findings = [_too_often(each) for each in waits if len(each.lines) > each.most_looks]
     needed = int(case.number("min_waits", 1))
-    if not findings and len(looks) < needed:
+    if not findings and len(waits) < needed:
         findings.append(
-            inconclusive(f"{len(looks)} waits of 10 s with a look seen, {needed} needed: {why_it_ended(case)}.")
+            inconclusive(f"{len(waits)} waits of 10 s with a look seen, {needed} needed: {why_it_ended(case)}.")
         )
-    return Checked(findings=tuple(findings), facts={"looks": looks})
+    return Checked(findings=tuple(findings), facts={"looks": [len(each.lines) for each in waits]})
+
+
+class _Wait(NamedTuple):
+    container: str
+    waited_s: float
+    lines: tuple[int, ...]
+    """History lines of the looks."""
+
+    @property
+    def most_looks(self) -> int:
+        return BY_EVENTS + int(self.waited_s / TIMER_S)
+
+
+def _too_often(wait: _Wait) -> Finding:
+    ends = (wait.lines[0], wait.lines[-1])
+    return fail(
+        f'"{wait.container}" waited for {seconds(wait.waited_s)}, and the kubelet looked {len(wait.lines)} times whether '
+        f"to start it {at_lines(ends)}; {wait.most_looks} times are the most.",
+        *ends,
+    )
 
 
 def _is_left_alone(scenario: PodScenario) -> bool:
@@ -70,7 +71,18 @@ def _is_left_alone(scenario: PodScenario) -> bool:
     )
 
 
-def _waits(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[int, int]]:
+def _waits(case: Case) -> Iterator[_Wait]:
+    """The waits of 10 s and more in which the log shows a look."""
+    for pod, spec in product(case.pods, case.scenario.pod.containers):
+        logged = [each for each in pod.logged if each.container == spec.name]
+        for from_ns, to_ns in _spans(case, pod, spec):
+            lines = tuple(each.line for each in logged if from_ns <= each.t_ns <= to_ns)
+            waited_s = (to_ns - from_ns) / 1e9
+            if lines and waited_s >= TIMER_S:
+                yield _Wait(spec.name, waited_s, lines)
+
+
+def _spans(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[int, int]]:
     """When it waited for a restart, or for an object without which it cannot start, UTC."""
     for before, after in pairwise(ran(pod, spec.name)):
         if before.exit_ns is not None and after.begun_ns is not None:

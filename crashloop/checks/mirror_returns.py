@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.evidence import lost_watch, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.text import at_lines, seconds
-from crashloop.history.event import Channel
 from crashloop.history.recording import MirrorEvent, PodHistory
 from crashloop.spec.intervention import InterventionKind
 
@@ -65,8 +64,10 @@ def _judged(case: Case, gone: MirrorEvent, back: MirrorEvent | None, stated_ns: 
         said = f"the mirror pod that was created again stated no container within {seconds(after_s)} of its deletion"
     else:
         said = f"the mirror pod stated its containers only {seconds(after_s)} after its deletion"
-    lost = next(case.recording.gaps_of(Channel.API, from_ns, to_ns), None)
-    doubt = excuse(case, (from_ns, to_ns), 0.0, after_s - LATEST_S)
-    if lost is not None:
-        doubt = f"The watch was lost meanwhile (history line {lost.line})"
+    lost = lost_watch(case, from_ns, to_ns)
+    doubt = (
+        excuse(case, (from_ns, to_ns), 0.0, after_s - LATEST_S)
+        if lost is None
+        else f"The watch was lost meanwhile (history line {lost.line})"
+    )
     yield fail_unless(doubt, f"{said} {at_lines(lines)}; {seconds(LATEST_S)} is the longest.", *lines)

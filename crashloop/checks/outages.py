@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from crashloop.checks.absence import within_ns
 from crashloop.checks.case import Case
 from crashloop.history.recording import Done
 from crashloop.spec.intervention import InterventionKind
@@ -49,7 +50,7 @@ def outages(case: Case) -> Iterator[Outage]:
 
 def unreachable_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """For how long the node could state nothing in that interval."""
-    return sum(max(0, min(each.back_ns, to_ns) - max(each.from_ns, from_ns)) for each in outages(case))
+    return within_ns(((each.from_ns, each.back_ns) for each in outages(case)), from_ns, to_ns)
 
 
 def _ends(began: Done, later: Done) -> bool:

@@ -37,8 +37,9 @@ def check_killed_once_connected(case: Case) -> Checked:
     Needs min_away_s (20) seconds from the deletion to the connection, and the kill after that.
     """
     found = tuple(outages(case))
-    requested = [each for each in case.recording.interventions if each.ok and _deletes(each.data.action)]
-    during = [(cut, each.t_ns) for cut in found for each in requested if cut.has(each.t_ns)]
+    done = case.recording.interventions
+    requested_ns = [each.t_ns for each in done if each.ok and each.data.action == InterventionKind.DELETE_POD]
+    during = [(cut, t_ns) for cut in found for t_ns in requested_ns if cut.has(t_ns)]
     needed_s = case.number("min_away_s", LEAST_AWAY_S)
     findings = [finding for cut, from_ns in during for finding in _kills(case, cut, from_ns)]
     longest_s = max(((cut.to_ns - from_ns) / 1e9 for cut, from_ns in during), default=0.0)
@@ -46,10 +47,6 @@ def check_killed_once_connected(case: Case) -> Checked:
         sentence = f"the node was cut off for {seconds(longest_s)} after a deletion, {seconds(needed_s)} needed"
         findings.append(inconclusive(f"{sentence}: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings), facts=_facts(found))
-
-
-def _deletes(action: str) -> bool:
-    return action == InterventionKind.DELETE_POD
 
 
 def _facts(found: tuple[Outage, ...]) -> dict[str, list[float]]:

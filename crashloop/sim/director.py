@@ -121,7 +121,7 @@ class ScenarioPlayer:
                 self.loop.spawn(self._delete()) if given.get("wait", True) else self._request_deletion()
             ),
             InterventionKind.EDIT_STATIC_POD: lambda _: self.loop.spawn(self._edit()),
-            InterventionKind.DELETE_MIRROR_POD: self._delete_mirror,
+            InterventionKind.DELETE_MIRROR_POD: lambda _: self._delete_mirror(),
             InterventionKind.CREATE_OBJECT: lambda given: self._set_object(given, self._object(given).data),
             InterventionKind.CHANGE_OBJECT: lambda given: self._set_object(
                 given, {**self._object(given).data, **given["data"]}
@@ -204,7 +204,7 @@ class ScenarioPlayer:
     def _edit(self) -> Steps:
         raise NotImplementedError("only a static pod has a file to change")
 
-    def _delete_mirror(self, arguments: dict[str, Any]) -> None:
+    def _delete_mirror(self) -> None:
         raise NotImplementedError("only a static pod has a mirror pod")
 
     def _request_deletion(self) -> None:

@@ -122,7 +122,8 @@ class Statements:
         kind = self.policies.behaviour.final_status
         if kind == "nothing":
             return None
-        status = {**self.status(view)[0], **self._final_phase(view)}
+        last, _ = self.status(view)
+        status = {**last, **self._final_phase(view, last["conditions"])}
         if kind == "regular":
             status.pop("initContainerStatuses", None)
         for each in (one for name in ("initContainerStatuses", "containerStatuses") for one in status.get(name, ())):
@@ -130,16 +131,13 @@ class Statements:
                 each["state"] = {"terminated": {**each["state"].get("terminated", {}), "exitCode": 137}}
         return status
 
-    def _final_phase(self, view: PodView) -> dict[str, Any]:
+    def _final_phase(self, view: PodView, conditions: list[dict[str, str]]) -> dict[str, Any]:
         """Nothing of the pod is restarted any more, whatever its policies say: it has ended, and no restart of all goes on."""
         stated = self.policies.behaviour.final_phase
         if stated == "kept":
             return {}
         codes = [newest.instance.exit_code for each in self.pod.regulars if (newest := view.newest(each.name))]
-        over = [
-            {**each, "status": "False"} if each["type"] == RESTARTING_ALL else each
-            for each in self.status(view)[0]["conditions"]
-        ]
+        over = [{**each, "status": "False"} if each["type"] == RESTARTING_ALL else each for each in conditions]
         return {
             "phase": stated if stated != "true" else "Failed" if any(codes) else "Succeeded",
             "conditions": over,

@@ -5,8 +5,6 @@ made again at the pod's next sync, which the deletion causes; an edited static p
 tried again after the worker's backoff of 10 s to 15 s.
 """
 
-from typing import Any
-
 from crashloop.history.event import Kind
 from crashloop.sim.director import REQUEST_MS, ScenarioPlayer
 from crashloop.sim.loop import Steps
@@ -39,7 +37,7 @@ class StaticPlayer(ScenarioPlayer):
     def _show(self, pod: SimPod, phase: str, at_ns: int) -> None:
         self.tape.api(at_ns, Kind.MIRROR, {"phase": phase, "mirror_uid": self._mirror}, pod.uid)
 
-    def _delete_mirror(self, arguments: dict[str, Any]) -> None:  # noqa: ARG002 (a static pod has one mirror pod)
+    def _delete_mirror(self) -> None:
         pod, writer, behaviour = self.pod, self._writer, self.kubelet.behaviour
         gone_ns = writer.delivered_ns
         self._show(pod, "deleted", gone_ns)

@@ -10,10 +10,10 @@ from suites.selftest.kit import proof
 settings.register_profile("crashloop", parent=settings(), deadline=None)
 settings.load_profile("crashloop")
 
-# What the shell of whoever runs them says of its terminal, its clusters and its proxy is no input of a test.
-_SAID = ("COLUMNS", "LINES", "TERM", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG")
+# Variables of the shell about terminal, clusters and proxies are no input of a test.
+_SHELL = ("COLUMNS", "LINES", "TERM", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG")
 for _name in list(os.environ):
-    if _name in _SAID or _name.startswith("CRASHLOOP_") or _name.lower().endswith("_proxy"):
+    if _name in _SHELL or _name.startswith("CRASHLOOP_") or _name.lower().endswith("_proxy"):
         del os.environ[_name]
 
 
