@@ -5,6 +5,7 @@ its drop-in directory, in their order. Loading checks only its form, so
 that a configuration which the kubelet refuses can be a candidate. `validate_for_node` checks its content.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import takewhile
@@ -14,12 +15,13 @@ from typing import Any
 import msgspec
 import yaml
 
+from crashloop.cluster.binaries.skew import check_skew, check_supported
 from crashloop.errors import UsageError
 from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.resources import MANIFESTS
-from crashloop.spec.profile import API_VERSION, KIND, KubeletProfile
+from crashloop.spec.profile import API_VERSION, AT, KIND, KubeletProfile, node_name
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
@@ -42,11 +44,32 @@ class _Fields(msgspec.Struct, rename="camel"):
 def load_profile(profile: str | Path) -> KubeletProfile:
     """The profile of that name in manifests/kubelet, or in the file whose path is given (.yaml or with a slash).
 
-    Raises UsageError for a file that is missing or is no KubeletConfiguration.
+    A version of the kubelet can follow, if it is not the cluster's: `max-2s@1.36.4`.
+    Raises UsageError for a file that is missing or is no KubeletConfiguration, and for what is no version.
     """
-    path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, profile)
+    file, version = _file_and_version(profile)
+    path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, file)
     config, *drop_ins = _documents(path, text)
-    return KubeletProfile(name=path.stem, config=config, drop_ins=tuple(drop_ins), description=purpose(text))
+    return KubeletProfile(
+        name=path.stem if version is None else f"{path.stem}{AT}{version}",
+        config=config,
+        drop_ins=tuple(drop_ins),
+        description=purpose(text),
+        kubernetes_version=version,
+    )
+
+
+def _file_and_version(profile: str | Path) -> tuple[str | Path, str | None]:
+    """Both parts of `max-2s@1.36.4`. A path may have the sign in it."""
+    file, at, version = str(profile).rpartition(AT)
+    if not at or "/" in version or version.endswith((".yaml", ".yml")):
+        return profile, None
+    # One spelling for one profile, since scenarios name it.
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        raise UsageError(
+            f'kubelet profile "{profile}": {version!r} is no version of a kubelet; expected {file}{AT}1.36.4 or the like.'
+        )
+    return file, version
 
 
 def read_manifest(kind: str, folder: Path, file: str | Path, *, own: str = "a profile") -> tuple[Path, str]:
@@ -73,6 +96,26 @@ def purpose(text: str) -> str:
     """The comment at the top of a file, as one paragraph."""
     lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
     return " ".join(line.lstrip("# ").rstrip() for line in lines)
+
+
+def check_releases(profiles: Iterable[KubeletProfile], version: KubernetesVersion) -> None:
+    """Check that a cluster of this version can be made with nodes of these profiles.
+
+    Raises UsageError for a kubelet whose release this suite does not know or upstream does not support there, and for two
+    profiles that give a node the same name.
+    """
+    named: dict[str, str] = {}
+    for each in profiles:
+        if each.kubernetes_version is not None:
+            subject, kubelet = f'kubelet profile "{each.name}"', KubernetesVersion.parse(each.kubernetes_version)
+            check_supported(subject, kubelet)
+            check_skew(subject, "kubelet", kubelet, version)
+        other = named.setdefault(node_name(each.name), each.name)
+        if other != each.name:
+            raise UsageError(
+                f'kubelet profiles "{other}" and "{each.name}": their nodes would have one name, {node_name(each.name)}.\n'
+                "Rename one of the files."
+            )
 
 
 def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> None:

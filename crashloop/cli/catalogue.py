@@ -107,7 +107,8 @@ def check(
     kubernetes_version: KubernetesVersionOption = None,
 ) -> None:
     """Check kubelet profiles: spelling, what a kubelet of the version refuses, and the delays that follow."""
-    from crashloop.profiles import load_profile, validate_for_node
+    from crashloop.model.gates import kubelet_version
+    from crashloop.profiles import check_releases, load_profile, validate_for_node
     from crashloop.run.analysis import curve_in_words
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
@@ -116,8 +117,9 @@ def check(
     table = Table("profile", "Kubernetes", "delays", box=None)
     for each in profiles:
         profile = load_profile(each)
+        check_releases((profile,), version)
         validate_for_node(profile, version)
-        table.add_row(each, str(version), curve_in_words(profile, version))
+        table.add_row(each, str(kubelet_version(profile, version)), curve_in_words(profile, version))
     out.print(table)
 
 

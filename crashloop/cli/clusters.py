@@ -15,7 +15,10 @@ DEFAULT_PROFILES = ("stock", "max-2s")
 def up(
     name: Annotated[str, typer.Option(metavar="NAME", help="Name of the cluster.")] = "crashloop",
     profile: Annotated[
-        list[str] | None, typer.Option(metavar="PROFILE", help="Kubelet profile of a node (name or file); repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="PROFILE", help="Kubelet profile of a node (name or file, also max-2s@1.36.4); repeatable."
+        ),
     ] = None,
     provider: ProviderOption = "local",
     kubernetes_version: KubernetesVersionOption = None,
@@ -34,22 +37,24 @@ def up(
     from crashloop.cluster.ownership import mark_kept
     from crashloop.cluster.provider import ClusterRequest, NodeRequest
     from crashloop.cluster.providers import owning_provider
-    from crashloop.profiles import load_profile, validate_for_node
+    from crashloop.profiles import check_releases, load_profile, validate_for_node
     from crashloop.progress import default_progress
     from crashloop.run.feature_gates import parsed_gates
     from crashloop.settings import resolve_settings
+    from crashloop.spec.profile import node_name
     from crashloop.spec.version import KubernetesVersion
 
     version = KubernetesVersion.parse(
         kubernetes_version or version_in_tag(node_image) or resolve_settings().versions.kubernetes
     )
     profiles = [load_profile(each) for each in profile or DEFAULT_PROFILES]
+    check_releases(profiles, version)
     for each in profiles:
         validate_for_node(each, version)
     request = ClusterRequest(
         name=name,
         kubernetes_version=str(version),
-        nodes=tuple(NodeRequest(name=each.name, profile=each) for each in profiles),
+        nodes=tuple(NodeRequest(name=node_name(each.name), profile=each) for each in profiles),
         feature_gates=parsed_gates(feature_gate or (), version),
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         bin_dir=None if bin_dir is None else str(bin_dir.absolute()),

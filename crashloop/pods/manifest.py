@@ -10,7 +10,7 @@ from crashloop.pods.program import EVIDENCE_DIR, beat_command, command, hook_com
 from crashloop.spec.config_object import ConfigKind, Variable
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.probe import Handler, Probe
-from crashloop.spec.profile import PROFILE_LABEL
+from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.scenario import Container, ContainerKind, PodScenario
 
 SCENARIO_LABEL = "crashloop.dev/scenario"
@@ -32,7 +32,8 @@ _EVIDENCE = "evidence"
 def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
     """The pod of a scenario, on a node. Ephemeral containers are left to `ephemeral_containers`."""
     pod = scenario.pod
-    where = {"nodeSelector": {HOSTNAME_LABEL: node, PROFILE_LABEL: scenario.profile}} if scenario.by_scheduler else None
+    chosen = {HOSTNAME_LABEL: node, PROFILE_LABEL: node_name(scenario.profile)}
+    where = {"nodeSelector": chosen} if scenario.by_scheduler else None
     return _pod(
         name=scenario.name,
         labels={SCENARIO_LABEL: scenario.name, RUN_LABEL: run},

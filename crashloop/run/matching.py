@@ -45,6 +45,8 @@ class Offer:
         return f'no node of the cluster has the kubelet profile "{profile.name}"; its nodes: {have or "none"}'
 
     def _has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
+        if profile.kubernetes_version not in (None, str(KubernetesVersion.parse(node.kubelet_version))):
+            return False
         if node.configz is not None:
             return agrees(node.configz, self._versioned(profile, node), self.version) is True
         return node.declared == profile.name

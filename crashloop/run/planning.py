@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
-from crashloop.profiles import load_profile, validate_for_node, validate_refusal
+from crashloop.profiles import check_releases, load_profile, validate_for_node, validate_refusal
 from crashloop.requirements import load_requirements
 from crashloop.run.courses import courses_of, starts_of
 from crashloop.run.kinds import KINDS
@@ -47,6 +47,8 @@ def build_plan(
     reasons = [_why_skipped(each, settings, capabilities, version, offer) for each in wanted]
     judged = [each for each, reason in zip(wanted, reasons, strict=True) if reason is None]
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
+    if offer is None:
+        check_releases(_profiles(scenarios, offer), version)
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
     for name in dict.fromkeys(name for each in scenarios for name in each.refused_profiles):

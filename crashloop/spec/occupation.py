@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
+from crashloop.spec.profile import node_name
 from crashloop.spec.scenario import Scenario
 
 TURN_S = 5.0
@@ -32,7 +33,7 @@ def jobs_of(scenarios: Iterable[Scenario], length_s: Mapping[str, float], nodes:
 
     def key(scenario: Scenario) -> tuple[str, str]:
         profile = scenario.node_profile or ""
-        return nodes.get(profile, profile), scenario.name if scenario.disturbs_node else ""
+        return nodes.get(profile) or node_name(profile), scenario.name if scenario.disturbs_node else ""
 
     placed = sorted(
         (each for each in scenarios if each.node_profile is not None), key=lambda each: (key(each), each.name)

@@ -14,6 +14,9 @@ PROFILE_LABEL = "crashloop.dev/profile"
 
 UNSET = None
 
+AT = "@"
+"""Between the name of a profile and the version of its kubelet, where that is not the cluster's: `max-2s@1.36.4`."""
+
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 
@@ -26,6 +29,12 @@ def merged(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
         both_map = isinstance(below, dict) and isinstance(value, dict)
         result[key] = merged(below, value) if both_map else value  # type: ignore[arg-type]
     return result
+
+
+def node_name(profile: str) -> str:
+    """The profile's name as that of a node, and as the value of a label: `max-2s@1.36.4` becomes `max-2s-v1-36-4`."""
+    name, at, version = profile.rpartition(AT)
+    return f"{name}-v{version.replace('.', '-')}" if at else version
 
 
 class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):

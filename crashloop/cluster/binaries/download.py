@@ -40,6 +40,12 @@ class Releases:
         for release in component.releases:
             self._fetch_file(component, release, folder)
 
+    def require(self, component: Component) -> None:
+        """Ask for the published checksums of a component's files. Raises NotAvailable."""
+        for release in component.releases:
+            path = release.checksum.format(version=component.version, arch=self.arch)
+            self._first_answer(getattr(self.settings, release.site), path)
+
     def _fetch_file(self, component: Component, release: ReleaseFile, folder: Path) -> None:
         base, variable = getattr(self.settings, release.site), f"CRASHLOOP_{release.site.upper()}"
         path, checksum_path = (

@@ -86,7 +86,18 @@ def ensure_kubelet(settings: Settings, *, kubernetes_version: str, api_server: s
     check_skew(subject, "kubelet", version, KubernetesVersion.parse(api_server))
     provision = Provision(settings, progress)
     whole = provision.cached(components.kubernetes(str(version)))
-    return (whole or provision.ensure(components.kubernetes(str(version), ("kubelet",)))).path("kubelet")
+    return (whole or provision.ensure(_kubelet_alone(version))).path("kubelet")
+
+
+def require_kubelet(settings: Settings, *, kubernetes_version: str, progress: Progress) -> None:
+    """Check that `ensure_kubelet` has a source for a version, without getting it. Raises what it raises if there is none."""
+    version, provision = KubernetesVersion.parse(kubernetes_version), Provision(settings, progress)
+    if provision.cached(components.kubernetes(str(version))) is None:
+        provision.require(_kubelet_alone(version))
+
+
+def _kubelet_alone(version: KubernetesVersion) -> Component:
+    return components.kubernetes(str(version), ("kubelet",))
 
 
 def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progress) -> Path:

@@ -120,6 +120,24 @@ def _build_module(component: Component, folder: Path, progress: Progress) -> Non
         (folder / program).symlink_to(BINARY)
 
 
+def require_module(version: KubernetesVersion, folder: Path) -> None:
+    """Ask the Go module proxy for a Kubernetes version, without downloading it.
+
+    Raises what `build_component` raises where it is not to be had. `folder` is any folder outside of a Go module.
+    """
+    _check_go()
+    try:
+        run(
+            ["go", "list", "-m", f"{KUBERNETES_MODULE}@v{version}"],
+            describe="module proxy",
+            timeout_s=60,
+            env=ENVIRONMENT,
+            cwd=folder,
+        )
+    except CommandFailed as error:
+        raise _no_such_version(version, folder) from error
+
+
 def _resolve(version: KubernetesVersion, module: Path, *, with_etcd: bool) -> None:
     download = ["go", "mod", "download", "-json", f"{KUBERNETES_MODULE}@v{version}"]
     try:

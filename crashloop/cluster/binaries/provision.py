@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -11,12 +12,13 @@ from crashloop.cluster.binaries.cache import Cache, CachedEntry, CachedProgram, 
 from crashloop.cluster.binaries.components import BUSYBOX, BinarySource, Component, architecture
 from crashloop.cluster.binaries.download import Releases
 from crashloop.cluster.binaries.errors import NotAvailable
-from crashloop.cluster.binaries.go_build import TEMPLATES, build_component
+from crashloop.cluster.binaries.go_build import TEMPLATES, build_component, require_module
 from crashloop.cluster.binaries.packages import unpack_package
 from crashloop.cluster.binaries.version_query import QUESTIONS, NoAnswer, ask_version
 from crashloop.cluster.provider import Progress
 from crashloop.errors import PrerequisiteError
 from crashloop.settings import Settings
+from crashloop.spec.version import KubernetesVersion
 
 SOURCE_NAMES = {
     BinarySource.DOWNLOAD: "official release",
@@ -51,6 +53,26 @@ class Provision:
         return self.cache.ensure(
             entry_name(component, self.arch), lambda folder: self._make(component, folder), self.progress
         )
+
+    def require(self, component: Component) -> None:
+        """Check that a release of Kubernetes is in the cache or can be had, without getting it.
+
+        Raises what `ensure` raises.
+        """
+        if self.cached(component) is not None:
+            return
+        reasons: dict[BinarySource, str] = {}
+        try:
+            self.releases.require(component)
+            return
+        except NotAvailable as reason:
+            reasons[BinarySource.DOWNLOAD] = str(reason)
+        try:
+            with TemporaryDirectory() as folder:
+                require_module(KubernetesVersion.parse(component.version), Path(folder))
+        except NotAvailable as reason:
+            reasons[BinarySource.BUILD] = str(reason)
+            raise PrerequisiteError(self._nowhere(component, reasons)) from reason
 
     def _make(self, component: Component, folder: Path) -> Entry:
         attempts: dict[BinarySource, Callable[[], None]] = {

@@ -10,7 +10,7 @@ from crashloop.cluster.kind.kubelet_config import kubelet_patch
 from crashloop.cluster.kind.plan import Blueprint, NodePlan
 from crashloop.cluster.runtime_config import cni_conflist
 from crashloop.resources import MANIFESTS
-from crashloop.spec.profile import PROFILE_LABEL
+from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.version import KubernetesVersion
 
 KIND_MANIFESTS = MANIFESTS / "kind"
@@ -72,7 +72,7 @@ def _node(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
     return {
         "role": "worker" if joins else "control-plane",
         "image": blueprint.image.name,
-        "labels": {} if node.profile is None else {PROFILE_LABEL: node.profile.name},
+        "labels": {} if node.profile is None else {PROFILE_LABEL: node_name(node.profile.name)},
         "extraMounts": [{"hostPath": str(here), "containerPath": there, "readOnly": True} for here, there in mounts],
         "kubeadmConfigPatches": [_yaml(kubeadm)],
     }

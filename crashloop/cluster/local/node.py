@@ -18,7 +18,7 @@ from crashloop.cluster.local.kubeconfigs import kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, NodePlan, ProcessPlan
 from crashloop.cluster.node_layout import NodeLayout
 from crashloop.cluster.runtime_config import cni_conflist, containerd_toml
-from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile
+from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
 
 CGROUP_PARENT = "crashloop"
 KUBELET = "kubelet"
@@ -111,7 +111,7 @@ def _kubelet(layout: NodeLayout, place: KubeletPlace, *, profile: KubeletProfile
         f"--cert-dir={layout.certificates}",
         f"--hostname-override={place.name}",
         f"--node-ip={place.address}",
-        f"--node-labels={PROFILE_LABEL}={profile.name}",
+        f"--node-labels={PROFILE_LABEL}={node_name(profile.name)}",
         "--v=2",
         *profile.arguments,
     )

@@ -13,7 +13,7 @@ from crashloop.cluster.binaries.components import (
     kubernetes,
     runc,
 )
-from crashloop.cluster.binaries.ensure import PROGRAMS, ensure_binaries, ensure_kubelet
+from crashloop.cluster.binaries.ensure import PROGRAMS, ensure_binaries, ensure_kubelet, require_kubelet
 from crashloop.cluster.binaries.provision import Provision, entry_name
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
@@ -179,6 +179,30 @@ def test_a_skewed_nodes_kubelet_comes_from_a_whole_set_where_there_is_one(bare_h
 def test_a_kubelet_too_old_for_the_api_server_is_refused_before_anything_is_fetched(settings: Settings) -> None:
     with pytest.raises(UsageError, match=r"^kubelet 1\.33\.13: version 1\.33\.13 is 4 minor versions older"):
         ensure_kubelet(settings, kubernetes_version="1.33.13", api_server="1.37.1", progress=SILENT)
+
+
+def test_a_kubelet_that_can_be_had_is_not_fetched_yet(bare_host: Path, tmp_path: Path) -> None:
+    with release_site() as site:
+        site.publish_kubernetes("1.34.4")
+        require_kubelet(
+            settings_for(tmp_path / "cache", release_url=site.url), kubernetes_version="1.34.4", progress=SILENT
+        )
+    assert {path.rpartition("/")[2] for path in site.asked} == {"kubelet.sha256"}
+
+
+def test_a_kubelet_in_the_cache_is_not_asked_for(bare_host: Path, tmp_path: Path) -> None:
+    with release_site() as site:
+        site.publish_kubernetes("1.34.4")
+        online = settings_for(tmp_path / "cache", release_url=site.url)
+        ensure_kubelet(online, kubernetes_version="1.34.4", api_server="1.37.1", progress=SILENT)
+    require_kubelet(settings_for(tmp_path / "cache"), kubernetes_version="1.34.4", progress=SILENT)
+
+
+def test_a_kubelet_that_nobody_has_is_refused_with_every_reason(bare_host: Path, settings: Settings) -> None:
+    with pytest.raises(PrerequisiteError, match=r"^kubelet 1\.34\.4: not in the cache") as caught:
+        require_kubelet(settings, kubernetes_version="1.34.4", progress=SILENT)
+    assert f"official release: {NOWHERE}" in str(caught.value)
+    assert "build with Go: no `go` on PATH." in str(caught.value)
 
 
 def test_another_recipe_is_another_entry() -> None:

@@ -122,3 +122,11 @@ def test_a_profile_takes_the_version_of_its_node_where_that_is_not_the_cluster_s
     assert older.on_node(load_profile("stock")).kubernetes_version == "1.36.3"
     same = Offer(survey(node(declared="stock")))
     assert same.on_node(load_profile("stock")) == load_profile("stock")
+
+
+def test_a_node_of_another_version_is_not_the_one_that_is_named() -> None:
+    offer = Offer(survey(node("a", declared="max-2s@1.35.8", kubelet_version="1.35.8")))
+    assert offer.node_for(load_profile("max-2s@1.35.8")) == "a"
+    assert offer.node_for(load_profile("max-2s@1.36.4")) is None
+    read = Offer(survey(node("b", configz=configz("2s"), kubelet_version="1.35.8")))
+    assert [read.node_for(load_profile(f"max-2s@{each}")) for each in ("1.35.8", "1.36.4")] == ["b", None]
