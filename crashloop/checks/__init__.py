@@ -12,7 +12,8 @@ it. In reading order, the rest:
 - while_unreachable.py: the checkers of a kubelet without a control plane;
 - restart_all_order.py, restart_all_statements.py: the other checkers of RestartAllContainers;
 - first_start.py, starts_once.py, start_order.py, no_start_while.py, retried_start.py, looks.py: the checkers of single starts;
-- in_place.py, probe_kill.py, resize_restart.py, surroundings.py: the checkers of the circumstances of restarts;
+- in_place.py, probe_kill.py, startup_again.py, resize_restart.py, surroundings.py, runtime_cost.py: the checkers of the
+  circumstances of restarts;
 - objects.py: what a container could take from ConfigMaps and Secrets at a time;
 - restart_count.py, last_exit.py, final_status.py, final_phase.py, pod_phase.py: statements of the kubelet against ground truth;
 - compared_delays.py, compared_events.py, mean_lateness.py: the checkers of several recordings together;

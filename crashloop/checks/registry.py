@@ -42,9 +42,11 @@ from crashloop.checks.restart_all_statements import (
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.restarts_within import check_restarts_within
 from crashloop.checks.retried_start import check_retried_start
+from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
 from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
 from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
+from crashloop.checks.startup_again import check_startup_again
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 
@@ -57,6 +59,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "effective-config": check_effective_config,
     "ephemeral-kept": check_ephemeral_kept,
     "environment": check_environment,
+    "exited-bounded": check_exited_bounded,
     "final-phase": check_final_phase,
     "final-status": check_final_status,
     "first-restart-free": check_first_restart_free,
@@ -91,8 +94,10 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "restarts-within": check_restarts_within,
     "resize-restart": check_resize_restart,
     "retried-start": check_retried_start,
+    "runtime-operations": check_runtime_operations,
     "start-order": check_start_order,
     "shown-waiting": check_shown_waiting,
     "status-sequence": check_status_sequence,
+    "startup-again": check_startup_again,
     "starts-once": check_starts_once,
 }

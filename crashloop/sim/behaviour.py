@@ -142,10 +142,20 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     failures_add_up: bool = False
     """Counts failures that are not in a row."""
     accepts_late_answers: bool = False
+    startup_asked: str = "every start"
+    """When the startup probe is asked: at every start, at the first start, or until its first success."""
+    awaits_startup: bool = True
+    """Whether the other probes wait for the success of the startup probe."""
     adds_all_workers: bool = False
     """Gives every probe its worker again after RestartAllContainers, as KEP-5532 has it."""
 
     # How it restarts (sync.py)
+    keeps_exited: int = 1
+    """Exited containers of a name that it leaves to the runtime."""
+    keeps_each: int = 0
+    """Each so manieth container is never removed; 0: none."""
+    spare_create: bool = False
+    """Creates a container at each restart that it removes without a start."""
     starts_twice: bool = False
     starts_ahead_ns: int = 0
     """Starts the next instance so long before the running one exits."""

@@ -51,6 +51,8 @@ class Prober:
         """Answers so far, by container id and kind."""
         self.probed = Probed()
         self._ready: set[str] = set()
+        self._succeeded: set[str] = set()
+        """Containers whose startup probe has succeeded in any life."""
 
     def add_pod(self) -> None:
         """Make sure that every probe has its worker, as far as the kubelet looks."""
@@ -111,7 +113,12 @@ class Prober:
 
     def _has_started(self, container: Container, instance: SimulatedInstance) -> bool:
         has_startup = any(each.kind is ProbeKind.STARTUP for each in container.probes)
-        return not has_startup or instance.container_id in self.probed.started
+        spared = {
+            "every start": False,
+            "first start": instance.number > 0,
+            "first success": container.name in self._succeeded,
+        }
+        return not has_startup or spared[self._behaviour.startup_asked] or instance.container_id in self.probed.started
 
     def _ask(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
         worker = container.name, probe.kind
@@ -121,7 +128,7 @@ class Prober:
         started = self._has_started(container, instance)
         if instance.container_id in self.probed.failed or (is_startup and started):
             return
-        if not is_startup and not started:
+        if not is_startup and not started and self._behaviour.awaits_startup:
             self._plan(container, probe, instance)
             return
         asked = instance.container_id, probe.kind
@@ -153,6 +160,8 @@ class Prober:
         )
 
     def _succeed(self, probe: Probe, instance: SimulatedInstance) -> None:
+        if probe.kind is ProbeKind.STARTUP:
+            self._succeeded.add(instance.name)
         known = {ProbeKind.STARTUP: self.probed.started, ProbeKind.READINESS: self._ready}.get(probe.kind)
         if known is not None and instance.container_id not in known:
             known.add(instance.container_id)

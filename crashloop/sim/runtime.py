@@ -81,6 +81,15 @@ class Runtime:
         yield self.host.step_ms(self.host.model.start_ms, now)
         self._run(pod, container, instance)
 
+    def create_spare(self, pod: SimPod, container: Container) -> Steps:
+        """Create a container, and remove it without a start."""
+        yield self._ready() + self.host.create_ms(self.loop.now)
+        of = {"pod_uid": pod.uid, "container": container.name, "instance": pod.made[container.name]}
+        spare = {"container_id": self._new_id()}
+        pod.tape.runtime(self.loop.now, Kind.CREATED, spare | {"image": pod.images[container.name]}, **of)
+        yield self.host.takes_ms(TERM_MS)
+        pod.tape.runtime(self.loop.now, Kind.REMOVED, spare, **of)
+
     def _run(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> None:
         born = self.loop.now
         instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))

@@ -81,12 +81,13 @@ class PodSync:
             self.prober.ended(container, for_good=not restarts(instance, container, self.pod, self.policies))
 
     def _relisted(self, changed: bool, died: list[SimulatedInstance]) -> None:
-        """Look at the pod as the cache has it now, and remove all dead instances of a container but the newest."""
+        """Look at the pod as the cache has it now, and remove dead instances of a container but the newest."""
         self.worker.relisted(changed)
         for name in {instance.name for instance in died}:
             exited = [each for each in self.pod.instances if each.name == name and each.seen is InstanceState.EXITED]
-            for older in exited[:-1]:
-                self.runtime.remove(self.pod, older)
+            for older in exited[: -self.behaviour.keeps_exited]:
+                if not self.behaviour.keeps_each or older.ordinal % self.behaviour.keeps_each:
+                    self.runtime.remove(self.pod, older)
 
     def _sync(self) -> Steps:
         view = PodView(self.pod.instances)
@@ -203,6 +204,8 @@ class PodSync:
             yield from self._replace_sandbox()
         if self.behaviour.starts_twice and number == SECOND_INSTANCE:
             self.loop.spawn(self.runtime.start(pod, container, number, env))
+        if number and self.behaviour.spare_create:
+            yield from self.runtime.create_spare(pod, container)
         yield from self.runtime.start(pod, container, number, env)
 
     def _wants_new_sandbox(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from crashloop.spec.scenario import Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
+from suites.conformance.test_long_loops import FORTY_RESTARTS
 from suites.conformance.test_starts import NEVER_RAN
 
 
@@ -12,6 +13,16 @@ from suites.conformance.test_starts import NEVER_RAN
 def test_a_restart_keeps_the_sandbox() -> Iterator[Scenario]:
     yield the.STOCK
     yield the.MAX_2S
+
+
+@requirement("OVH-7")
+def test_exited_containers_are_removed() -> Scenario:
+    return FORTY_RESTARTS
+
+
+@requirement("OVH-8")
+def test_a_restart_costs_one_create_one_start_and_one_remove() -> Scenario:
+    return FORTY_RESTARTS
 
 
 @requirement("OVH-18")

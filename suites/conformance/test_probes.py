@@ -78,11 +78,33 @@ def test_a_lenient_probe_finds_a_hang_later() -> Iterator[Scenario]:
     yield probed("liveness-hang-lenient", held(lenient), restarts={"app": 3}, at_most_s=200)
 
 
+FAILS_TO_START = probed(
+    "startup-fails",
+    held(Probe(kind=ProbeKind.STARTUP, pattern="FFF")),
+    held(Probe(kind=ProbeKind.STARTUP, pattern="FFS"), name="slow"),
+    restarts={"app": 2},
+)
+
+
 @requirement("PROBE-24")
 def test_a_startup_probe_kills_as_well() -> Scenario:
-    failing = held(Probe(kind=ProbeKind.STARTUP, pattern="FFF"))
-    slow = held(Probe(kind=ProbeKind.STARTUP, pattern="FFS"), name="slow")
-    return probed("startup-fails", failing, slow, restarts={"app": 2})
+    return FAILS_TO_START
+
+
+@requirement("OVH-3")
+def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
+    """Of the second, no stall makes answers late or the pod fail; the other probes have to wait for the startup probe."""
+    yield FAILS_TO_START
+    probes = [
+        Probe(kind=kind, pattern=pattern, timeout_s=5, failure_threshold=10)
+        for kind, pattern in (
+            (ProbeKind.STARTUP, "F" + 9 * "S"),
+            (ProbeKind.LIVENESS, 10 * "S"),
+            (ProbeKind.READINESS, 10 * "S"),
+        )
+    ]
+    succeeding = Container(program=runs(*[(10, 1)] * 3), probes=tuple(probes))
+    yield probed("startup-succeeds", succeeding, restarts={"app": 3}, at_least_s=50, at_most_s=180)
 
 
 KILLED_BY_RULE = app(HOLDS, policy=NEVER, rules=(restart_in(TERM),))

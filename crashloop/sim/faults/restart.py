@@ -41,6 +41,20 @@ class RestartFault(Fault):
     HOOK_NEVER = "does not run postStart hooks", {"hook_runs": (0, 0)}
     HOOK_TWICE = "runs the postStart hook twice at a restart", {"hook_runs": (1, 2)}
 
+    # What it leaves to the runtime, and has it do
+    EXITED_KEPT = "removes no exited container while its pod is there", {"keeps_exited": 10_000}
+    TWENTY_EXITED_KEPT = "keeps twenty exited containers of a name", {"keeps_exited": 20}
+    EACH_THIRD_KEPT = "does not remove each third exited container", {"keeps_each": 3}
+    SPARE_CREATE = "creates a container at each restart that it removes unused", {"spare_create": True}
+
+    # The startup probe
+    STARTUP_PROBE_ONCE = "asks a startup probe at the first start only", {"startup_asked": "first start"}
+    STARTUP_PROBE_TILL_SUCCESS = (
+        "asks a startup probe no more at the starts after its first success",
+        {"startup_asked": "first success"},
+    )
+    STARTUP_NOT_AWAITED = "asks the other probes before the startup probe has succeeded", {"awaits_startup": False}
+
     # Starts that fail, and their order
     FAILED_STARTS_DOUBLE = "doubles the time to the next attempt after each failed start", {"failed_start_factor": 2.0}
     FAILED_STARTS_ONCE_A_MINUTE = "tries a failed start again after a minute", {"failed_start_retry_ns": 60 * S}
