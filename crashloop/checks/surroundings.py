@@ -10,7 +10,15 @@ from crashloop.checks.objects import held_over_time
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
-from crashloop.model.surroundings import HOOK, HOOK_AGAIN, HOOK_WITHIN_S, KNOWN_WITHIN_S, hook_notes, root_notes
+from crashloop.model.surroundings import (
+    HOOK,
+    HOOK_AGAIN,
+    HOOK_WITHIN_S,
+    KNOWN_WITHIN_S,
+    hook_notes,
+    root_notes,
+    volume_notes,
+)
 from crashloop.spec.scenario import Container
 
 MIN_RESTARTS = 1
@@ -25,6 +33,19 @@ def check_fresh_root(case: Case) -> Checked:
     Needs the notes of every life, and min_restarts (1) restarts.
     """
     return _checked(case, lambda spec, _: {name: (value,) for name, value in root_notes(spec).items()})
+
+
+def check_volume_stays(case: Case) -> Checked:
+    """A volume in memory MUST stay mounted, so that each life of a container finds the mark of the first.
+
+    Needs the notes of every life, and min_restarts (1) restarts.
+    """
+
+    def due(spec: Container, instance: Instance) -> Due:
+        notes = volume_notes(spec, is_first=(instance.ordinal if instance.life is None else instance.life) == 0)
+        return {name: (value,) for name, value in notes.items()}
+
+    return _checked(case, due)
 
 
 def check_hook_runs(case: Case) -> Checked:

@@ -3,10 +3,19 @@
 The pods satisfy the Pod Security Standard "restricted", so that they run in any namespace.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from crashloop.pods.config_objects import stored_name
-from crashloop.pods.program import EVIDENCE_DIR, beat_command, command, hook_command, probe_command, served_probes
+from crashloop.pods.program import (
+    EVIDENCE_DIR,
+    MEMORY_DIR,
+    beat_command,
+    command,
+    hook_command,
+    probe_command,
+    served_probes,
+)
 from crashloop.spec.config_object import ConfigKind, Variable
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.probe import Handler, Probe
@@ -27,6 +36,8 @@ HEARTBEAT = "heartbeat"
 """Name of the heartbeat container, and beginning of its pod's name."""
 
 _EVIDENCE = "evidence"
+_MEMORY = "memory"
+_IN_MEMORY: dict[str, Any] = {"name": _MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
 
 
 def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
@@ -43,6 +54,7 @@ def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> d
             "initContainers": [_container(each, scenario, image) for each in pod.of_kind(ContainerKind.INIT)],
             "containers": [_container(each, scenario, image) for each in pod.of_kind(ContainerKind.REGULAR)],
         },
+        volumes=[_IN_MEMORY] if any(each.program.marks_volume for each in pod.containers) else [],
     )
 
 
@@ -65,6 +77,7 @@ def _pod(
     where: dict[str, Any],
     restart_policy: RestartPolicy,
     containers: dict[str, Any],
+    volumes: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -85,7 +98,7 @@ def _pod(
                 "runAsGroup": NOBODY,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "volumes": [{"name": _EVIDENCE, "emptyDir": {}}],
+            "volumes": [{"name": _EVIDENCE, "emptyDir": {}}, *volumes],
             **containers,
         },
     }
@@ -119,6 +132,8 @@ def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
 def _container(container: Container, scenario: PodScenario, image: str) -> dict[str, Any]:
     limits = {} if container.memory_limit is None else {"limits": {"memory": container.memory_limit}}
     manifest = _common(container, image) | {"resources": {"requests": REQUESTS} | limits}
+    if container.program.marks_volume:
+        manifest["volumeMounts"] = [*manifest["volumeMounts"], {"name": _MEMORY, "mountPath": MEMORY_DIR}]
     if container.env:
         manifest["env"] = [_variable(each, scenario) for each in container.env]
     if container.post_start:

@@ -7,6 +7,7 @@ The journal's format, one line a stamp (boot time from /proc/uptime, in centisec
     crashloop/1 exit <life> <seconds since boot> <exit code>
 
 A note says what a life has found: `root fresh` or `root used`, by a mark that each life leaves in its root filesystem;
+`volume fresh` or `volume used`, by one in a volume in memory;
 `passes 50`, how often a program ran inside of it by their marks there; `hook ran`, its postStart hook; the environment
 variables of its container by their names; `liveness.7 F`, what a probe answered the time 7 (from 0) that it was asked: S or F,
 stamped before the answer is given. A life that is killed stamps no exit.
@@ -27,13 +28,22 @@ EVIDENCE_DIR = "/evidence"
 """Where an emptyDir is mounted that outlives the pod's containers."""
 MARKS_DIR = "/tmp"
 """A folder of the container's root filesystem, for the marks that lives leave there."""
+MEMORY_DIR = "/memory"
+"""Where an emptyDir in memory is mounted, whose files an unmount loses."""
 
 
-def command(container: Container, *, evidence_dir: str = EVIDENCE_DIR, marks_dir: str = MARKS_DIR) -> list[str]:
+def command(
+    container: Container,
+    *,
+    evidence_dir: str = EVIDENCE_DIR,
+    marks_dir: str = MARKS_DIR,
+    memory_dir: str = MEMORY_DIR,
+) -> list[str]:
     """The command of a container: program.sh, its journal, its exit code on SIGTERM, its settings, and its lives."""
     program = container.program
     words = [
         *_settings(program, marks_dir),
+        *((f"volume={memory_dir}/{container.name}.mark",) if program.marks_volume else ()),
         *_served(container),
         *(f"env={each.name}" for each in container.env),
         *(f"{_seconds(life.run_s)}:{_end(life)}:{life.times}" for life in program.lives),

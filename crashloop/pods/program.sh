@@ -1,5 +1,5 @@
-# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, env=VARIABLE,
-# passes=TIMES:MARKS, until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in
+# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, volume=MARK,
+# env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in
 # order. END is an exit code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
 term=
@@ -68,8 +68,8 @@ serve() {
 left=$life server=
 for each; do
 	case $each in
-	root=*)
-		if [ -e "${each#*=}" ]; then note root used; else note root fresh; fi
+	root=* | volume=*)
+		if [ -e "${each#*=}" ]; then note "${each%%=*}" used; else note "${each%%=*}" fresh; fi
 		: >"${each#*=}"
 		continue
 		;;

@@ -161,6 +161,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Starts the next instance so long before the running one exits."""
     keeps_root: str = "never"
     """When the next instance runs in the root filesystem of the last: never, always, after 0, or sometimes (each third)."""
+    remounts: str = "never"
+    """When it mounts the pod's volumes anew for the next instance: as above."""
     new_sandbox: bool = False
     new_sandbox_without_rules: bool = False
     new_sandbox_runs_all: bool = False

@@ -195,7 +195,7 @@ class Kubelet:
             sync.pleg.plan()
 
     def _created(self, pod: SimPod, instance: SimulatedInstance) -> None:
-        """A kubelet that keeps root filesystems gives the instance that of the one before it."""
+        """A kubelet that keeps root filesystems gives the instance that of the one before it; some mount volumes anew."""
         before = [each for each in pod.instances if each.name == instance.name]
         when = {
             "never": False,
@@ -205,6 +205,8 @@ class Kubelet:
         }
         if before and when[self.behaviour.keeps_root]:
             instance.root = before[-1].root
+        if before and when[self.behaviour.remounts]:
+            pod.marked_volume.clear()
 
     def _started(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> None:
         sync = self._syncs[pod.uid]

@@ -153,6 +153,8 @@ class SimPod:
         """What its objects hold as the kubelet knows it, by name; None: it is not there."""
         self.sandbox_id: str | None = None
         self.sandboxes = 0
+        self.marked_volume: set[str] = set()
+        """Containers that have left their mark in the volume in memory."""
         self.marked_roots: set[str] = set()
         """Root filesystems that a life has left its mark in, by the id of the container that they were made for."""
         self._first_ns: dict[str, int] = {}

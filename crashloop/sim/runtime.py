@@ -185,6 +185,9 @@ def _found(pod: SimPod, container: Container, instance: SimulatedInstance) -> It
     if program.marks_root:
         yield "root", "used" if instance.root in pod.marked_roots else "fresh"
         pod.marked_roots.add(instance.root)
+    if program.marks_volume:
+        yield "volume", "used" if container.name in pod.marked_volume else "fresh"
+        pod.marked_volume.add(container.name)
     yield from instance.env.items()
     if program.passes:
         yield "passes", str(program.passes)

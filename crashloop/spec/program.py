@@ -52,6 +52,8 @@ class Program(msgspec.Struct, frozen=True):
     """How often each life first runs a program of its own that fails and leaves a mark in the container's root filesystem."""
     marks_root: bool = False
     """Whether each life leaves a mark in the root filesystem, and notes whether it has found one."""
+    marks_volume: bool = False
+    """The same in a volume of the pod, which is in memory."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""

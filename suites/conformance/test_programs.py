@@ -30,7 +30,7 @@ REPEATING = PodScenario(
 TASKS = PodScenario(
     name="ten-tasks-max-1s",
     profile="max-1s",
-    pod=Pod(containers=(app(msgspec.structs.replace(exits_with(0, times=10), marks_root=True)),)),
+    pod=Pod(containers=(app(msgspec.structs.replace(exits_with(0, times=10), marks_root=True, marks_volume=True)),)),
     until=Until(restarts={"app": 10}, at_most_s=200),
 )
 

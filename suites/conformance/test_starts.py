@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, app, at, ending, init
+from suites.conformance.test_programs import TASKS
 
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
 TOKEN = ConfigObject(name="token", data={"TOKEN": "red"}, kind=ConfigKind.SECRET)
@@ -27,7 +30,7 @@ STARTED_AGAIN = PodScenario(
         containers=(
             Container(
                 name="app",
-                program=runs((2.5, 1), (10, 1), (4, 1), (4, 1)),
+                program=msgspec.structs.replace(runs((2.5, 1), (10, 1), (4, 1), (4, 1)), marks_volume=True),
                 env=(GREETING, Variable(name="TOKEN", object="token")),
                 post_start=True,
             ),
@@ -100,6 +103,12 @@ def test_the_post_start_hook_runs_at_every_start() -> Scenario:
 @requirement("OVH-4")
 def test_the_environment_is_read_again_at_every_start() -> Scenario:
     return STARTED_AGAIN
+
+
+@requirement("OVH-6")
+def test_volumes_stay_mounted_over_restarts() -> Iterator[Scenario]:
+    yield STARTED_AGAIN
+    yield TASKS
 
 
 @requirement("OVH-13")

@@ -12,6 +12,9 @@ class RestartFault(Fault):
     ROOT_KEPT = "restarts a container in the root filesystem of its last instance", {"keeps_root": "always"}
     ROOT_KEPT_AFTER_0 = "keeps the root filesystem of a container that exited with 0", {"keeps_root": "after 0"}
     ROOT_KEPT_SOMETIMES = "keeps the root filesystem at each third restart", {"keeps_root": "sometimes"}
+    VOLUMES_REMOUNTED = "mounts the volumes of a pod anew for each restart", {"remounts": "always"}
+    VOLUMES_REMOUNTED_AFTER_0 = "mounts the volumes of a pod anew after an exit with 0", {"remounts": "after 0"}
+    VOLUMES_REMOUNTED_SOMETIMES = "mounts the volumes of a pod anew for each third restart", {"remounts": "sometimes"}
     NEW_SANDBOX = "makes a new sandbox for each restart", {"new_sandbox": True}
     NEW_SANDBOX_WITHOUT_RULES = (
         "makes a new sandbox for each restart in pods without rules",

@@ -16,6 +16,7 @@ CRASHING = exits_with(1, times=3)
 UNTIL = Until(restarts={"app": 3})
 TASKS = scenario(app(msgspec.structs.replace(CRASHING, marks_root=True)), until=UNTIL)
 HOOKED = scenario(app(CRASHING, post_start=True), until=UNTIL)
+IN_MEMORY = scenario(app(msgspec.structs.replace(CRASHING, marks_volume=True)), until=UNTIL)
 LOOP = scenario(app(Program(passes=50)))
 CONFIGURED = PodScenario(
     name="configured",
@@ -76,6 +77,19 @@ def test_a_loop_that_lost_its_root_filesystem_is_a_fail() -> None:
     line = history.line_of(Kind.NOTED)
     assert told(checked("fresh-root", history, min_restarts=0)) == [
         f'FAIL: instance 0 of "app" noted passes 20 (history line {line}); 50 was due.'
+    ]
+
+
+def test_accepts_a_volume_that_keeps_the_mark_of_the_first_life() -> None:
+    history = noted(IN_MEMORY, "volume", "fresh", "used", "used", "used").ends(30)
+    assert told(checked("volume-stays", history, min_restarts=3)) == []
+
+
+def test_a_volume_that_was_mounted_anew_is_a_fail() -> None:
+    history = noted(IN_MEMORY, "volume", "fresh", "used", "fresh", "used").ends(30)
+    line = history.line_of(Kind.NOTED, 2)
+    assert told(checked("volume-stays", history)) == [
+        f'FAIL: instance 2 of "app" noted volume fresh (history line {line}); used was due.'
     ]
 
 

@@ -57,6 +57,16 @@ def without_scripts(value: Any) -> Any:
     return "<script>" if isinstance(value, str) and "\n" in value else value
 
 
+def test_a_container_that_marks_a_volume_has_one_in_memory_beside_its_journal() -> None:
+    marking = Container(program=msgspec.structs.replace(HOLDS, marks_volume=True))
+    made = manifest(msgspec.structs.replace(RICH, pod=Pod(containers=(marking, Container(name="other")))))["spec"]
+    assert made["volumes"][1] == {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+    assert [[each["mountPath"] for each in one["volumeMounts"]] for one in made["containers"]] == [
+        ["/evidence", "/memory"],
+        ["/evidence"],
+    ]
+
+
 def test_the_manifest_of_a_rich_scenario_is_as_agreed(snapshot: SnapshotAssertion) -> None:
     assert without_scripts(manifest()) == snapshot.use_extension(JSONSnapshotExtension)
 

@@ -32,7 +32,8 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
 
 
 def argv(shell: list[str], container: Container, evidence: Path) -> list[str]:
-    return [*shell, *command(container, evidence_dir=str(evidence), marks_dir=str(evidence))[1:]]
+    folder = str(evidence)
+    return [*shell, *command(container, evidence_dir=folder, marks_dir=folder, memory_dir=folder)[1:]]
 
 
 def live_once(shell: list[str], container: Container, evidence: Path) -> tuple[int, str]:
@@ -192,6 +193,15 @@ def test_a_life_tells_whether_it_found_the_mark_of_another_in_its_root(shell: li
     journal = read_journal((tmp_path / "app.journal").read_text())
     assert notes(journal) == [(0, "root", "fresh"), (1, "root", "used")]
     assert journal.damage == ()
+
+
+def test_a_life_tells_whether_it_found_the_mark_of_another_in_memory(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=Program(exits_with(1, after_s=0, times=2).lives, marks_volume=True))
+    assert [live_once(shell, container, tmp_path)[0] for _ in range(2)] == [1, 1]
+    assert notes(read_journal((tmp_path / "app.journal").read_text())) == [
+        (0, "volume", "fresh"),
+        (1, "volume", "used"),
+    ]
 
 
 def test_a_life_counts_the_passes_of_the_program_that_it_repeats(shell: list[str], tmp_path: Path) -> None:
