@@ -1,6 +1,7 @@
 """The simulated container runtime and the containers' programs: the true events, and their records."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from crashloop.history.event import Kind
 from crashloop.sim.environment import World
@@ -84,7 +85,7 @@ class Runtime:
     def create_spare(self, pod: SimPod, container: Container) -> Steps:
         """Create a container, and remove it without a start."""
         yield self._ready() + self.host.create_ms(self.loop.now)
-        of = {"pod_uid": pod.uid, "container": container.name, "instance": pod.made[container.name]}
+        of: dict[str, Any] = {"pod_uid": pod.uid, "container": container.name, "instance": pod.made[container.name]}
         spare = {"container_id": self._new_id()}
         pod.tape.runtime(self.loop.now, Kind.CREATED, spare | {"image": pod.images[container.name]}, **of)
         yield self.host.takes_ms(TERM_MS)
