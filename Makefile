@@ -11,7 +11,7 @@ SOAK := RESET-5 DECAY-6 DECAY-7
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick versions kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -46,6 +46,10 @@ conformance: setup ## Judge the quick scope on real kubelets (minutes)
 
 conformance-full: setup ## Judge the full scope (about 20 minutes)
 	$(BIN)/crashloop run --scope full $(PYTEST_ARGS)
+
+versions: python tools ## Judge kubelets of 1.34 to 1.37 in one cluster (5 minutes; 8 more for each release that is not in the cache)
+	$(BIN)/crashloop setup --every-release
+	$(BIN)/crashloop run --scope versions $(PYTEST_ARGS)
 
 test: lint docs selftest provider quick ## Prove the suite itself right
 

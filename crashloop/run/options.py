@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, NamedTuple, get_args
 
-ScopeName = Literal["quick", "full", "soak"]
+ScopeName = Literal["quick", "full", "soak", "versions"]
 """Values of `crashloop.spec.requirement.Scope`, without its imports: `crashloop --help` needs them."""
 
 ProviderName = Literal["local", "kind", "existing"]
@@ -42,7 +42,10 @@ class RunOption(NamedTuple):
 
 
 OPTIONS = (
-    RunOption("--scope", SELECTION, "Longest watch: 90 s, 20 min or longer.", default="quick", choices=get_args(ScopeName)),
+    RunOption(
+        "--scope", SELECTION, "Longest watch: 90 s, 20 min or longer; or kubelets of several releases.",
+        default="quick", choices=get_args(ScopeName),
+    ),
     RunOption("--requirement", SELECTION, "Judge this requirement; repeatable.", metavar="ID", repeats=True),
     RunOption("--topic", SELECTION, "Judge this topic, such as CAP; repeatable.", metavar="TOPIC", repeats=True),
     RunOption("--skip", SELECTION, "Leave out this requirement or topic; repeatable.", metavar="ID", repeats=True),

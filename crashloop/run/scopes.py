@@ -3,6 +3,7 @@
 from math import inf
 
 from crashloop.spec.comparison import Judgeable
+from crashloop.spec.profile import AT
 from crashloop.spec.requirement import Requirement, Scope
 
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
@@ -12,7 +13,12 @@ _SCOPES = tuple(LONGEST_WATCH_S)
 
 
 def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
-    """The scope of the requirement's row in the catalogue, or the first wider one that has time for the scenario's watch."""
+    """The scope of the requirement's row in the catalogue, or the first wider one that has time for the scenario's watch.
+
+    What has nodes with a version of their own is for a run on several versions.
+    """
+    if any(AT in profile for each in scenario.scenarios for profile in each.profiles):
+        return Scope.VERSIONS
     return next(
         scope for scope in _SCOPES[_SCOPES.index(requirement.scope) :] if scenario.longest_s <= LONGEST_WATCH_S[scope]
     )
@@ -20,4 +26,6 @@ def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
 
 def is_within(scope: Scope, widest: Scope) -> bool:
     """Whether a run of the scope `widest` contains what belongs to `scope`."""
+    if Scope.VERSIONS in (scope, widest):
+        return scope is widest
     return _SCOPES.index(scope) <= _SCOPES.index(widest)

@@ -30,13 +30,15 @@ class Basis(StrEnum):
 
 
 class Scope(StrEnum):
-    """The smallest scope whose runs can hold the least evidence; a wider scope includes the narrower."""
+    """The smallest scope whose runs can hold the least evidence; of the first three, a wider one includes the narrower."""
 
     QUICK = "quick"
     """Evidence within 90 s of watching."""
     FULL = "full"
     """Evidence within 20 min."""
     SOAK = "soak"
+    VERSIONS = "versions"
+    """Evidence on nodes whose kubelets have versions of their own; a run of its own."""
 
 
 class State(StrEnum):

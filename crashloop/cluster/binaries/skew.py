@@ -23,6 +23,11 @@ def check_supported(subject: str, version: KubernetesVersion) -> None:
         )
 
 
+def can_join_api_server(kubelet: KubernetesVersion, api_server: KubernetesVersion) -> bool:
+    """Whether upstream supports a kubelet of this version beside this API server."""
+    return 0 <= api_server.minor - kubelet.minor <= MAX_MINORS_OLDER["kubelet"]
+
+
 def check_skew(subject: str, program: str, version: KubernetesVersion, api_server: KubernetesVersion) -> None:
     """Raise UsageError if upstream does not support this version of a program with this API server."""
     allowed = MAX_MINORS_OLDER[program]

@@ -259,3 +259,9 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path: Path) -> 
     path.write_bytes(line[:20] + b"\n" + line + b"\n")
     with pytest.raises(UsageError, match=r"operations-0\.jsonl: line 1 is damaged"):
         list(read_jsonl(path, Operation))
+
+
+def test_one_version_is_not_every_release() -> None:
+    assert refusal("setup", "--every-release", "--kubernetes-version", "1.36.4").startswith(
+        "--every-release: has versions of its own."
+    )

@@ -75,15 +75,15 @@ def test_both_kubelets_have_a_node_in_one_cluster() -> None:
 
 
 def test_a_requirement_holds_from_the_release_of_the_kubelet_on() -> None:
-    plan = planned(Declared("SKEW-5", on("stock@1.34.11")), Declared("SKEW-5", on("stock@1.36.4")))
+    plan = planned(Declared("SKEW-5", on("stock@1.34.4")), Declared("SKEW-5", on("stock@1.36.4")))
     assert [(each.profile, each.reason) for each in plan.skipped] == [
-        ("stock@1.34.11", "needs Kubernetes 1.35 or newer; this kubelet is v1.34.11.")
+        ("stock@1.34.4", "needs Kubernetes 1.35 or newer; this kubelet is v1.34.4.")
     ]
     assert [each.scenario for each in plan.judgements] == ["crashing-stock-v1-36-4"]
 
 
 def test_its_gates_are_those_of_its_release() -> None:
-    old = effective_gates(load_profile("stock@1.34.11"), KubernetesVersion.parse(VERSION))
+    old = effective_gates(load_profile("stock@1.34.4"), KubernetesVersion.parse(VERSION))
     assert not old[RESTART_RULES_GATE]
 
 
@@ -101,8 +101,8 @@ def test_its_gates_are_those_of_its_release() -> None:
         ("stock@newest", "kubelet profile \"stock@newest\": 'newest' is no version of a kubelet"),
         ("nothing@1.36.4", 'kubelet profile "nothing": unknown; expected one of'),
         (
-            "restart-all-off@1.34.11",
-            'kubelet profile "restart-all-off@1.34.11": kubelet v1.34.11 refuses to start with it',
+            "restart-all-off@1.34.4",
+            'kubelet profile "restart-all-off@1.34.4": kubelet v1.34.4 refuses to start with it',
         ),
     ],
 )
