@@ -121,7 +121,7 @@ class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
 def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     """The prediction for one load."""
     containers = load.pods * load.containers
-    cycle_s = load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
+    cycle_s = _cycle_s(load, costs)
     by_curve, by_cpu = containers / cycle_s, _cpu_ceiling(load, costs)
     rate = min(by_curve, by_cpu)
     total, passed = load.nodes * rate, _passed(load, costs, rate)
@@ -149,6 +149,24 @@ def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
         first=first,
         notes=(*_notes(load), *_cut_short(played)),
     )
+
+
+def settled_per_s(load: CrashLoad, costs: Costs) -> float:
+    """Restarts per second of the cluster at the maximum of the curve: restarts_per_s of `predict`, without the rest."""
+    by_curve = load.pods * load.containers / _cycle_s(load, costs)
+    return load.nodes * min(by_curve, _cpu_ceiling(load, costs))
+
+
+def settles_within_s(load: CrashLoad, costs: Costs) -> float:
+    """How long a container takes to the maximum of its curve, on average."""
+    overhead = overhead_s(load, costs)
+    growing = takewhile(lambda delay_s: delay_s < load.curve.maximum_s, delays_s(load.curve))
+    return sum(load.run_s + mean_wait_s(delay_s, overhead) for delay_s in growing)
+
+
+def _cycle_s(load: CrashLoad, costs: Costs) -> float:
+    """From one start to the next at the maximum of the curve, on average."""
+    return load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
 
 
 def mean_wait_s(delay_s: float, overhead_s: float) -> float:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from crashloop.slo.types import Lifecycle, Phase, Restart
 
+SECONDS = "seconds"
+"""What a ratio may count instead of events."""
 WATCHED_S = 3.0
 """A kubelet that restarts wrongly does so at its next look: first restarts have no delay, and it relists once a second."""
 

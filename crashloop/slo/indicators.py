@@ -17,6 +17,7 @@ from crashloop.slo.histogram import Histogram
 from crashloop.slo.moves import moves
 from crashloop.slo.ratio import ratio
 from crashloop.slo.reads import reads
+from crashloop.slo.relative import relative
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
@@ -25,6 +26,7 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
+    RelativeSli,
     SampleSli,
     ShareSli,
     SloRow,
@@ -175,6 +177,10 @@ def _reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> list
     return [reads(row, sli, measured, window)]
 
 
+def _relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return [relative(row, sli, measured, window, results)]
+
+
 _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
@@ -185,4 +191,5 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     MovesSli: _moves,
     GaugeSli: _gauge,
     ReadSli: _reads,
+    RelativeSli: _relative,
 }

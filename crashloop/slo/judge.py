@@ -17,7 +17,8 @@ from crashloop.slo.conservation import COUNTER
 from crashloop.slo.estimates import rank
 from crashloop.slo.indicators import results
 from crashloop.slo.preconditions import facts_of
-from crashloop.slo.rows import ConservationSli, ShareSli, SloRow
+from crashloop.slo.relative import other_phase
+from crashloop.slo.rows import ConservationSli, RelativeSli, ShareSli, SloRow
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.strength import Strength, strength
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
@@ -61,16 +62,20 @@ def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
         yield _together(measured.phases)
         return
     for phase in measured.phases:
-        if row.phase not in (None, phase.name):
+        if not _is_judged(row, phase):
             continue
         slices = 0 if row.slice_s is None else int(phase.seconds // row.slice_s)
         if slices == 0:
             yield phase
         for number in range(slices):
             from_ns = phase.from_ns + round(number * (row.slice_s or 0) * 1e9)
-            yield Phase(
-                name=phase.name, arm=phase.arm, from_ns=from_ns, to_ns=from_ns + round((row.slice_s or 0) * 1e9)
-            )
+            to_ns = from_ns + round((row.slice_s or 0) * 1e9)
+            yield msgspec.structs.replace(phase, from_ns=from_ns, to_ns=to_ns)
+
+
+def _is_judged(row: SloRow, phase: Phase) -> bool:
+    of_mix = not row.mixes or phase.mix in row.mixes
+    return row.phase in (None, phase.name) and of_mix and row.arm in (None, phase.arm)
 
 
 def _together(phases: Sequence[Phase]) -> Phase:
@@ -87,8 +92,8 @@ def _whole_run(measured: Measured) -> Iterator[Phase]:
 def _judged(row: SloRow, measured: Measured) -> SloVerdict:
     parts = [_part(row, measured, window) for window in windows(row, measured)]
     if not parts:
-        seen = ", ".join(dict.fromkeys(phase.name for phase in measured.phases)) or "none at all"
-        asked = f"phase {row.phase!r}" if row.phase else "phase"
+        seen = ", ".join(dict.fromkeys(phase.label for phase in measured.phases)) or "none at all"
+        asked = f"phase {', '.join(filter(None, (row.phase, *row.mixes, row.arm)))!r}" if row.phase else "phase"
         raise ObservationError(f"the run had no {asked}; it had {seen}.")
     each = [(part, result, _outcome_in(row, part, result)) for part in parts for result in part.results]
     outcomes = [outcome for _, _, outcome in each if outcome is not None]
@@ -114,13 +119,16 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
 
 def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
-    obstacles = tuple(text.broken(row, facts, window.name))
+    obstacles = list(text.broken(row, facts, window.label))
     try:
+        if isinstance(row.sli, RelativeSli) and row.sli.to != "prediction":
+            other = other_phase(row.sli.to, measured, window)
+            obstacles += text.broken(row, facts_of(measured, other), other.label)
         found = results(row, measured, window)
     except ObservationError as missing:
-        return _Part(facts, (*obstacles, f"Phase {window.name}: {missing}"), ())
-    in_phase = tuple(msgspec.structs.replace(each, phase=window.name) for each in found)
-    return _Part(facts, obstacles, in_phase)
+        return _Part(facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
+    in_phase = tuple(msgspec.structs.replace(each, phase=window.label) for each in found)
+    return _Part(facts, tuple(obstacles), in_phase)
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:
@@ -188,7 +196,7 @@ def _verdict(
         outcome=decided,
         mode=row.mode,
         sentence=f"{row.id}: {sentence}",
-        target=row.target.bound,
+        target=None if row.target.reported else row.target.bound,
         unit=row.target.unit,
         percentile=row.percentile,
         value=shown.value if shown else None,

@@ -1,4 +1,4 @@
-"""Growth of a counter per event: API requests per restart, kubelet CPU seconds per restart.
+"""Growth of a counter per event or second: API requests per restart, kubelet CPU seconds per restart, requests a second.
 
 Counter and events cover the same interval between scrapes. A node's counter belongs to the events of that node; a counter
 of the control plane to the events of all nodes.
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crashloop.errors import ObservationError
 from crashloop.slo.blocks import ratio_interval, steps_in_blocks
-from crashloop.slo.events import COUNTS
+from crashloop.slo.events import COUNTS, SECONDS
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.sources import Found, find, notes
 from crashloop.slo.types import Measured, Phase, SliResult
@@ -20,26 +20,26 @@ def ratio(sli: RatioSli, measured: Measured, window: Phase) -> SliResult:
 
     Raises UnknownMetric, or ObservationError where scrapes or that phase are missing.
     """
-    if not measured.lifecycles:
+    if not measured.lifecycles and sli.per != SECONDS:
         raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
     found = find(measured, sli, window.from_ns, window.to_ns)
     idle = _idle_per_s(sli, measured)
     above: list[float] = []
     below: list[float] = []
-    grown, events = 0.0, 0
+    grown, events = 0.0, 0.0
     for source in found:
         times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
         rate = idle.get(source.scrapes.source.node, 0.0)
         steps = _steps(source, len(times)) - rate * np.diff(times) / 1e9
         counts = _events(sli, measured, source.scrapes.source.node, times)
-        grown, events = grown + float(steps.sum()), events + round(sum(counts))
+        grown, events = grown + float(steps.sum()), events + sum(counts)
         tops, bottoms = steps_in_blocks(times, steps, counts)
         above.extend(tops)
         below.extend(bottoms)
     return SliResult(
         value=grown / events if events else None,
         interval=ratio_interval(above, below) if events else None,
-        samples=events,
+        samples=round(events),
         from_ns=min(each.window.from_ns for each in found),
         to_ns=max(each.window.to_ns for each in found),
         notes=notes(found),
@@ -54,6 +54,8 @@ def _steps(source: Found, scrapes: int) -> NDArray[np.float64]:
 
 
 def _events(sli: RatioSli, measured: Measured, node: str, times: NDArray[np.int64]) -> list[float]:
+    if sli.per == SECONDS:
+        return [float(apart_ns) / 1e9 for apart_ns in np.diff(times)]
     moments = [
         t_ns for pod in measured.lifecycles if not node or pod.node == node for t_ns in COUNTS[sli.per].times(pod)
     ]

@@ -10,7 +10,7 @@ import yaml
 
 from crashloop.errors import UsageError
 from crashloop.slo.estimates import least_samples
-from crashloop.slo.events import COUNTS, SAMPLES, SHARES
+from crashloop.slo.events import COUNTS, SAMPLES, SECONDS, SHARES
 from crashloop.slo.families import SOURCES
 from crashloop.slo.preconditions import FACTS
 from crashloop.slo.rows import (
@@ -18,10 +18,12 @@ from crashloop.slo.rows import (
     GaugeSli,
     HistogramSli,
     MovesSli,
+    Other,
     Precondition,
     RateSli,
     RatioSli,
     ReadSli,
+    RelativeSli,
     SampleSli,
     Selection,
     ShareSli,
@@ -30,6 +32,7 @@ from crashloop.slo.rows import (
     Target,
     row_of,
 )
+from crashloop.slo.types import Phase
 
 _TIMED = (HistogramSli, SampleSli)
 
@@ -86,21 +89,38 @@ def faults(row: SloRow) -> Iterator[str]:
         yield from _precondition(condition)
 
 
-def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[str]) -> Iterator[str]:
+def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase]) -> Iterator[str]:
     """Names in a row that a load with these groups of pods and these phases lacks."""
-    for group in row.sli.groups if isinstance(row.sli, SampleSli | ShareSli | RateSli | ConservationSli) else ():
+    names, mixes, arms = ({getattr(each, name): None for each in phases} for name in ("name", "mix", "arm"))
+    sli = row.figure
+    for group in sli.groups if isinstance(sli, SampleSli | ShareSli | RateSli | ConservationSli) else ():
         yield from _known("groups", group, tuple(groups))
     if row.phase is not None:
-        yield from _known("phase", row.phase, tuple(phases))
-    if isinstance(row.sli, RatioSli) and row.sli.idle is not None:
-        yield from _known("idle", row.sli.idle, tuple(phases))
-    if isinstance(row.sli, GaugeSli) and row.sli.relative_to is not None:
-        yield from _known("relative_to", row.sli.relative_to, tuple(phases))
+        yield from _known("phase", row.phase, names)
+    for mix in row.mixes:
+        yield from _known("mixes", mix, mixes)
+    if row.arm is not None:
+        yield from _known("arm", row.arm, arms)
+    if isinstance(sli, RatioSli) and sli.idle is not None:
+        yield from _known("idle", sli.idle, names)
+    if isinstance(sli, GaugeSli) and sli.relative_to is not None:
+        yield from _known("relative_to", sli.relative_to, names)
+    if isinstance(row.sli, RelativeSli) and row.sli.to != "prediction":
+        for field, value, known in (
+            ("phase", row.sli.to.phase, names),
+            ("mix", row.sli.to.mix, mixes),
+            ("arm", row.sli.to.arm, arms),
+        ):
+            if value is not None:
+                yield from _known(f"to.{field}", value, known)
 
 
 def _target(target: Target, row: SloRow) -> Iterator[str]:
     bounds = [each for each in (target.at_most, target.below, target.at_least) if each is not None]
-    if len(bounds) != 1:
+    if target.reported:
+        if bounds or row.mode == "gate" or row.decided_by == "interval":
+            yield "target is reported; then there is no bound, and nothing to gate or to decide by its interval"
+    elif len(bounds) != 1:
         yield f"target has {len(bounds)} bounds; expected one of at_most, below, at_least"
     elif not 0 <= bounds[0] < float("inf"):
         yield f"target is {bounds[0]:g} {target.unit}; expected a number that is not negative"
@@ -111,6 +131,8 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
             yield f"target has the unit {target.unit!r}; an SLI of kind {_kind(row)} is in s"
         if target.at_least is not None:
             yield f"target is at_least; an SLI of kind {_kind(row)} is a duration, which has an upper bound"
+    if isinstance(row.sli, RelativeSli) and target.unit != _unit(row.sli):
+        yield f"target has the unit {target.unit!r}; it is in {_unit(row.sli)}"
     if isinstance(row.sli, ConservationSli) and target.at_most != 0:
         yield "target of a conservation is at_most: 0; what starts is counted exactly"
     if isinstance(row.sli, ConservationSli) and row.decided_by != "interval":
@@ -118,9 +140,10 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
 
 
 def _percentile(row: SloRow) -> Iterator[str]:
-    if isinstance(row.sli, ReadSli) and row.percentile is None:
+    sli = row.figure
+    if isinstance(sli, ReadSli) and row.percentile is None:
         return
-    if not isinstance(row.sli, (*_TIMED, ReadSli)):
+    if not isinstance(sli, (*_TIMED, ReadSli)):
         if row.percentile is not None:
             yield f"percentile is {row.percentile:g}; an SLI of kind {_kind(row)} has none"
     elif row.percentile is None:
@@ -135,7 +158,9 @@ def _percentile(row: SloRow) -> Iterator[str]:
 
 
 def _names(row: SloRow) -> Iterator[str]:
-    sli = row.sli
+    sli = row.figure
+    if isinstance(row.sli, RelativeSli):
+        yield from _compared(row.sli)
     if isinstance(sli, Selection):
         yield from _known("source", sli.source, SOURCES)
         if not sli.metric:
@@ -153,7 +178,19 @@ def _names(row: SloRow) -> Iterator[str]:
     if isinstance(sli, RateSli):
         yield from _known("of", sli.of, COUNTS)
     if isinstance(sli, RatioSli):
-        yield from _known("per", sli.per, COUNTS)
+        yield from _known("per", sli.per, (*COUNTS, SECONDS))
+
+
+def _compared(sli: RelativeSli) -> Iterator[str]:
+    if sli.to == "prediction":
+        if not isinstance(sli.of, RateSli) or sli.of.of != "restarts":
+            yield "to is prediction, which is one of restarts; expected the rate of restarts"
+    elif sli.to == Other():
+        yield "to names nothing; expected a phase, mix or arm to compare with"
+
+
+def _unit(sli: RelativeSli) -> str:
+    return "%" if sli.either_way else "times"
 
 
 def _precondition(condition: Precondition) -> Iterator[str]:
@@ -173,4 +210,4 @@ def _known(field: str, value: str, known: Iterable[str] | Mapping[str, object]) 
 
 
 def _kind(row: SloRow) -> str:
-    return str(row.sli.__struct_config__.tag)
+    return str(row.figure.__struct_config__.tag)

@@ -7,6 +7,7 @@ Source of the form: kubernetes/community sig-scalability/slos/slos.md.
 
 from collections.abc import Iterable
 from enum import StrEnum
+from math import inf
 from typing import Any, Literal
 
 import msgspec
@@ -74,7 +75,7 @@ class RatioSli(Selection, frozen=True, kw_only=True, tag="ratio", tag_field="kin
     """Growth of a counter per event."""
 
     per: str
-    """crashloop.slo.events.COUNTS: such as restarts."""
+    """crashloop.slo.events.COUNTS, such as restarts; or seconds."""
     idle: str | None = None
     """Name of the phase without the load, whose rate is subtracted. None: nothing is."""
 
@@ -113,7 +114,41 @@ class ReadSli(_Strict, frozen=True, kw_only=True, tag="reads", tag_field="kind")
     """Only these; all if None."""
 
 
-Sli = HistogramSli | SampleSli | ShareSli | RateSli | RatioSli | ConservationSli | MovesSli | GaugeSli | ReadSli
+Figure = SampleSli | RateSli | RatioSli
+"""SLIs of one value with an interval, which can be compared."""
+
+
+class Other(_Strict, frozen=True, kw_only=True):
+    """What a phase is compared with: the phase nearest in time that differs in what is named, and in nothing else."""
+
+    phase: str | None = None
+    mix: str | None = None
+    arm: str | None = None
+
+
+class RelativeSli(_Strict, frozen=True, kw_only=True, tag="relative", tag_field="kind"):
+    """A figure of one phase divided by the same of another, each on the nodes under load in it; or by its prediction."""
+
+    of: Figure
+    unit: str
+    """Of the figure."""
+    to: Other | Literal["prediction"]
+    either_way: bool = False
+    """The difference in either direction instead, in percent of the other."""
+
+
+Sli = (
+    HistogramSli
+    | SampleSli
+    | ShareSli
+    | RateSli
+    | RatioSli
+    | ConservationSli
+    | MovesSli
+    | GaugeSli
+    | ReadSli
+    | RelativeSli
+)
 
 
 class Better(StrEnum):
@@ -124,16 +159,24 @@ class Better(StrEnum):
 
 
 class Target(_Strict, frozen=True, kw_only=True):
-    """What is promised; exactly one bound."""
+    """What is promised: exactly one bound, or that the figure is reported."""
 
     at_most: float | None = None
     below: float | None = None
     at_least: float | None = None
+    reported: bool = False
+    """Nothing is promised but the figure itself, under the preconditions of the row."""
     unit: str
 
     @property
     def bound(self) -> float:
-        return next(bound for bound in (self.at_most, self.below, self.at_least) if bound is not None)
+        """Infinity where nothing is promised."""
+        return next((bound for bound in (self.at_most, self.below, self.at_least) if bound is not None), inf)
+
+    @property
+    def words(self) -> str:
+        """`at most 5 s`, or `reported in s`."""
+        return f"reported in {self.unit}" if self.reported else f"{self.word} {self.bound:g} {self.unit}"
 
     @property
     def word(self) -> str:
@@ -202,6 +245,10 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     """For histogram and samples. Nearest rank (crashloop.slo.estimates)."""
     phase: str | None = None
     """Name of the judged phases (the stages of a stress profile); None: every phase. Each phase has to keep the target."""
+    mixes: tuple[str, ...] = ()
+    """Only phases of these mixes; all if empty."""
+    arm: str | None = None
+    """Only phases of this arm of a comparison; None: of all."""
     slice_s: float | None = None
     """Cut each phase into windows of this length. None: the phase is one window."""
     min_samples: int = 1
@@ -229,6 +276,11 @@ class SloRow(_Strict, frozen=True, kw_only=True):
         return value >= self.deviation.up_to
 
     @property
+    def figure(self) -> "Sli":
+        """The SLI, or of a relative one the figure that it compares."""
+        return self.sli.of if isinstance(self.sli, RelativeSli) else self.sli
+
+    @property
     def for_requirement(self) -> "SloRow":
         """The row under the preconditions of its requirement."""
         return msgspec.structs.replace(self, preconditions=(*self.preconditions, *self.requirement_preconditions))
@@ -236,7 +288,7 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     @property
     def budget(self) -> float | None:
         """The share of samples that may miss the target."""
-        if self.percentile is not None:
+        if self.percentile is not None and not isinstance(self.sli, RelativeSli):
             return 1 - self.percentile / 100
         return self.target.bound / 100 if isinstance(self.sli, ShareSli) else None
 
@@ -257,8 +309,8 @@ def families_of(rows: Iterable[SloRow]) -> dict[str, frozenset[str]]:
     """The metric families of the rows, by source."""
     found: dict[str, set[str]] = {}
     for row in rows:
-        if isinstance(row.sli, Selection):
-            found.setdefault(row.sli.source, set()).add(row.sli.metric)
+        if isinstance(row.figure, Selection):
+            found.setdefault(row.figure.source, set()).add(row.figure.metric)
         if isinstance(row.sli, MovesSli):
             found.setdefault(row.sli.source, set()).update(row.sli.names)
     return {source: frozenset(metrics) for source, metrics in found.items()}

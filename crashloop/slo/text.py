@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crashloop.slo.blocks import BLOCK_S, LEAST_BLOCKS
-from crashloop.slo.events import COUNTS, SAMPLES, SHARES
+from crashloop.slo.events import COUNTS, SAMPLES, SECONDS, SHARES
 from crashloop.slo.preconditions import fact_in_words, value_in_words
 from crashloop.slo.rows import (
     ConservationSli,
@@ -47,14 +47,33 @@ class Story(NamedTuple):
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
-    parts = (_promise, _worst, _budget, _known, _strength, _unmoved, _bucket, _proven, _too_few, _obstacles, _undecided)
+    parts = (
+        _promise,
+        _compared,
+        _worst,
+        _budget,
+        _known,
+        _strength,
+        _unmoved,
+        _bucket,
+        _proven,
+        _too_few,
+        _obstacles,
+        _undecided,
+    )
     return " ".join(sentence for part in parts for sentence in part(story))
 
 
 def _promise(story: Story) -> Iterator[str]:
     row, target = story.row, story.row.target
-    promised = f"target {target.word} {number(target.bound)} {target.unit}"
+    bound = f"target {target.word} {number(target.bound)} {target.unit}"
+    promised = "reported without a target" if target.reported else bound
     yield f"{_seen(row, story.shown)}, {promised}, {_where(story)}{_load(row, story.facts)}."
+
+
+def _compared(story: Story) -> Iterator[str]:
+    if story.shown is not None and story.shown.compared:
+        yield story.shown.compared
 
 
 def _worst(story: Story) -> Iterator[str]:
@@ -202,7 +221,7 @@ def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
 
 def noun(row: SloRow) -> str:
     """What one sample of a row is, in plural."""
-    sli = row.sli
+    sli = row.figure
     if isinstance(sli, HistogramSli):
         return sli.of
     if isinstance(sli, SampleSli):
@@ -212,7 +231,7 @@ def noun(row: SloRow) -> str:
     if isinstance(sli, RateSli):
         return COUNTS[sli.of].of
     if isinstance(sli, RatioSli):
-        return COUNTS[sli.per].of
+        return SECONDS if sli.per == SECONDS else COUNTS[sli.per].of
     if isinstance(sli, MovesSli):
         return COUNTS["restarts"].of
     if isinstance(sli, GaugeSli):

@@ -16,6 +16,17 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     to_ns: int
     arm: str = ""
     """In a comparison: baseline or treatment."""
+    mix: str = ""
+    """Distinguishes phases of one name."""
+    nodes: tuple[str, ...] = ()
+    """Nodes that were under load; empty if that is not known."""
+    predicted_per_s: float | None = None
+    """Restarts per second by `crashloop predict`; None without a prediction."""
+
+    @property
+    def label(self) -> str:
+        """For people: name, mix and arm."""
+        return ", ".join(each for each in (self.name, self.mix, self.arm) if each)
 
     @property
     def seconds(self) -> float:
@@ -153,7 +164,9 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     group: dict[str, str] = {}
     """Labels that the row groups by, such as resource and verb."""
     phase: str = ""
-    """Name of the phase that the window lies in."""
+    """Label of the phase that the window lies in."""
+    compared: str = ""
+    """Of a relative value: the two values behind it, in a sentence."""
     from_ns: int = 0
     to_ns: int = 0
     edges: tuple[float, float | None] | None = None
@@ -172,7 +185,8 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """gate: a FAIL fails the run. report: it is shown."""
     sentence: str
     """Observation, promise and condition; see docs/slo.md."""
-    target: float
+    target: float | None
+    """None for a figure that is only reported."""
     unit: str
     percentile: float | None = None
     value: float | None = None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from crashloop.report.stress.results import RowText
 from crashloop.report.text import counted
-from crashloop.slo.rows import Better, ConservationSli, ShareSli, SloRow
+from crashloop.slo.rows import Better, ConservationSli, RelativeSli, ShareSli, SloRow
 from crashloop.slo.types import SloVerdict
 from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.loads import AnyLoad
@@ -75,7 +75,8 @@ def highest_rate(
 
 
 def _is_of_a_step(row: SloRow) -> bool:
-    if isinstance(row.sli, ConservationSli) or row.phase not in (None, UNDER_LOAD):
+    """Comparisons and rows of single mixes are about other stages than the step."""
+    if isinstance(row.sli, ConservationSli | RelativeSli) or row.mixes or row.phase not in (None, UNDER_LOAD):
         return False
     return not (isinstance(row.sli, ShareSli) and row.phase is None)
 

@@ -48,9 +48,10 @@ from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
 from crashloop.stress.metric_series import restart_times_ns, within
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
-from crashloop.stress.places import hosts_in
+from crashloop.stress.places import hosts_in, loaded_in
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
+from crashloop.stress.predicted import predicted_per_s
 from crashloop.stress.profile import Stage
 from crashloop.stress.reads import reads_of
 from crashloop.stress.requirements import requirement_verdicts
@@ -75,8 +76,9 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     scrapes = load_scrapes(run.metrics_dir)
     began = began_ns(marks) or round(info.started.timestamp() * 1e9)
     ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
-    measured = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
     hosts = _hosts(run)
+    seen = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
+    measured = tuple(_under_load(each, plan, hosts) for each in seen)
     of_stages = Measured(
         phases=tuple(each.phase for each in measured),
         scrapes=tuple(scrapes),
@@ -99,7 +101,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     )
     outcome = outcome_of(verdicts, judged)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
-    seen = Seen(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
+    evidence = Seen(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
     return StressResults(
         profile=plan.load.name,
         description=plan.load.description,
@@ -118,7 +120,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         deviations=tuple(_deviations(rows, verdicts, judged)),
         rows=(*(_text(row) for row in rows), *([LIMIT] if limit else [])),
         nodes=tuple(_nodes(plan, hosts)),
-        stages=tuple(_stage(each, seen, began) for each in measured),
+        stages=tuple(_stage(each, evidence, began) for each in measured),
         series=(
             *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
             *answers(plan.load.loads, run.operations(), began_ns=began, ended_ns=ended),
@@ -126,7 +128,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         ),
         dots=dots(recorded.lifecycles, rows, began_ns=began),
         curves=load_curves(recorded.lifecycles, measured, partial(_profile_on, plan, hosts)),
-        comparisons=comparisons(seen, measured),
+        comparisons=comparisons(evidence, measured),
         arrivals=open_models(plan.load.loads, recorded.operations, measured),
         incidents=tuple(
             f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
@@ -136,6 +138,16 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         environment=run.environment(),
         planned=planned_run(plan, measured, hosts),
     )
+
+
+def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str]) -> Measurement:
+    """The stage with the Node objects under load in it, and its predicted restarts."""
+    phase = msgspec.structs.replace(
+        measured.phase,
+        nodes=tuple(loaded_in(measured.stage, plan.load.loads, hosts)),
+        predicted_per_s=predicted_per_s(plan, measured.stage),
+    )
+    return msgspec.structs.replace(measured, phase=phase)
 
 
 def _judged(row: SloRow, *, of_stages: Measured, whole: tuple[int, int]) -> SloVerdict:
@@ -194,7 +206,7 @@ def _deviations(
 
 def _text(row: SloRow) -> RowText:
     percentile = f"p{row.percentile:g} " if row.percentile is not None else ""
-    promise = f"{percentile}{row.target.word} {row.target.bound:g} {row.target.unit}"
+    promise = f"{percentile}{row.target.words}"
     return RowText(
         id=row.id,
         definition=row.definition,

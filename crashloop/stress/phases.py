@@ -51,7 +51,7 @@ def measurements(
             Measurement(
                 index=index,
                 stage=stage,
-                phase=Phase(name=stage.name, from_ns=begin.t_ns, to_ns=to_ns, arm=stage.arm),
+                phase=Phase(name=stage.name, from_ns=begin.t_ns, to_ns=to_ns, arm=stage.arm, mix=stage.mix),
                 users=begin.users,
                 whole=end is not None,
                 came_ns=None if came is None else came.t_ns,

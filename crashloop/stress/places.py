@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from crashloop.stress.loads import AnyLoad
 from crashloop.stress.profile import Stage
 
 
@@ -16,6 +17,12 @@ def hosts_in(stage: Stage | None, hosts: Mapping[str, str]) -> dict[str, str]:
         return dict(hosts)
     one, other = stage.exchanged
     return {**hosts, one: hosts[other], other: hosts[one]}
+
+
+def loaded_in(stage: Stage, loads: Mapping[str, AnyLoad], hosts: Mapping[str, str]) -> dict[str, None]:
+    """Names of the Node objects on which a stage has users."""
+    there = hosts_in(stage, hosts)
+    return dict.fromkeys(there[loads[name].node] for name, count in stage.users.items() if count)
 
 
 def changes_places(stages: Sequence[Stage], index: int) -> bool:

@@ -119,8 +119,9 @@ def _facts(found: SloVerdict) -> dict[str, Any]:
 
 def _is_read(row: SloRow, name: str) -> bool:
     """Whether a row is judged from a file of RUN/metrics."""
-    if isinstance(row.sli, Selection | MovesSli) and name.startswith((f"{row.sli.source}-", f"{row.sli.source}.")):
+    sli = row.figure
+    if isinstance(sli, Selection | MovesSli) and name.startswith((f"{sli.source}-", f"{sli.source}.")):
         return True
-    if isinstance(row.sli, ConservationSli) and name.startswith("kubelet-"):
+    if isinstance(sli, ConservationSli) and name.startswith("kubelet-"):
         return True
-    return name == LIFECYCLES and not isinstance(row.sli, HistogramSli | GaugeSli | ReadSli)
+    return name == LIFECYCLES and not isinstance(sli, HistogramSli | GaugeSli | ReadSli)

@@ -9,6 +9,7 @@ from crashloop.measure.files import load_rows
 from crashloop.slo.events import SHARES
 from crashloop.slo.row_faults import unfit
 from crashloop.slo.rows import HistogramSli, Precondition, RateSli, ReadSli, SampleSli, ShareSli, SloRow
+from crashloop.slo.types import Phase
 from crashloop.stress.loads import GROUPS
 from crashloop.stress.profile import Slos, StressProfile
 
@@ -35,7 +36,8 @@ def fitting_rows(profile: StressProfile) -> tuple[SloRow, ...]:
 
     Raises UsageError also for a row with a group of pods or a stage that the profile lacks: it could not be judged.
     """
-    rows, phases = rows_of(profile.slos), dict.fromkeys(stage.name for stage in profile.stages)
+    rows = rows_of(profile.slos)
+    phases = [Phase(name=each.name, arm=each.arm, mix=each.mix, from_ns=0, to_ns=0) for each in profile.stages]
     for row in rows:
         for fault in unfit(row, groups=GROUPS, phases=phases):
             raise UsageError(
@@ -57,6 +59,6 @@ def sample_targets(rows: Iterable[SloRow]) -> dict[str, float]:
 def _as_asked(row: SloRow, *, shown: bool) -> SloRow:
     if shown:
         row = msgspec.structs.replace(row, mode="report")
-    if isinstance(row.sli, _OF_TIME) or (isinstance(row.sli, ShareSli) and SHARES[row.sli.of].of_time):
+    if isinstance(row.figure, _OF_TIME) or (isinstance(row.sli, ShareSli) and SHARES[row.sli.of].of_time):
         row = msgspec.structs.replace(row, preconditions=(*row.preconditions, LEFT_ALONE))
     return row

@@ -1,0 +1,110 @@
+"""A figure of one phase against the same of another phase of the run, or against its prediction.
+
+Theory of operation. A comparison within one run needs no absolute bound, so it holds on every host. The figure is taken
+twice, in each phase from the nodes under load in it; the value is the ratio of the two. Its interval follows from theirs
+(MOVER, on logarithms), so it covers what varies within the phases. What differs from one phase to the next without a
+cause, such as a host that warms up, it does not cover: bounds of such rows leave room for it.
+Source: Zou and Donner 2008 ("Construction of confidence limits about effect measures: a general approach").
+"""
+
+import math
+from collections.abc import Callable
+
+import msgspec
+
+from crashloop.errors import ObservationError
+from crashloop.slo.rows import Other, RelativeSli, SloRow, Target
+from crashloop.slo.text import number
+from crashloop.slo.types import Interval, Measured, Phase, SliResult
+
+OPEN_S = 5.0
+"""An event that is still open counts once it lasted as long as the official target of a start-up."""
+
+Results = Callable[[SloRow, Measured, Phase], list[SliResult]]
+
+
+def relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase, results: Results) -> SliResult:
+    """The ratio, or the difference in percent. `results` takes an SLI in a window.
+
+    Raises ObservationError without the other phase, its prediction, or values above zero.
+    """
+    mine = _figure(row, sli, measured, window, results)
+    if sli.to == "prediction":
+        if window.predicted_per_s is None:
+            raise ObservationError("nothing predicts its restarts: their delays grow, or another load restarts beside.")
+        other = SliResult(
+            value=window.predicted_per_s, interval=Interval(window.predicted_per_s, window.predicted_per_s)
+        )
+        place, samples = "predicted", mine.samples
+    else:
+        against = other_phase(sli.to, measured, window)
+        other = _figure(row, sli, measured, against, results)
+        place, samples = f"in phase {against.label}", min(mine.samples, other.samples)
+    if mine.value is None or other.value is None:
+        return SliResult(value=None, samples=samples, from_ns=window.from_ns, to_ns=window.to_ns)
+    if mine.value <= 0 or other.value <= 0:
+        raise ObservationError(f"{number(mine.value)} and {number(other.value)} {sli.unit} have no ratio.")
+    spread = ratio_of(mine.value, mine.interval, other.value, other.interval)
+    value = mine.value / other.value
+    return SliResult(
+        value=100 * abs(value - 1) if sli.either_way else value,
+        interval=in_percent(spread) if sli.either_way else spread,
+        samples=samples,
+        from_ns=window.from_ns,
+        to_ns=window.to_ns,
+        compared=f"It is {number(mine.value)} {sli.unit}, and {number(other.value)} {sli.unit} {place}.",
+        notes=(*mine.notes, *other.notes),
+    )
+
+
+def other_phase(to: Other, measured: Measured, window: Phase) -> Phase:
+    """The nearest phase in time that a window is compared with. Raises ObservationError without one."""
+    name, mix, arm = to.phase or window.name, to.mix or window.mix, to.arm or window.arm
+    found = [each for each in measured.phases if (each.name, each.mix, each.arm) == (name, mix, arm)]
+    if not found:
+        wanted = Phase(name=name, mix=mix, arm=arm, from_ns=0, to_ns=0).label
+        raise ObservationError(f"no phase {wanted!r} in this run to compare with.")
+    return min(found, key=lambda each: abs(each.from_ns - window.from_ns))
+
+
+def ratio_of(value: float, spread: Interval | None, other: float, around: Interval | None) -> Interval:
+    """The interval of value / other by those of both; a side is None where one of them does not bound it."""
+    if spread is None or around is None:
+        return Interval(None, None)
+    ratio = math.log(value / other)
+    down, up = _apart(value, spread.lower), _apart(value, spread.upper)
+    below, above = _apart(other, around.lower), _apart(other, around.upper)
+    lower = None if down is None or above is None else math.exp(ratio - math.hypot(down, above))
+    upper = None if up is None or below is None else math.exp(ratio + math.hypot(up, below))
+    return Interval(lower, upper, spread.confidence)
+
+
+def in_percent(ratio: Interval) -> Interval:
+    """The interval of the difference from 1 in either direction; its upper bound needs both of the ratio's."""
+    if ratio.lower is None or ratio.upper is None:
+        return Interval(None, None, ratio.confidence)
+    ends = [abs(ratio.lower - 1), abs(ratio.upper - 1)]
+    least = 0.0 if ratio.lower <= 1 <= ratio.upper else min(ends)
+    return Interval(100 * least, 100 * max(ends), ratio.confidence)
+
+
+def _apart(value: float, bound: float | None) -> float | None:
+    """The distance of a bound in logarithms."""
+    return None if bound is None or bound <= 0 else abs(math.log(bound / value))
+
+
+def _figure(row: SloRow, sli: RelativeSli, measured: Measured, phase: Phase, results: Results) -> SliResult:
+    alone = msgspec.structs.replace(row, sli=sli.of, target=Target(at_most=OPEN_S, unit=sli.unit))
+    (found,) = results(alone, _on(measured, phase.nodes), phase)
+    return found
+
+
+def _on(measured: Measured, nodes: tuple[str, ...]) -> Measured:
+    """What some nodes did, and what belongs to none; everything if none is named."""
+    if not nodes:
+        return measured
+    return msgspec.structs.replace(
+        measured,
+        scrapes=tuple(each for each in measured.scrapes if each.source.node in ("", *nodes)),
+        lifecycles=tuple(each for each in measured.lifecycles if each.node in nodes),
+    )

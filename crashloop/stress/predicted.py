@@ -1,0 +1,39 @@
+"""The predicted restarts of a stage: by the number of its crashing pods, their curve, and the default costs. Pure."""
+
+from crashloop.model.config import Refusal, effective_curve
+from crashloop.model.gates import kubelet_version
+from crashloop.model.variants import as_shipped
+from crashloop.predict.load import CrashLoad, settled_per_s, settles_within_s
+from crashloop.predict.measured import MEASURED
+from crashloop.spec.policy import Action
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.loads import Crash
+from crashloop.stress.plan import StressPlan
+from crashloop.stress.plan_text import restarted_share
+from crashloop.stress.profile import Stage
+
+
+def predicted_per_s(plan: StressPlan, stage: Stage) -> float | None:
+    """Restarts per second by `crashloop predict`, whose costs are those of another run.
+
+    None unless exactly one load restarts, container by container, with delays at their maximum before the measurement.
+    """
+    found = [
+        (load, int(count)) for name, count in stage.users.items() if restarted_share(load := plan.load.loads[name])
+    ]
+    if len(found) != 1:
+        return None
+    ((load, count),) = found
+    pods = round(count * restarted_share(load))
+    restarts_all = isinstance(load, Crash) and load.rule and load.rule.action is Action.RESTART_ALL_CONTAINERS
+    if not isinstance(load, Crash) or restarts_all or not pods:
+        return None
+    kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
+    curve = effective_curve(kubelet, version, deviations=as_shipped(kubelet_version(kubelet, version)))
+    if isinstance(curve, Refusal):
+        return None
+    crashing = CrashLoad(
+        nodes=1, pods=pods, curve=curve, containers=load.containers, run_s=load.run_s, cores=float(plan.cores)
+    )
+    settled = settles_within_s(crashing, MEASURED) <= stage.settle_s
+    return settled_per_s(crashing, MEASURED) if settled else None
