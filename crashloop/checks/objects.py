@@ -1,13 +1,17 @@
-"""ConfigMaps and Secrets of a scenario over time, as the recorder made them."""
+"""ConfigMaps, Secrets and images of a scenario over time, as the recorder made and offered them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY
 from crashloop.spec.scenario import Container
+
+VERSION = "version"
+"""The key of the image version in the states of an image."""
 
 
 class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +40,33 @@ def held_over_time(case: Case, each: ConfigObject) -> tuple[ObjectState, ...]:
 
 
 def missing_for(case: Case, container: Container) -> Iterator[tuple[ObjectState, ObjectState | None]]:
-    """Each time in which an object that the container needs was missing: its beginning, and its end if it has one."""
+    """Each time in which an object or the image that the container needs was missing: its beginning, its end if it has one."""
     needed = {variable.object for variable in container.env}
     for each in case.scenario.objects:
         if each.name in needed:
-            states = held_over_time(case, each)
-            for state, later in zip(states, (*states[1:], None), strict=True):
-                if state.data is None:
-                    yield state, later
+            yield from _without(held_over_time(case, each), lambda data: data is None)
+        if container.image is not None and each.name == container.image.secret:
+            yield from _without(held_over_time(case, each), lambda data: data is None or data[PASSWORD_KEY] != PASSWORD)
+    if container.image is not None:
+        yield from _without(offered_over_time(case, container), lambda data: data is None)
+
+
+def offered_over_time(case: Case, container: Container) -> tuple[ObjectState, ...]:
+    """The versions that the tag of the container's image named, in order; the first from the beginning."""
+    assert container.image is not None
+    first = container.image.version
+    states = [ObjectState(from_ns=0, to_ns=0, data=None if first is None else {VERSION: str(first)})]
+    for done in case.recording.interventions:
+        given = done.data.arguments or {}
+        if done.ok and done.data.action == InterventionKind.OFFER_IMAGE and given.get("container") == container.name:
+            data, ended_ns = {VERSION: str(given[VERSION])}, done.data.ended_ns or done.t_ns
+            states.append(ObjectState(from_ns=done.t_ns, to_ns=ended_ns, data=data, line=done.line))
+    return tuple(states)
+
+
+def _without(
+    states: tuple[ObjectState, ...], lacks: Callable[[dict[str, str] | None], bool]
+) -> Iterator[tuple[ObjectState, ObjectState | None]]:
+    for state, later in zip(states, (*states[1:], None), strict=True):
+        if lacks(state.data):
+            yield state, later

@@ -29,6 +29,9 @@ from crashloop.checks.planned_outages import check_outages_as_planned
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
 from crashloop.checks.probe_kill import check_probe_kill
+from crashloop.checks.pull_backoff import check_pull_backoff
+from crashloop.checks.pull_credentials import check_pull_credentials
+from crashloop.checks.pulls import check_image_of_tag, check_pulls
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
@@ -66,6 +69,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "first-start": check_first_start,
     "fresh-root": check_fresh_root,
     "hook-runs": check_hook_runs,
+    "image-of-tag": check_image_of_tag,
     "in-place": check_in_place,
     "independent-counters": check_independent_counters,
     "job-ends": check_job_ends,
@@ -82,6 +86,9 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "pod-phase": check_pod_phase,
     "pod-spacing": check_pod_spacing,
     "probe-kill": check_probe_kill,
+    "pull-backoff": check_pull_backoff,
+    "pull-credentials": check_pull_credentials,
+    "pulls": check_pulls,
     "recovery": check_recovery,
     "ready-truth": check_ready_truth,
     "reset": check_reset,

@@ -8,6 +8,7 @@ handler (containerd internal/cri/server/podsandbox/sandbox_stop.go@v2.3.7).
 
 import hashlib
 import os
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,20 +96,34 @@ def docker_archive(layer: bytes | Path, digest: str, images: Mapping[str, Proces
     yield File(name=f"{digest}/layer.tar", content=layer)
     manifest = []
     for name, process in images.items():
-        config = _json(
-            {
-                "architecture": arch,
-                "os": "linux",
-                "created": "1970-01-01T00:00:00Z",
-                "config": {"WorkingDir": "/", **process},
-                "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-                "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "crashloop"}],
-            }
-        )
+        config = image_config(process, digest, arch=arch)
         config_name = f"{hashlib.sha256(config).hexdigest()}.json"
         yield File(name=config_name, content=config)
         manifest.append({"Config": config_name, "RepoTags": [name], "Layers": [f"{digest}/layer.tar"]})
     yield File(name="manifest.json", content=_json(manifest))
+
+
+def image_config(process: Process, digest: str, *, arch: str) -> bytes:
+    """The config of an image of one layer; `digest` is the layer's sha256."""
+    return _json(
+        {
+            "architecture": arch,
+            "os": "linux",
+            "created": "1970-01-01T00:00:00Z",
+            "config": {"WorkingDir": "/", **process},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+            "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "crashloop"}],
+        }
+    )
+
+
+def layer_of(archive: Path) -> bytes:
+    """The layer of a docker-archive whose images all have the same one."""
+    with tarfile.open(archive) as tar:
+        name = next(each for each in tar.getnames() if each.endswith("/layer.tar"))
+        content = tar.extractfile(name)
+        assert content is not None
+        return content.read()
 
 
 def _layer(busybox: bytes, applets: Sequence[str]) -> Iterator[Member]:

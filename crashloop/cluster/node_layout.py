@@ -22,6 +22,8 @@ class NodeLayout:
         """The kubelet makes a pod of each file in it."""
         self.resolv_conf = root / "resolv.conf"
         self.runtime_config = root / "containerd.toml"
+        self.registries = root / "registries"
+        """A folder for each registry that its runtime knows (containerd's config_path)."""
         self.runtime_log = root / "containerd.log"
         self.runtime_root = root / "containerd"
         self.runtime_state = root / "containerd-state"

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from crashloop.cluster.registry import Registry
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
 from crashloop.spec.control_plane import Component
@@ -46,6 +47,8 @@ class Capability(StrEnum):
     """The kubelet's effective configuration can be read."""
     CONTROL_PLANES = "control-planes"
     """A further cluster can be made for one scenario; its components stop, and its nodes are cut off (Cluster.outages)."""
+    IMAGE_REGISTRY = "image-registry"
+    """The cluster has an image registry of its own (Cluster.registry)."""
     NODES_ON_HOST = "nodes-on-host"
     """The nodes run on this host and share its clock and its stalls; elsewhere a heartbeat pod on the node reports them."""
 
@@ -199,6 +202,10 @@ class Cluster(Protocol):
     @property
     def outages(self) -> Outages | None:
         """What can be made unavailable; None without the capability CONTROL_PLANES."""
+
+    @property
+    def registry(self) -> Registry | None:
+        """Its image registry; None without the capability IMAGE_REGISTRY."""
 
     def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:
         """Bring further nodes up; returns when all are Ready."""

@@ -45,6 +45,9 @@ disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
 [plugins."io.containerd.cri.v1.images"]
   snapshotter = "overlayfs"
 
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = {_text(layout.registries)}
+
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = {_text(sandbox_image)}
 
@@ -66,6 +69,16 @@ disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
 [plugins."io.containerd.cri.v1.runtime".cni]
   bin_dirs = [{_text(cni_plugins)}]
   conf_dir = {_text(layout.cni_config.parent)}
+"""
+
+
+def hosts_toml(registry: str) -> str:
+    """How containerd reaches a registry that speaks plain HTTP; `registry` is its host and port."""
+    return f"""\
+server = {_text(f"http://{registry}")}
+
+[host.{_text(f"http://{registry}")}]
+  capabilities = ["pull", "resolve"]
 """
 
 

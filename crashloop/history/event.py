@@ -35,6 +35,8 @@ class Channel(StrEnum):
     """Pod objects as the watch delivered them: statements of the system under test."""
     KUBELET = "kubelet"
     """The kubelet process: its log, its exit, its answers: statements of the system under test."""
+    REGISTRY = "registry"
+    """The run's image registry, by its log of requests, read at the end: ground truth."""
     RECORDER = "recorder"
     """What we did and what happened to us: interventions, watch gaps, host stalls."""
 
@@ -114,6 +116,9 @@ class Kind(StrEnum):
     MIRROR = "mirror"
     """API, static pods: the mirror pod was created or deleted; pod_uid is the static pod's. data: mirror_uid (of the object),
     phase (created, deleted)."""
+    REQUEST = "request"
+    """REGISTRY, containers with an image of the registry: a request for it. t_ns is when it came. data: method, what (manifests
+    or blobs), reference (tag or digest), status (HTTP), password (that it was sent with; null: none)."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
     ANSWER = "answer"

@@ -164,6 +164,11 @@ class JobLine(Line, tag="job", frozen=True, kw_only=True):
     data: payload.JobData
 
 
+class RequestLine(Line, tag="request", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.REQUEST
+    data: payload.RequestData
+
+
 OfTheRun = (
     BeginLine
     | EndLine
@@ -180,6 +185,7 @@ OfTheRun = (
     | ProcessHealthy
     | AnswerLine
     | JobLine
+    | RequestLine
 )
 OfAPod = Created | Started | Noted | Exited | Removed | Oom | ExecExited | Sandbox | Status | Mirror | Deleted | Log
 AnyLine = OfTheRun | OfAPod

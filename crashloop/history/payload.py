@@ -307,6 +307,17 @@ class StatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None: nobody has requested the pod's deletion."""
 
 
+class RequestData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`request`."""
+
+    method: str
+    what: Literal["manifests", "blobs"]
+    reference: str
+    status: Whole
+    """HTTP status of the answer."""
+    password: str | None = None
+
+
 class MirrorData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`mirror`."""
 

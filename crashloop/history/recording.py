@@ -19,6 +19,7 @@ from crashloop.history.payload import (
     JobStatusData,
     NodeData,
     ProcessData,
+    RequestData,
 )
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
@@ -124,6 +125,20 @@ class ApiAnswer(msgspec.Struct, frozen=True, kw_only=True):
     data: AnswerData
 
 
+class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to the run's image registry, as of `t_ns` (UTC)."""
+
+    line: int
+    t_ns: int
+    container: str | None
+    data: RequestData
+
+    @property
+    def names_tag(self) -> bool:
+        """Whether it is for the manifest that the tag names: every pull begins with it."""
+        return self.data.what == "manifests" and not self.data.reference.startswith("sha256:")
+
+
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the Job said of itself, as of `t_ns` (UTC) on our clock."""
 
@@ -198,6 +213,8 @@ class Recording(msgspec.Struct, kw_only=True):
     """To the requests of an API scenario, in the order of their receipt."""
     jobs: tuple[JobReport, ...] = ()
     """Of a scenario with a Job, in the order of their receipt."""
+    requests: tuple[ImageRequest, ...] = ()
+    """To the image registry, in their order."""
     clocks: Clocks
     host: HostRecord
     events: int = 0

@@ -16,6 +16,7 @@ from crashloop.history.recording import (
     ApiAnswer,
     Done,
     Gap,
+    ImageRequest,
     JobReport,
     NodeReport,
     ProcessEvent,
@@ -53,6 +54,7 @@ class _Reducer:
         """By kind, and whether they are of a control start."""
         self._answers: list[ApiAnswer] = []
         self._jobs: list[JobReport] = []
+        self._requests: list[ImageRequest] = []
         self._pods: dict[str, PodReducer] = {}
         self._of_the_run: dict[type[Line], Callable[[int, Any], None]] = {
             lines.BeginLine: self._begin,
@@ -70,6 +72,7 @@ class _Reducer:
             lines.ProcessHealthy: self._process,
             lines.AnswerLine: self._answer,
             lines.JobLine: self._job,
+            lines.RequestLine: self._request,
         }
 
     def take(self, number: int, line: AnyLine) -> None:
@@ -106,6 +109,7 @@ class _Reducer:
         recording.control_healthy = tuple(self._processes[lines.ProcessHealthy, True])
         recording.answers = tuple(self._answers)
         recording.jobs = tuple(self._jobs)
+        recording.requests = tuple(sorted(self._requests, key=lambda each: each.t_ns))
         boots = frozenset(self._boots[elsewhere])
         reduced = [pod.reduced(recording.clocks, boots) for pod in self._pods.values()]
         recording.pods = tuple(pod for pod, _ in reduced)
@@ -168,6 +172,9 @@ class _Reducer:
 
     def _job(self, number: int, line: lines.JobLine) -> None:
         self._jobs.append(JobReport(line=number, t_ns=line.t_ns, status=line.data.status))
+
+    def _request(self, number: int, line: lines.RequestLine) -> None:
+        self._requests.append(ImageRequest(line=number, t_ns=line.t_ns, container=line.container, data=line.data))
 
 
 def _pokes(written: list[Done]) -> AnnotationPeriod | None:

@@ -7,6 +7,7 @@ Theory of operation. One question a file, in the order in which to read them:
 - in_force.py: what holds while one kubelet process runs, where a restart may change it?
 - restart.py: is a container restarted after this exit?
 - backoff.py (lives.py, counter.py, disturbance.py): when is each restart due?
+- pulls.py: how often is an image pulled, and when again after a failure?
 - lateness.py: how much later may it come?
 - phase.py: which phase is the pod in?
 - restart_all.py: what does a container show and do after RestartAllContainers?

@@ -3,7 +3,8 @@
 The pods satisfy the Pod Security Standard "restricted", so that they run in any namespace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from crashloop.pods.config_objects import stored_name
@@ -40,19 +41,30 @@ _MEMORY = "memory"
 _IN_MEMORY: dict[str, Any] = {"name": _MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
 
 
-def pod_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
-    """The pod of a scenario, on a node. Ephemeral containers are left to `ephemeral_containers`."""
+def pod_manifest(
+    scenario: PodScenario, *, node: str, image: str, run: str, images: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The pod of a scenario, on a node. Ephemeral containers are left to `ephemeral_containers`.
+
+    `image` is that of containers without one of the registry; `images` are the names of those, by container.
+    """
     pod = scenario.pod
     chosen = {HOSTNAME_LABEL: node, PROFILE_LABEL: node_name(scenario.profile)}
     where = {"nodeSelector": chosen} if scenario.by_scheduler else None
+    secrets = [{"name": stored_name(scenario.name, each)} for each in scenario.pull_secrets]
+
+    def of(kind: ContainerKind) -> list[dict[str, Any]]:
+        return [_container(each, scenario, images.get(each.name, image)) for each in pod.of_kind(kind)]
+
     return _pod(
         name=scenario.name,
         labels={SCENARIO_LABEL: scenario.name, RUN_LABEL: run},
         where=where or {"nodeName": node},
         restart_policy=pod.restart_policy,
         containers={
-            "initContainers": [_container(each, scenario, image) for each in pod.of_kind(ContainerKind.INIT)],
-            "containers": [_container(each, scenario, image) for each in pod.of_kind(ContainerKind.REGULAR)],
+            "initContainers": of(ContainerKind.INIT),
+            "containers": of(ContainerKind.REGULAR),
+            **({"imagePullSecrets": secrets} if secrets else {}),
         },
         volumes=[_IN_MEMORY] if any(each.program.marks_volume for each in pod.containers) else [],
     )
@@ -134,6 +146,8 @@ def _container(container: Container, scenario: PodScenario, image: str) -> dict[
     manifest = _common(container, image) | {"resources": {"requests": REQUESTS} | limits}
     if container.program.marks_volume:
         manifest["volumeMounts"] = [*manifest["volumeMounts"], {"name": _MEMORY, "mountPath": MEMORY_DIR}]
+    if container.image is not None:
+        manifest["imagePullPolicy"] = container.image.policy.value
     if container.env:
         manifest["env"] = [_variable(each, scenario) for each in container.env]
     if container.post_start:

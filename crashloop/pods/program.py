@@ -22,6 +22,7 @@ from importlib.resources import files
 
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.program import Life, LifeEnd, Program
+from crashloop.spec.registry_image import VERSION_VARIABLE
 from crashloop.spec.scenario import Container
 
 EVIDENCE_DIR = "/evidence"
@@ -46,6 +47,7 @@ def command(
         *((f"volume={memory_dir}/{container.name}.mark",) if program.marks_volume else ()),
         *_served(container),
         *(f"env={each.name}" for each in container.env),
+        *((f"env={VERSION_VARIABLE}",) if container.image is not None else ()),
         *(f"{_seconds(life.run_s)}:{_end(life)}:{life.times}" for life in program.lives),
     ]
     return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *words]

@@ -1,10 +1,11 @@
 """The ConfigMaps and Secrets of scenarios: made, changed, removed."""
 
 import logging
+from typing import Any
 
 from crashloop.kube.client import NOT_FOUND, STRATEGIC_MERGE, KubeApi
 from crashloop.kube.errors import ApiRefusal, KubeError
-from crashloop.pods.config_objects import RESOURCES, config_manifest, stored_name
+from crashloop.pods.config_objects import RESOURCES, config_manifest, pull_secret_manifest, stored_name
 from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.scenario import PodScenario
@@ -15,7 +16,9 @@ log = logging.getLogger(__name__)
 class ConfigObjects:
     """Acts on the objects of the scenarios of one namespace. Methods raise KubeError."""
 
-    def __init__(self, api: KubeApi, namespace: str, *, run: str) -> None:
+    def __init__(self, api: KubeApi, namespace: str, *, run: str, registry: str | None = None) -> None:
+        """`registry` is the host and port of that whose pull secrets are made."""
+        self._registry = registry
         self._api = api
         self._namespace = namespace
         self._run = run
@@ -28,13 +31,13 @@ class ConfigObjects:
 
     def create(self, scenario: PodScenario, name: str) -> None:
         each = _named(scenario, name)
-        body = config_manifest(scenario.name, each, each.data, labels=self._labels(scenario))
+        body = self._manifest(scenario, each, each.data)
         self._api.call(f"create {each.kind.value} {name} of {scenario.name}", "POST", self._path(each), body=body)
 
     def change(self, scenario: PodScenario, name: str, data: dict[str, str]) -> None:
         """Give the object these values; those that are not named stay."""
         each = _named(scenario, name)
-        patch = config_manifest(scenario.name, each, data, labels=self._labels(scenario))
+        patch = self._manifest(scenario, each, data)
         doing = f"change {each.kind.value} {name} of {scenario.name}"
         path = f"{self._path(each)}/{stored_name(scenario.name, name)}"
         self._api.call(doing, "PATCH", path, body=patch, content_type=STRATEGIC_MERGE)
@@ -52,6 +55,12 @@ class ConfigObjects:
             except KubeError as error:
                 if not (isinstance(error, ApiRefusal) and error.code == NOT_FOUND):
                     log.warning("scenario %s: %s %s is left behind: %s", scenario.name, each.kind, each.name, error)
+
+    def _manifest(self, scenario: PodScenario, each: ConfigObject, data: dict[str, str]) -> dict[str, Any]:
+        labels = self._labels(scenario)
+        if each.name not in scenario.pull_secrets or self._registry is None:
+            return config_manifest(scenario.name, each, data, labels=labels)
+        return pull_secret_manifest(scenario.name, each, data, labels=labels, registry=self._registry)
 
     def _labels(self, scenario: PodScenario) -> dict[str, str]:
         return {SCENARIO_LABEL: scenario.name, RUN_LABEL: self._run}

@@ -19,6 +19,7 @@ from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.node_facts import KUBELET_ANSWERS_S
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
+from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.signals import DueSignal
 from crashloop.record.site import RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
@@ -38,7 +39,7 @@ class Interventions:
     The site's facts hear of a node that an intervention may have left broken, and of a kubelet that gets another profile.
     """
 
-    def __init__(self, site: RecordingSite, *, pods: Pods, objects: ConfigObjects) -> None:
+    def __init__(self, site: RecordingSite, *, pods: Pods, objects: ConfigObjects, images: ScenarioImages) -> None:
         self._api, self._namespace = site.api, site.namespace
         self._cluster, self._router, self._facts = site.cluster, site.router, site.facts
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
@@ -56,6 +57,7 @@ class Interventions:
                 watched.scenario, given["object"], given["data"]
             ),
             InterventionKind.DELETE_OBJECT: lambda watched, given: objects.delete(watched.scenario, given["object"]),
+            InterventionKind.OFFER_IMAGE: lambda _, given: images.offer(given["container"], given["version"]),
             InterventionKind.KILL_SANDBOX: self._kill_sandbox,
             InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),

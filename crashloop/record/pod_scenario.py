@@ -17,6 +17,7 @@ from crashloop.record.interventions import Interventions
 from crashloop.record.job_pods import JobPods
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
+from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.record.static_pods import StaticPods
 from crashloop.spec.job import Job
@@ -42,8 +43,11 @@ class ActivePod:
         self._recording = PodRecording(scenario, node, site.cluster.info)
         self._pods = OWNERS[type(scenario.owner)](site)
         self._looked_s = time.monotonic()
-        self._objects = ConfigObjects(site.api, site.namespace, run=site.label)
-        self._hands = Interventions(site, pods=self._pods, objects=self._objects)
+        registry = site.cluster.registry
+        address = None if registry is None else registry.address
+        self._objects = ConfigObjects(site.api, site.namespace, run=site.label, registry=address)
+        self._images = ScenarioImages(site, scenario)
+        self._hands = Interventions(site, pods=self._pods, objects=self._objects, images=self._images)
         self._pokes: Annotations | None = None
         self._about: Event | None = None
 
@@ -85,6 +89,7 @@ class ActivePod:
         site.router.watch((recording,))
         try:
             site.wait_until_ready(recording.node)
+            self._images.offer_first()
             self._objects.create_present(recording.scenario)
             self._pods.create(recording)
         except CrashloopError as error:
@@ -119,6 +124,8 @@ class ActivePod:
     def _finish(self, missing: tuple[str, ...]) -> None:
         assert self._about is not None
         self._pods.read_out(self._recording)
+        for request in self._images.requests():
+            self._recording.take(request)
         last = self._site.last_words(self._recording.node, since=self._about)
         if self._pokes is not None:
             last = [*self._pokes.last(), *last]
@@ -127,6 +134,7 @@ class ActivePod:
         self._seal((*last, *end_events(reason, detail)))
         self._pods.delete(self._recording)
         self._objects.delete_all(self._recording.scenario)
+        self._images.forget()
         self._hands.restore(self.node_name)
         log.info("scenario %s: %s after %.1f s", self.name, reason, self._recording.age_s())
 

@@ -12,6 +12,7 @@ from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.events import now_ns
 from crashloop.record.channels.journals import read_journals
 from crashloop.record.pod_recording import PodRecording
+from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.waiting import wait_until
 
@@ -25,6 +26,7 @@ class Pods:
     """Acts on the pods of one namespace."""
 
     def __init__(self, site: RecordingSite) -> None:
+        self._site = site
         self._api = site.api
         self._namespace = site.namespace
         self._cluster = site.cluster
@@ -34,7 +36,9 @@ class Pods:
 
     def create(self, watched: PodRecording) -> None:
         """Create the scenario's pod. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""
-        manifest = pod_manifest(watched.scenario, node=watched.node.name, image=self._image, run=self._run)
+        scenario = watched.scenario
+        images = ScenarioImages(self._site, scenario).names()
+        manifest = pod_manifest(scenario, node=watched.node.name, image=self._image, run=self._run, images=images)
 
         pod = self._accepted(watched, lambda: self._api.create_pod(self._namespace, manifest))
         uid = pod["metadata"]["uid"]

@@ -68,6 +68,7 @@ KINDS: dict[type[AnyScenario], Planning] = {
             *_for_interventions(scenario),
             *_for_signals(scenario),
             *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
+            *((Capability.IMAGE_REGISTRY,) if any(each.image for each in scenario.pod.containers) else ()),
             *((Capability.KUBELET_PROFILES,) if scenario.by_scheduler else ()),
             *OWNERS[type(scenario.owner)].capabilities,
         ],

@@ -212,6 +212,21 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     counts_alone: bool = True
     kills_alone_after_ns: int | None = None
 
+    # Images of a registry (puller.py)
+    pulls: str = "by policy"
+    """How often a restart pulls its image: by policy, always, once (at the first start alone), or twice (where it is due)."""
+    keeps_first_image: bool = False
+    """Starts containers in the image that it pulled first."""
+    pull_factor: float = 2.0
+    first_pull_factor: float = 1.0
+    """Multiplies the first delay after a failed pull."""
+    pulls_capped_as_restarts: bool = False
+    """The delays after failed pulls have the maximum of those of restarts."""
+    pulls_forgotten_as_restarts: bool = False
+    """They begin anew after twice that maximum."""
+    pull_secrets_stay: bool = False
+    """A pod's pulls come with the password that its pull secret had at the first."""
+
     # What it states (statements.py)
     count_offset: int = 0
     count_low_while_running: bool = False

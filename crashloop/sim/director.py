@@ -127,6 +127,7 @@ class ScenarioPlayer:
                 given, {**self._object(given).data, **given["data"]}
             ),
             InterventionKind.DELETE_OBJECT: lambda given: self._set_object(given, None),
+            InterventionKind.OFFER_IMAGE: self._offer_image,
             InterventionKind.RESTART_KUBELET: self._restart_kubelet,
             InterventionKind.KILL_KUBELET: self._restart_kubelet,
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
@@ -189,6 +190,9 @@ class ScenarioPlayer:
         """Change an object; the kubelet, which watches it, knows a moment later."""
         config = self.pod.config
         self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: config.update({arguments["object"]: data}))
+
+    def _offer_image(self, arguments: dict[str, Any]) -> None:
+        self.pod.offers[arguments["container"]] = arguments["version"]
 
     def _recreate(self) -> Steps:
         yield from self._delete()
@@ -277,6 +281,7 @@ class ScenarioPlayer:
     def end(self, reason: str) -> None:
         """The recording ends: read the pod out, and write the last poke down with what became of all."""
         self._read_out()
+        self.tape.read_requests(self.loop.now)
         pokes_ns = self._pokes_ns
         if pokes_ns:
             longest_ns = max((after - before for before, after in pairwise(pokes_ns)), default=0)

@@ -15,6 +15,7 @@ from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
+from crashloop.sim.puller import Puller
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
@@ -64,6 +65,7 @@ class Kubelet:
         fresh = self._new_backoffs()
         if not self.behaviour.survives_restart:
             self.backoffs = fresh
+        self._puller = Puller(self.world, self.policies, self.effective.max_ns)
         data: dict[str, Any] = {
             "kubelet_pid": self._pid,
             "kubelet_started_ns": started_ns,
@@ -171,6 +173,7 @@ class Kubelet:
             self.policies,
             self.backoffs,
             self.configuration,
+            self._puller,
             self._tick_phase_ns,
         )
         sync.is_alone = lambda: self.connection.lost

@@ -141,6 +141,14 @@ class SimPod:
         self.lives: dict[str, int] = {}
         """Lives begun so far, by container: the journal's count."""
         self.images = {container.name: IMAGE for container in spec.containers}
+        self.offers = {each.name: each.image.version for each in spec.containers if each.image is not None}
+        """The image version that the registry has for a container; None: none."""
+        self.present: dict[str, set[int]] = {}
+        """The versions that the node has, by container."""
+        self.pulled: dict[str, int] = {}
+        """The version that the next instance runs in, by container."""
+        self.pull_errors: dict[str, str] = {}
+        """Why a container has no image, as the kubelet states it."""
         self.resources = {container.name: RESOURCES for container in spec.containers}
         self.is_static = False
         """Whether it comes from a file of its node."""

@@ -31,6 +31,7 @@ class Tape:
         self._boot_ns = begin_ns - UPTIME_NS
         self._drafts: list[tuple[int, dict[str, Any]]] = []
         self._journals: dict[str, list[tuple[int, Kind, dict[str, Any], dict[str, Any]]]] = {}
+        self._requests: list[tuple[int, str, dict[str, Any]]] = []
         self._missing = host.model.missing
 
     def boot_ns(self, t_ns: int) -> int:
@@ -102,6 +103,16 @@ class Tape:
                 resolution_ns=step,
                 **of,
             )
+
+    def requested(self, t_ns: int, container: str, data: dict[str, Any]) -> None:
+        """A request to the image registry, which notes it."""
+        self._requests.append((t_ns, container, data))
+
+    def read_requests(self, now_ns: int) -> None:
+        """The recorder reads what the registry has noted."""
+        for t_ns, container, data in self._requests:
+            self._add(t_ns, Channel.REGISTRY, Kind.REQUEST, data=data, received_ns=now_ns, container=container)
+        self._requests.clear()
 
     def api(self, received_ns: int, kind: Kind, data: dict[str, Any], pod_uid: str) -> None:
         """A pod object as the watch brought it."""

@@ -32,8 +32,8 @@ class Statements:
         self.policies = policies
         self.reasons: dict[str, str] = {}
         """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
-        self.failed: set[str] = set()
-        """Containers whose last start failed before they were created."""
+        self.failed: dict[str, str] = {}
+        """Containers whose last start failed before they were created, and the reason that is stated."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
         self.uncounted: dict[str, int] = {}
@@ -67,7 +67,7 @@ class Statements:
             view.key,
             tuple(self.reasons.items()),
             frozenset(self.reset),
-            frozenset(self.failed),
+            tuple(self.failed.items()),
             tuple(pod.images.values()),
             pod.sandboxes,
             self._all_ready(),
@@ -251,7 +251,7 @@ class Statements:
 
     def _not_started(self, name: str) -> State:
         if name in self.failed:
-            return {"waiting": {"reason": "CreateContainerConfigError"}}
+            return {"waiting": {"reason": self.failed[name]}}
         if name in self.reset:
             return {"waiting": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE}}
         return {"waiting": {"reason": "PodInitializing" if self.pod.inits else "ContainerCreating"}}

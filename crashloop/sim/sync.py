@@ -19,6 +19,7 @@ from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Actions, Kill, decide, restarts
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
+from crashloop.sim.puller import Puller
 from crashloop.sim.restart_delay import RestartDelays
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.statements import TERMINAL, Statements
@@ -45,6 +46,7 @@ class PodSync:
         policies: Policies,
         backoffs: Backoffs,
         configuration: Configuration,
+        puller: Puller,
         tick_phase_ns: int,
     ) -> None:
         self.loop, self.host = world
@@ -55,6 +57,7 @@ class PodSync:
         self.policies = policies
         self.behaviour = policies.behaviour
         self.configuration = configuration
+        self.puller = puller
         self._failed_starts = 0
         self.delays = RestartDelays(pod, policies, backoffs)
         self.statements = Statements(pod, policies)
@@ -128,13 +131,16 @@ class PodSync:
         acted = bool(actions.kills or actions.kill_pod)
         for container in self._in_order(actions.starts):
             wait_ns = self._backoff(container, view)
-            if wait_ns <= FREE and not self.configuration.is_complete(self.pod, container):
-                failed = True
-                self._failed_starts += 1
-                self.statements.failed.add(container.name)
-                self._log(container, "CreateContainerConfigError", "an object is missing")
-                continue
-            self.statements.failed.discard(container.name)
+            if wait_ns <= FREE:
+                yield from self.puller.ensure(self.pod, container)
+                problem = self._problem(container)
+                if problem is not None:
+                    failed = True
+                    self._failed_starts += 1
+                    self.statements.failed[container.name] = problem
+                    self._log(container, problem, "an image or an object is missing")
+                    continue
+            self.statements.failed.pop(container.name, None)
             if wait_ns <= FREE:
                 acted = True
                 self.statements.reasons.pop(container.name, None)
@@ -149,6 +155,12 @@ class PodSync:
             self.worker.completed(failed=True, held_ns=held_ns, retry_ns=retry_ns, acted=acted)
         else:
             self.worker.completed(failed=failed, retry_ns=self._retry_ns() if failed else None, acted=acted)
+
+    def _problem(self, container: Container) -> str | None:
+        """Why the container cannot be created, as the kubelet states it; None if it can."""
+        pull_error = self.pod.pull_errors.get(container.name)
+        complete = self.configuration.is_complete(self.pod, container)
+        return pull_error or (None if complete else "CreateContainerConfigError")
 
     def _retry_ns(self) -> int | None:
         """When a faulty kubelet tries a failed start again."""
@@ -195,7 +207,7 @@ class PodSync:
 
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name
-        env = self.configuration.of(pod, container)
+        env = self.configuration.of(pod, container) | self.puller.variables(pod, container)
         number = pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
         if number and self.is_alone() and not self.behaviour.counts_alone:

@@ -1,5 +1,6 @@
 """Requests to the API server, as API scenarios declare them."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -43,3 +44,24 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Name of the object."""
         return str(self.object["metadata"]["name"])
+
+
+def fault_of_requests(requests: Sequence[ApiRequest], *, has_own_server: bool) -> str | None:
+    """What is wrong with the requests of a scenario, which may have an API server of its own."""
+    if not requests:
+        return "has no request"
+    stored: set[str] = set()
+    for each in requests:
+        if not (each.object.get("metadata") or {}).get("name"):
+            return f"has a request without metadata.name: {each.object}"
+        if each.feature_gates is not None and not has_own_server:
+            return "starts the API server again, so it needs a control plane for itself"
+        if each.verb is Verb.PATCH and each.name not in stored:
+            return f"changes {each.name!r}, which no request before has stored"
+        if each.as_user is not None and not each.dry_run:
+            return f"stores {each.name!r} for a user who may do nothing"
+        node = (each.object.get("spec") or {}).get("nodeName")
+        if node:
+            return f"needs no node, but names {node!r}"
+        stored |= {each.name} if each.verb is Verb.CREATE and not each.dry_run else set()
+    return None

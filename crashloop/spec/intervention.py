@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from crashloop.spec.control_plane import Component
+from crashloop.spec.registry_image import VERSIONS
 
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,8 @@ class InterventionKind(StrEnum):
     CREATE_OBJECT = "create-object"
     CHANGE_OBJECT = "change-object"
     DELETE_OBJECT = "delete-object"
+    OFFER_IMAGE = "offer-image"
+    """From now on the registry's tag of the `container` names the image `version`."""
     RESTART_KUBELET = "restart-kubelet"
     KILL_KUBELET = "kill-kubelet"
     RESTART_RUNTIME = "restart-runtime"
@@ -99,6 +102,8 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True):
             known = [each.value for each in Component]
             if self.arguments.get("component") not in known:
                 raise ValueError(f"{self.action} needs the argument 'component', one of: {', '.join(known)}")
+        if self.action is InterventionKind.OFFER_IMAGE and self.arguments.get("version") not in VERSIONS:
+            raise ValueError(f"{self.action} needs the argument 'version', one of: {', '.join(map(str, VERSIONS))}")
 
     @property
     def profile(self) -> str | None:

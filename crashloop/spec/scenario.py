@@ -11,16 +11,17 @@ from typing import Self
 
 import msgspec
 
-from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.api_request import ApiRequest, fault_of_requests
 from crashloop.spec.claim import Claim
 from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.intervention import DISTURB_NODE, NEED_OWN_CONTROL_PLANE, Intervention
+from crashloop.spec.intervention import DISTURB_NODE, NEED_OWN_CONTROL_PLANE, Intervention, InterventionKind
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner, fault_of_owner
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, LifeEnd, Program
+from crashloop.spec.registry_image import PASSWORD_KEY, RegistryImage, fault_of_images
 
 
 class ContainerKind(StrEnum):
@@ -48,6 +49,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     """Kubernetes quantity, such as 32Mi."""
     env: tuple[Variable, ...] = ()
     """Environment from ConfigMaps and Secrets."""
+    image: RegistryImage | None = None
+    """Its image in the run's registry; None: that of all programs, which nodes have."""
     post_start: bool = False
     """Whether it has a postStart hook, which notes each of its runs in the journal."""
     restarts_on_resize: bool = False
@@ -230,9 +233,11 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     """What makes the pod; None: the recorder, through the API server. With a Job, evidence is complete once it has ended."""
 
     def __post_init__(self) -> None:
-        needed = [variable for container in self.pod.containers for variable in container.env]
+        passwords = [Variable(name=PASSWORD_KEY, object=each) for each in self.pull_secrets]
+        needed = [*(variable for container in self.pod.containers for variable in container.env), *passwords]
         done = [(each.action.value, each.arguments.get("object")) for each in self.interventions]
-        fault = fault_of_objects(self.objects, needed, done) or self._fault_of_owner() or self._fault_of_control_plane()
+        faults = (self._fault_of_images(), self._fault_of_owner(), self._fault_of_control_plane())
+        fault = fault_of_objects(self.objects, needed, done) or next(filter(None, faults), None)
         if fault is not None:
             raise ValueError(f"scenario {self.name!r}: {fault}")
 
@@ -246,6 +251,17 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def job(self) -> Job | None:
         """The Job that makes its pods, if one does."""
         return self.owner if isinstance(self.owner, Job) else None
+
+    @property
+    def pull_secrets(self) -> tuple[str, ...]:
+        """Names of the objects that are pull secrets, each once."""
+        images = (each.image for each in self.pod.containers)
+        return tuple(dict.fromkeys(each.secret for each in images if each is not None and each.secret is not None))
+
+    def _fault_of_images(self) -> str | None:
+        pulled = {each.name for each in self.pod.containers if each.image is not None}
+        actions = [each for each in self.interventions if each.action is InterventionKind.OFFER_IMAGE]
+        return fault_of_images(pulled, [each.arguments.get("container") for each in actions], is_owned=bool(self.owner))
 
     def _fault_of_control_plane(self) -> str | None:
         felt = [each.action for each in self.interventions if each.action in NEED_OWN_CONTROL_PLANE]
@@ -336,26 +352,9 @@ class ApiScenario(AnyScenario, frozen=True, kw_only=True, tag="api"):
     at_most_s: float = 30.0
 
     def __post_init__(self) -> None:
-        if not self.requests:
-            raise ValueError(f"scenario {self.name!r} has no request")
-        nameless = [each for each in self.requests if not (each.object.get("metadata") or {}).get("name")]
-        if nameless:
-            raise ValueError(f"scenario {self.name!r} has a request without metadata.name: {nameless[0].object}")
-        if self.control_plane is None and any(each.feature_gates is not None for each in self.requests):
-            raise ValueError(
-                f"scenario {self.name!r} starts the API server again, so it needs a control plane for itself"
-            )
-        stored: set[str] = set()
-        for each in self.requests:
-            if each.verb is Verb.PATCH and each.name not in stored:
-                raise ValueError(f"scenario {self.name!r} changes {each.name!r}, which no request before has stored")
-            stored |= {each.name} if each.verb is Verb.CREATE and not each.dry_run else set()
-        others = [each for each in self.requests if each.as_user is not None and not each.dry_run]
-        if others:
-            raise ValueError(f"scenario {self.name!r} stores {others[0].name!r} for a user who may do nothing")
-        bound = [each.object for each in self.requests if (each.object.get("spec") or {}).get("nodeName")]
-        if bound:
-            raise ValueError(f"scenario {self.name!r} needs no node, but names {bound[0]['spec']['nodeName']!r}")
+        fault = fault_of_requests(self.requests, has_own_server=self.control_plane is not None)
+        if fault is not None:
+            raise ValueError(f"scenario {self.name!r} {fault}")
 
     @property
     def subject(self) -> str:

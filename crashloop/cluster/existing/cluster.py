@@ -20,6 +20,7 @@ class ExistingCluster:
     """Implements `crashloop.cluster.provider.Cluster`."""
 
     outages = None
+    registry = None
 
     def __init__(
         self, api: KubeApi, options: ExistingOptions, place: LeasedNamespace, *, name: str, version: str

@@ -36,7 +36,13 @@ RUNS_WITHIN_S = 30.0
 IN_REACH = frozenset({Capability.RUNTIME_EVENTS, Capability.NODES_ON_HOST})
 """Capabilities if Docker runs on this host and this user is root."""
 BEYOND = frozenset(
-    {Capability.NODES_CHANGE, Capability.KUBELET_RECONFIGURATION, Capability.STATIC_PODS, Capability.CONTROL_PLANES}
+    {
+        Capability.NODES_CHANGE,
+        Capability.KUBELET_RECONFIGURATION,
+        Capability.STATIC_PODS,
+        Capability.CONTROL_PLANES,
+        Capability.IMAGE_REGISTRY,
+    }
 )
 ALWAYS = frozenset(Capability) - {*BEYOND, *IN_REACH}
 """Capabilities of every cluster."""
@@ -46,6 +52,7 @@ class KindCluster:
     """Implements `crashloop.cluster.provider.Cluster`. Its methods may be called from several threads."""
 
     outages = None
+    registry = None
 
     def __init__(self, blueprint: Blueprint, *, state: StateFolder, store: ClusterStore, kubelets: Kubelets) -> None:
         self._blueprint = blueprint

@@ -16,6 +16,7 @@ SERVICE_RANGE = "10.96.0.0/16"
 SERVICE_API_ADDRESS = "10.96.0.1"
 """First address of the range: that of the Service `kubernetes`."""
 API_PORT = 6443
+REGISTRY_PORT = 5000
 MOST_NODES = 200
 
 LINK_PREFIX = "crash-"
@@ -61,6 +62,11 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def api_server(self) -> str:
         return f"https://{self.hub}:{API_PORT}"
+
+    @property
+    def registry(self) -> str:
+        """Host and port of the cluster's image registry."""
+        return f"{self.hub}:{REGISTRY_PORT}"
 
     def node(self, index: int) -> str:
         """Address of a node."""

@@ -21,6 +21,7 @@ from crashloop.cluster.local.namespaces import unwire_node
 from crashloop.cluster.local.node import KubeletPlace, candidate_place, import_images, node_plan, own_place
 from crashloop.cluster.local.outages import LocalOutages
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.registry import LocalRegistry
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
 from crashloop.cluster.processes import signal_daemon, wait_gone
@@ -50,6 +51,7 @@ class LocalCluster:
         self._lock = threading.Lock()
         self._indices = {node.index for node in blueprint.nodes}
         self.outages = LocalOutages(self._machinery, lambda: self._blueprint)
+        self.registry = LocalRegistry(self._machinery, lambda: self._blueprint)
 
     @property
     def info(self) -> ClusterInfo:

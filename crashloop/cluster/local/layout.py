@@ -20,6 +20,7 @@ class ClusterLayout:
         self.control_plane = root / "control-plane"
         self.etcd_data = self.control_plane / "etcd"
         self.nodes = root / "nodes"
+        self.registry = root / "registry"
         self.ca_certificate = self.pki / "ca.crt"
         self.ca_key = self.pki / "ca.key"
         self.service_account_key = self.pki / "service-account.key"

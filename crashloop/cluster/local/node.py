@@ -17,7 +17,7 @@ from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.kubeconfigs import kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, NodePlan, ProcessPlan
 from crashloop.cluster.node_layout import NodeLayout
-from crashloop.cluster.runtime_config import cni_conflist, containerd_toml
+from crashloop.cluster.runtime_config import cni_conflist, containerd_toml, hosts_toml
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
 
 CGROUP_PARENT = "crashloop"
@@ -75,12 +75,14 @@ def node_plan(
         profile.config,
     )
     drop_ins = layout.drop_ins / profile.name
+    registry = layout.registries / blueprint.network.registry
     texts = {
         layout.kubeconfig: _kubeconfig(blueprint, layout),
         layout.kubelet_config: as_yaml(config),
         layout.resolv_conf: "# Pods of this cluster have no name service.\n",
         layout.runtime_config: _containerd_toml(blueprint, layout),
         layout.cni_config: cni_conflist(pods=blueprint.network.pods(place.index), addresses=layout.cni_addresses),
+        registry / "hosts.toml": hosts_toml(blueprint.network.registry),
         **{drop_ins / name: text for name, text in drop_in_files(profile).items()},
     }
     return NodePlan(
@@ -89,7 +91,7 @@ def node_plan(
         profile=profile.name,
         network=blueprint.network,
         cgroup=cgroup,
-        folders=tuple(str(folder) for folder in (*layout.folders(), drop_ins)),
+        folders=tuple(str(folder) for folder in (*layout.folders(), drop_ins, registry)),
         certificate=_certificate(layout, place),
         files=tuple(FilePlan(path=str(path), text=text) for path, text in texts.items()),
         address=place.address,

@@ -11,6 +11,7 @@ from crashloop.sim.faults.decision import DecisionFault
 from crashloop.sim.faults.fault import Fault, behaviour_of
 from crashloop.sim.faults.job import JobFault
 from crashloop.sim.faults.node import NodeFault
+from crashloop.sim.faults.pull import PullFault
 from crashloop.sim.faults.punctuality import PunctualityFault
 from crashloop.sim.faults.restart import RestartFault
 from crashloop.sim.faults.statement import StatementFault
@@ -30,6 +31,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         ApiServerFault,
         JobFault,
         StaticPodFault,
+        PullFault,
     )
 )
 """All of them; their names are unique."""
@@ -45,6 +47,7 @@ __all__ = [
     "Fault",
     "JobFault",
     "NodeFault",
+    "PullFault",
     "PunctualityFault",
     "RestartFault",
     "StatementFault",

@@ -249,6 +249,17 @@ class History:
         data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index}
         return self.add(at_s, Channel.RECORDER, Kind.INTERVENTION, data)
 
+    def request(self, at_s: float, container: str = "app", status: int = 200, password: str | None = None) -> Self:
+        """A request to the image registry for what the container's tag names."""
+        data = {
+            "method": "HEAD",
+            "what": "manifests",
+            "reference": "current",
+            "status": status,
+            "password": password,
+        }
+        return self.add(at_s, Channel.REGISTRY, Kind.REQUEST, data, container=container)
+
     def process(self, at_s: float, kind: Kind, **data: Any) -> Self:
         """An event of the kubelet that a startup scenario tries."""
         return self.add(at_s, Channel.KUBELET, kind, data)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, Outages
+from crashloop.cluster.registry import Registry
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.event_router import EventRouter
@@ -41,6 +42,7 @@ class Described:
     """A cluster of which only its description is asked for."""
 
     outages: Outages | None = None
+    registry: Registry | None = None
 
     def __init__(self, *nodes: Node) -> None:
         self.info = info(*nodes)

@@ -13,6 +13,7 @@ from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
+from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Until
 
 RICH = PodScenario(
@@ -133,3 +134,23 @@ def test_an_object_is_stored_under_a_name_of_its_scenario() -> None:
         "data": {"GREETING": "two"},
     }
     assert config_manifest("features", token, token.data, labels={})["stringData"] == {"TOKEN": "red"}
+
+
+def test_an_image_of_the_registry_is_named_with_its_pull_policy_and_secret() -> None:
+    image = RegistryImage(policy=PullPolicy.ALWAYS, secret="login")
+    scenario = PodScenario(
+        name="pulled",
+        profile="stock",
+        pod=Pod(containers=(Container(image=image), Container(name="other"))),
+        until=Until(),
+        objects=(ConfigObject(name="login", kind=ConfigKind.SECRET, data={"password": "wrong"}),),
+    )
+    names = {"app": "10.101.0.1:5000/ns/pulled/app:current"}
+    spec = pod_manifest(scenario, node="worker", image="localhost/program:1", run="run-1", images=names)["spec"]
+    assert spec["imagePullSecrets"] == [{"name": "pulled-login"}]
+    assert [(each["image"], each["imagePullPolicy"]) for each in spec["containers"]] == [
+        (names["app"], "Always"),
+        ("localhost/program:1", "Never"),
+    ]
+    assert "env=IMAGE_VERSION" in spec["containers"][0]["command"]
+    assert "imagePullSecrets" not in manifest()["spec"]

@@ -1,16 +1,20 @@
 """The objects of a scenario are made, changed and removed under names of its own, and nothing is left of them."""
 
+import base64
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
 from crashloop.record.config_objects import ConfigObjects
 from crashloop.spec.config_object import ConfigKind, ConfigObject
+from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving
@@ -54,6 +58,20 @@ def test_one_is_made_changed_and_removed_by_name(objects: ConfigObjects, peer: O
     objects.change(SCENARIO, "later", {"A": "c"})
     objects.delete(SCENARIO, "later")
     assert peer.requests == [f"{method} {MAPS}/s-later" for method in ("POST", "PATCH", "DELETE")]
+
+
+def test_a_pull_secret_is_a_login_at_the_registry(peer: ObjectPeer, tmp_path: Path) -> None:
+    image = RegistryImage(policy=PullPolicy.ALWAYS, secret="token")
+    pod = Pod(containers=(Container(image=image),))
+    token = ConfigObject(name="token", data={"password": "red"}, kind=ConfigKind.SECRET)
+    scenario = msgspec.structs.replace(SCENARIO, pod=pod, objects=(token,))
+    with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        ConfigObjects(api, "ns", run="run-1", registry="10.101.0.1:5000").create_present(scenario)
+    made = peer.objects[f"{SECRETS}/s-token"]
+    assert made["type"] == "kubernetes.io/dockerconfigjson"
+    login = json.loads(made["stringData"][".dockerconfigjson"])["auths"]["10.101.0.1:5000"]
+    assert (login["username"], login["password"]) == ("crashloop", "red")
+    assert base64.b64decode(login["auth"]) == b"crashloop:red"
 
 
 def test_nothing_is_left_and_what_was_gone_already_is_no_fault(

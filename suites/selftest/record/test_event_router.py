@@ -25,6 +25,7 @@ from crashloop.record.interventions import Interventions
 from crashloop.record.nodes import node_event
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
+from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile
@@ -303,6 +304,7 @@ def acting_on(cluster: Acts, router: EventRouter, facts: Facts | None = None) ->
         site,
         pods=cast("Pods", None),
         objects=ConfigObjects(api, "ns", run="run"),
+        images=cast("ScenarioImages", None),
     )
 
 

@@ -47,10 +47,14 @@ NOT_FOR_ALL = {"no-restart", "in-place", "recovery", "restarts-within"} | ONLY_S
 PARTICULAR = {
     "delays-while-away",
     "ephemeral-kept",
+    "image-of-tag",
     "job-ends",
     "killed-once-connected",
     "no-start-while",
     "pod-spacing",
+    "pull-backoff",
+    "pull-credentials",
+    "pulls",
     "surroundings",
 }
 """Checkers whose evidence no random scenario has."""

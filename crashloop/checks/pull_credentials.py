@@ -1,0 +1,47 @@
+"""Checker of the password that pulls come with: that which the pull secret held."""
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.images import OK, held_between, pulled, requests_for
+from crashloop.checks.objects import held_over_time
+from crashloop.checks.text import at_lines
+from crashloop.model.surroundings import KNOWN_WITHIN_S
+from crashloop.spec.registry_image import PASSWORD_KEY
+
+
+def check_pull_credentials(case: Case) -> Checked:
+    """Each pull MUST come with the password that the pull secret held then.
+
+    Needs a pull that was refused before the secret was changed, and one after it that was not.
+    """
+    findings: list[Finding] = []
+    refused = accepted = 0
+    for spec in pulled(case):
+        secret = next((each for each in case.scenario.objects if spec.image and each.name == spec.image.secret), None)
+        if secret is None:
+            continue
+        states = held_over_time(case, secret)
+        for each in requests_for(case, spec):
+            # The first request of a pull has no password: the runtime waits to be asked for one.
+            if each.data.password is None:
+                continue
+            within_ns = round(KNOWN_WITHIN_S * 1e9)
+            since_ns = each.t_ns - within_ns - round(case.recording.host.held_s(each.t_ns - within_ns, each.t_ns) * 1e9)
+            held = held_between(states, since_ns, each.t_ns)
+            due = tuple(dict.fromkeys(one.data[PASSWORD_KEY] for one in held if one.data is not None))
+            if each.data.password not in due:
+                lines = (each.line, *(one.line for one in held if one.line is not None))
+                findings.append(
+                    fail(
+                        f'a pull of the image of "{spec.name}" came with the password {each.data.password} {at_lines(lines)}; '
+                        f"its pull secret held {' or '.join(due) or 'none'}.",
+                        *lines,
+                    )
+                )
+            refused += each.data.status != OK and each.t_ns < states[-1].from_ns
+            accepted += each.data.status == OK and each.t_ns > states[-1].to_ns
+    if not findings and not (refused and accepted):
+        seen = "no pull was refused before its secret was changed, and accepted after it"
+        findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"refused": refused, "accepted": accepted})

@@ -1,0 +1,110 @@
+"""The simulated kubelet's image manager: whether it pulls, what it gets, and how long it holds a failed pull back.
+
+pkg/kubelet/images/image_manager.go EnsureImageExists, pullImage @v1.37.1; the requests are those of containerd 2: the manifest
+of the tag, and content by digest that the node lacks.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from crashloop.sim.behaviour import S
+from crashloop.sim.environment import World
+from crashloop.sim.loop import Steps
+from crashloop.sim.pod import SimPod
+from crashloop.sim.policy import Policies
+from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
+from crashloop.spec.scenario import Container
+
+Pulled = Generator[int, None, int]
+"""A procedure that returns the HTTP status of its last request."""
+REQUEST_MS = (1, 15)
+FIRST_NS, MOST_NS = 10 * S, 300 * S
+OK, UNAUTHORIZED, UNAVAILABLE = 200, 401, 503
+
+
+class Puller:
+    """The images of the pods of one kubelet process. Which images a node has outlives it, in the pods."""
+
+    def __init__(self, world: World, policies: Policies, max_restart_ns: int) -> None:
+        self._loop, self._host = world
+        behaviour = policies.behaviour
+        self._behaviour = behaviour
+        self._most_ns = max_restart_ns if behaviour.pulls_capped_as_restarts else MOST_NS
+        self._expiry_ns = 2 * (max_restart_ns if behaviour.pulls_forgotten_as_restarts else MOST_NS)
+        self._failed: dict[tuple[str, str], tuple[int, int]] = {}
+        """When the last pull failed, and for how long it holds the next one back, by pod and container."""
+        self._passwords: dict[str, str] = {}
+        """The first password of each pod."""
+
+    def ensure(self, pod: SimPod, container: Container) -> Steps:
+        """Pull the image if it has to be pulled; afterwards `error` says whether the container can start."""
+        image = container.image
+        pod.pull_errors.pop(container.name, None)
+        times = 0 if image is None else self._pulls(image.policy, pod.pulled.get(container.name))
+        if times and self._held_back(pod, container):
+            pod.pull_errors[container.name] = "ImagePullBackOff"
+            return
+        for _ in range(times):
+            status = yield from self._pull(pod, container)
+            key = pod.uid, container.name
+            if status != OK:
+                self._failed[key] = self._loop.now, self._next_ns(key)
+                pod.pull_errors[container.name] = "ErrImagePull"
+                return
+
+    def variables(self, pod: SimPod, container: Container) -> dict[str, str]:
+        """What the image gives its container."""
+        return {} if container.image is None else {VERSION_VARIABLE: str(pod.pulled[container.name])}
+
+    def _pulls(self, policy: PullPolicy, present: int | None) -> int:
+        if present is None:
+            return 1
+        due = 1 if policy is PullPolicy.ALWAYS else 0
+        times = {"by policy": due, "always": 1, "once": 0, "twice": 2 * due}
+        return times[self._behaviour.pulls]
+
+    def _held_back(self, pod: SimPod, container: Container) -> bool:
+        failed_ns, held_ns = self._failed.get((pod.uid, container.name), (0, 0))
+        return self._loop.now - failed_ns < held_ns
+
+    def _next_ns(self, key: tuple[str, str]) -> int:
+        failed_ns, held_ns = self._failed.get(key, (0, 0))
+        fresh = not held_ns or self._loop.now - failed_ns > self._expiry_ns
+        delay_ns = FIRST_NS if fresh else int(held_ns * self._behaviour.pull_factor)
+        return min(int(delay_ns * (self._behaviour.first_pull_factor if fresh else 1)), self._most_ns)
+
+    def _pull(self, pod: SimPod, container: Container) -> Pulled:
+        image, name = container.image, container.name
+        assert image is not None
+        offered = pod.offers[name]
+        password = self._password(pod, image.secret)
+        tries: list[tuple[str | None, int]] = [(password, OK)]
+        if offered is None:
+            tries = [(None, UNAVAILABLE)]
+        elif image.secret is not None:
+            tries = [(None, UNAUTHORIZED), (password, OK if password == PASSWORD else UNAUTHORIZED)]
+        for sent, status in tries:
+            yield self._host.takes_ms(REQUEST_MS)
+            self._tell(pod, name, "HEAD", "current", status, sent)
+        if tries[-1][1] != OK:
+            return tries[-1][1]
+        assert offered is not None
+        if offered not in pod.present.setdefault(name, set()):
+            pod.present[name].add(offered)
+            yield self._host.takes_ms(REQUEST_MS)
+            self._tell(pod, name, "GET", f"sha256:{offered:064x}", OK, password)
+        if name not in pod.pulled or not self._behaviour.keeps_first_image:
+            pod.pulled[name] = offered
+        return OK
+
+    def _password(self, pod: SimPod, secret: str | None) -> str | None:
+        data = pod.config[secret] if secret is not None else None
+        if data is None:
+            return None
+        first = self._passwords.setdefault(pod.uid, data[PASSWORD_KEY])
+        return first if self._behaviour.pull_secrets_stay else data[PASSWORD_KEY]
+
+    def _tell(self, pod: SimPod, name: str, method: str, reference: str, status: int, password: str | None) -> None:
+        """The registry notes a request."""
+        data: dict[str, Any] = {"method": method, "what": "manifests", "reference": reference}
+        pod.tape.requested(self._loop.now, name, data | {"status": status, "password": password})
