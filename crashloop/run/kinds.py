@@ -9,6 +9,7 @@ import msgspec
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
 from crashloop.model.job_course import job_course_of
+from crashloop.run.on_version import no_kubelet, pod_on_version, startup_on_version
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner
@@ -60,6 +61,8 @@ class Planning(msgspec.Struct, frozen=True, kw_only=True):
     """Capabilities of the provider, besides a node with the profile."""
     course: Callable[[Any, KubeletProfile, KubernetesVersion], Course]
     """What to expect on a node with that profile in a cluster of that version."""
+    on_version: Callable[[Any, str], Any] = no_kubelet
+    """The scenario on a kubelet of that version."""
 
 
 KINDS: dict[type[AnyScenario], Planning] = {
@@ -73,10 +76,12 @@ KINDS: dict[type[AnyScenario], Planning] = {
             *OWNERS[type(scenario.owner)].capabilities,
         ],
         course=lambda scenario, *node: OWNERS[type(scenario.owner)].course(scenario, *node),
+        on_version=pod_on_version,
     ),
     StartupScenario: Planning(
         capabilities=lambda _: (Capability.KUBELET_CANDIDATE,),
         course=lambda *_: Course(),
+        on_version=startup_on_version,
     ),
     ApiScenario: Planning(
         capabilities=lambda _: (),

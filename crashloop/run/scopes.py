@@ -17,7 +17,9 @@ def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
 
     What has nodes with a version of their own is for a run on several versions.
     """
-    if any(AT in profile for each in scenario.scenarios for profile in each.profiles):
+    if requirement.scope is Scope.VERSIONS or any(
+        AT in profile for each in scenario.scenarios for profile in each.profiles
+    ):
         return Scope.VERSIONS
     return next(
         scope for scope in _SCOPES[_SCOPES.index(requirement.scope) :] if scenario.longest_s <= LONGEST_WATCH_S[scope]

@@ -65,10 +65,11 @@ def default_gates(release: tuple[int, int]) -> dict[str, bool]:
 
 
 def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective | StartRefusal:
-    """What a kubelet of that version does with the profile's configuration file and drop-in files."""
+    """What a kubelet, of that version or of the profile's own, does with the configuration file and drop-in files."""
     if profile.arguments and not behaviour.takes_any_flag:
         return StartRefusal(f"failed to parse kubelet flag: unknown flag: {profile.arguments[0].split('=')[0]}")
-    release = version.release
+    own = profile.kubernetes_version
+    release = (version if own is None else KubernetesVersion.parse(own)).release
     gates = default_gates(release)
     # Decoding comes first; defaults are filled in, and gates set for them, on what was decoded.
     config = _read(profile, behaviour)

@@ -1,11 +1,22 @@
 """What the suite judges of a kubelet, judged on kubelets of several releases in one cluster: `crashloop run --scope versions`."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
 
 from crashloop.run.planning import Declared
 from crashloop.run.releases import PINNED, on_version
-from fixtures.requirements import declared_in, judging
+from crashloop.spec.comparison import Comparison, compared
+from crashloop.spec.profile import AT
+from crashloop.spec.scenario import Scenario
+from crashloop.spec.version import KubernetesVersion
+from fixtures.requirements import declared_in, judging, requirement
 from suites import conformance
+from suites.conformance import scenarios as the
+from suites.conformance.scenarios import starting
+from suites.conformance.test_rollback import reconfigured, to
+from suites.conformance.test_skew import RULES_IGNORED
 
 VERSION_SET = {
     # The curve, and what a kubelet refuses.
@@ -51,6 +62,41 @@ def on_every_release() -> Iterator[Declared]:
         for each in found:
             (scenario,) = each.scenario.scenarios
             yield Declared(each.requirement, on_version(scenario, version))
+
+
+WITHOUT_RULES = tuple(each for each in PINNED if KubernetesVersion.parse(each).release < (1, 35))
+"""Where the gates of restart rules and of the maximum are off, or not there."""
+NEIGHBOURS = tuple(pairwise(PINNED))
+"""Each release with the next."""
+
+
+def upgraded(older: str, newer: str) -> Scenario:
+    """A crash loop whose kubelet is upgraded after the third exit."""
+    loop = reconfigured("upgraded", "max-2s", to(f"max-2s{AT}{newer}", after_exit=3), restarts=5, at_most_s=120)
+    return on_version(loop, older)
+
+
+@requirement("SKEW-1")
+def test_an_older_kubelet_drops_a_maximum_whose_gate_it_has_off() -> Iterator[Scenario]:
+    for version in WITHOUT_RULES:
+        yield on_version(starting("max-2s-default-gates"), version)
+
+
+@requirement("SKEW-10")
+def test_a_kubelet_without_restart_rules_follows_the_pod() -> Iterator[Scenario]:
+    ignored = msgspec.structs.replace(RULES_IGNORED, name="rules-ignored", profile="max-2s")
+    for version in WITHOUT_RULES:
+        yield on_version(ignored, version)
+        yield on_version(the.SUCCEEDING, version)
+
+
+@requirement("ROLLBACK-14")
+def test_an_upgrade_of_the_kubelet_changes_no_decision() -> Iterator[Comparison]:
+    for older, newer in NEIGHBOURS:
+        before, after = (on_version(the.FAILS_THEN_SUCCEEDS, version) for version in (older, newer))
+        name = f"from-v{older.replace('.', '-')}"
+        yield compared(f"on-failure-{name}-to-the-next", before, after)
+        yield compared(f"upgraded-{name}", on_version(the.MAX_2S, newer), upgraded(older, newer))
 
 
 test_a_requirement_holds_on_each_release = judging(on_every_release())

@@ -9,11 +9,11 @@ from crashloop.settings import Versions
 from crashloop.spec.claim import Claim, Figure
 from crashloop.spec.comparison import compared
 from crashloop.spec.requirement import Scope
-from crashloop.spec.scenario import PodScenario, TextScenario
+from crashloop.spec.scenario import TextScenario
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import in_scope
 from suites.conformance.scenarios import EVERY_RULE, MAX_2S, starting
-from suites.conformance.test_releases import VERSION_SET, on_every_release
+from suites.conformance.test_releases import VERSION_SET, on_every_release, upgraded
 
 DECLARED = tuple(on_every_release())
 
@@ -30,14 +30,12 @@ def test_each_release_that_the_suite_knows_has_one_version_and_the_newest_is_the
 
 def test_a_pod_is_the_same_on_a_node_of_its_own() -> None:
     old = on_version(MAX_2S, "1.36.4")
-    assert isinstance(old, PodScenario)
     assert (old.name, old.profile) == ("crashing-max-2s-v1-36-4", "max-2s@1.36.4")
     assert (old.pod, old.until, old.mode) == (MAX_2S.pod, MAX_2S.until, MAX_2S.mode)
 
 
 def test_a_kubelet_that_looks_seldom_is_watched_for_longer() -> None:
     old = on_version(MAX_2S, "1.34.4")
-    assert isinstance(old, PodScenario)
     assert (old.until.restarts, old.until.at_most_s) == (MAX_2S.until.restarts, 240.0)
 
 
@@ -90,3 +88,13 @@ def test_what_has_no_kubelet_has_no_version() -> None:
     claim = Claim(says="ten restarts", figure=Figure.RESTARTS, initial_s=10.0, maximum_s=300.0, least=10, most=10)
     with pytest.raises(TypeError, match="scenario 'sums' has no kubelet"):
         on_version(TextScenario(name="sums", claims=(claim,)), "1.36.4")
+
+
+def test_an_upgraded_kubelet_needs_both_versions() -> None:
+    loop = upgraded("1.35.8", "1.36.4")
+    assert loop.profiles == ("max-2s@1.35.8", "max-2s@1.36.4")
+    assert [can_join(loop, KubernetesVersion.parse(each)) for each in ("1.35.8", "1.36.4", "1.37.1")] == [
+        False,
+        True,
+        True,
+    ]

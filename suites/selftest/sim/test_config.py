@@ -4,6 +4,7 @@ import pytest
 
 from crashloop.sim.behaviour import CORRECT, S
 from crashloop.sim.config import RESET, RULES, Effective, StartRefusal, default_gates, take
+from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit import sim_kit as sim
 
@@ -55,3 +56,15 @@ def test_a_gate_is_known_from_its_release_on() -> None:
     assert RULES not in default_gates((1, 33))
     assert default_gates((1, 34))[RULES] is False
     assert default_gates((1, 35))[RULES] is True
+
+
+def test_a_kubelet_has_the_gates_of_its_own_release_and_not_of_the_cluster() -> None:
+    newest = KubernetesVersion(1, 37, 1)
+    old = KubeletProfile(name="old", kubernetes_version="1.34.4")
+    taken = take(old, newest, CORRECT)
+    assert isinstance(taken, Effective)
+    assert (taken.release, taken.rules) == ((1, 34), False)
+    period = {"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}}
+    assert isinstance(take(KubeletProfile(name="new", config=period), newest, CORRECT), Effective)
+    refused = take(KubeletProfile(name="old", config=period, kubernetes_version="1.34.4"), newest, CORRECT)
+    assert isinstance(refused, StartRefusal)
