@@ -41,12 +41,23 @@ def matrix(
     json: JsonOption = False,
     markdown: MarkdownOption = False,
     html: HtmlOption = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", metavar="FILE", help="Instead, write a page of the kubelets' versions, such as docs/matrix.md."
+        ),
+    ] = None,
 ) -> None:
     """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It never fails."""
     from crashloop.comparison.document import matrix_document
     from crashloop.comparison.matrix import matrix_of
+    from crashloop.comparison.release_page import release_page
 
-    shown = matrix_of(map(judged_run, runs))
+    judged = [judged_run(each) for each in runs]
+    if write is not None:
+        write.write_text(release_page(judged), encoding="utf-8")
+        return
+    shown = matrix_of(judged)
     show(shown, matrix_document(shown), RequestedViews(json, markdown, html))
 
 
