@@ -37,6 +37,8 @@ class Channel(StrEnum):
     """The kubelet process: its log, its exit, its answers: statements of the system under test."""
     REGISTRY = "registry"
     """The run's image registry, by its log of requests, read at the end: ground truth."""
+    EVENTS = "events"
+    """Kubernetes Events about the pods: their senders merge, limit and drop them, so they are shown and never judged."""
     RECORDER = "recorder"
     """What we did and what happened to us: interventions, watch gaps, host stalls."""
 
@@ -121,6 +123,9 @@ class Kind(StrEnum):
     or blobs), reference (tag or digest), status (HTTP), password (that it was sent with; null: none)."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
+    KUBERNETES_EVENT = "kubernetes-event"
+    """EVENTS: a Kubernetes Event came, or was counted again; t_ns is our clock on receipt. data: reason, message, type (Normal,
+    Warning), count, reporter (the component that sent it)."""
     ANSWER = "answer"
     """API, API scenarios: the answer to a request; t_ns is our clock on receipt. data: index (of the scenario's requests),
     verb, dry_run, code (HTTP status), reason, message and causes (of the Status: list of {field, reason, message}),

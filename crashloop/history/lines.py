@@ -127,6 +127,11 @@ class Mirror(Line, tag="mirror", frozen=True, kw_only=True):
     data: payload.MirrorData
 
 
+class KubernetesEvent(Line, tag="kubernetes-event", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.KUBERNETES_EVENT
+    data: payload.KubernetesEventData
+
+
 class Deleted(Line, tag="deleted", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.DELETED
 
@@ -187,7 +192,21 @@ OfTheRun = (
     | JobLine
     | RequestLine
 )
-OfAPod = Created | Started | Noted | Exited | Removed | Oom | ExecExited | Sandbox | Status | Mirror | Deleted | Log
+OfAPod = (
+    Created
+    | Started
+    | Noted
+    | Exited
+    | Removed
+    | Oom
+    | ExecExited
+    | Sandbox
+    | Status
+    | Mirror
+    | KubernetesEvent
+    | Deleted
+    | Log
+)
 AnyLine = OfTheRun | OfAPod
 
 decode_line = msgspec.json.Decoder(AnyLine).decode

@@ -43,6 +43,16 @@ class ClockReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The boot that `boot_ns` counts from."""
 
 
+class KubernetesEventData(msgspec.Struct, frozen=True, kw_only=True):
+    """`kubernetes-event`."""
+
+    reason: str = ""
+    message: str = ""
+    type: str = ""
+    count: Whole = 1
+    reporter: str = ""
+
+
 class Stall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`stall`."""
 

@@ -13,7 +13,7 @@ from crashloop.history.instances import Contradiction, Instance, JournalLife, No
 from crashloop.history.jsonl import Damage
 from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.payload import AcceptedContainer
-from crashloop.history.recording import LoggedDelay, MirrorEvent, PodHistory, SandboxEvent
+from crashloop.history.recording import KubernetesEvent, LoggedDelay, MirrorEvent, PodHistory, SandboxEvent
 from crashloop.history.stamps import Fact, fact_of
 from crashloop.history.statuses import StatusReport, report_of
 
@@ -34,6 +34,7 @@ class PodReducer:
         self._statuses: list[StatusReport] = []
         self._sandboxes: list[SandboxEvent] = []
         self._mirrors: list[MirrorEvent] = []
+        self._events: list[KubernetesEvent] = []
         self._logged: list[LoggedDelay] = []
         self._runtime: dict[str, dict[str, RuntimeInstance]] = defaultdict(dict)
         self._journal: dict[str, list[tuple[int, ContainerLine]]] = defaultdict(list)
@@ -56,6 +57,7 @@ class PodReducer:
             },
             _JOURNAL: {lines.Started: self._life, lines.Noted: self._life, lines.Exited: self._life},
             _KUBELET: {lines.Log: self._log},
+            Channel.EVENTS: {lines.KubernetesEvent: self._kubernetes_event},
             Channel.RECORDER: {},
         }
 
@@ -85,6 +87,7 @@ class PodReducer:
             sandboxes=tuple(self._sandboxes),
             mirrors=tuple(self._mirrors),
             deleted=self._deleted,
+            events=tuple(self._events),
             logged=tuple(self._logged),
             contradictions=tuple(contradictions),
             channels=frozenset(self._channels),
@@ -114,6 +117,9 @@ class PodReducer:
     def _mirror(self, number: int, line: lines.Mirror) -> None:
         data = line.data
         self._mirrors.append(MirrorEvent(fact=fact_of(number, line), mirror_uid=data.mirror_uid, phase=data.phase))
+
+    def _kubernetes_event(self, number: int, line: lines.KubernetesEvent) -> None:
+        self._events.append(KubernetesEvent(line=number, t_ns=line.t_ns, container=line.container, data=line.data))
 
     def _log(self, number: int, line: lines.Log) -> None:
         logged = LoggedDelay(line=number, t_ns=line.t_ns, container=line.container, delay_s=line.data.delay_s)

@@ -17,6 +17,7 @@ from crashloop.history.payload import (
     End,
     InterventionData,
     JobStatusData,
+    KubernetesEventData,
     NodeData,
     ProcessData,
     RequestData,
@@ -164,6 +165,15 @@ class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
     delay_s: float | None
 
 
+class KubernetesEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kubernetes Event about the pod or one of its containers: shown, never judged."""
+
+    line: int
+    t_ns: int
+    container: str | None
+    data: KubernetesEventData
+
+
 class PodHistory(msgspec.Struct, kw_only=True):
     """One pod of a recording. A recreated pod has a uid of its own and starts anew."""
 
@@ -177,6 +187,8 @@ class PodHistory(msgspec.Struct, kw_only=True):
     mirrors: tuple[MirrorEvent, ...] = ()
     """Of a static pod."""
     deleted: Fact | None = None
+    events: tuple[KubernetesEvent, ...] = ()
+    """In the order of their receipt."""
     logged: tuple[LoggedDelay, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     channels: frozenset[Channel] = frozenset()

@@ -2,12 +2,13 @@
 
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from ipaddress import ip_address
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -36,6 +37,19 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 Json = dict[str, Any]
+
+
+class Collection(NamedTuple):
+    """Objects of one resource of the core API, such as `pods`, in a namespace; in all of them for an empty name."""
+
+    resource: str
+    namespace: str = ""
+    selector: Mapping[str, str] = MappingProxyType({})
+    """`labelSelector`, `fieldSelector`."""
+
+    @property
+    def path(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/{self.resource}" if self.namespace else f"/api/v1/{self.resource}"
 
 
 class KubeApi:
@@ -165,23 +179,21 @@ class KubeApi:
         """The PodList as the API server sent it."""
         return self._read("list pods", "GET", _pods(namespace), query={"labelSelector": label_selector})
 
-    def list_pods_page(self, namespace: str, *, label_selector: str, begin_at: str) -> bytes:
-        """A part of the PodList: the first, or the one named by `continue` of the previous part."""
-        query = {"labelSelector": label_selector, "limit": str(PAGE), "continue": begin_at}
-        return self._read("list pods", "GET", _pods(namespace), query=query)
+    def list_page(self, collection: Collection, *, begin_at: str) -> bytes:
+        """A part of the list: the first, or the one named by `continue` of the previous part."""
+        query = {**collection.selector, "limit": str(PAGE), "continue": begin_at}
+        return self._read(f"list {collection.resource}", "GET", collection.path, query=query)
 
-    def watch_pods(
-        self, namespace: str, *, label_selector: str, resource_version: str, at_most_s: int
-    ) -> urllib3.BaseHTTPResponse:
+    def watch(self, collection: Collection, *, resource_version: str, at_most_s: int) -> urllib3.BaseHTTPResponse:
         """The open answer of a watch that the API server ends after `at_most_s` seconds."""
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
-            "labelSelector": label_selector,
+            **collection.selector,
             "resourceVersion": resource_version,
             "timeoutSeconds": str(at_most_s),
         }
-        return self._open("watch pods", "GET", _pods(namespace), query=query, answer_s=at_most_s + 5.0)
+        return self._open(f"watch {collection.resource}", "GET", collection.path, query=query, answer_s=at_most_s + 5.0)
 
     def nodes(self) -> list[Json]:
         """All Node objects."""
@@ -312,9 +324,7 @@ def _proxy_of_environment(server: str) -> str | None:
 
 def _pods(namespace: str, name: str | None = None) -> str:
     """Without a namespace: the pods of all namespaces."""
-    if not namespace:
-        return "/api/v1/pods"
-    return f"/api/v1/namespaces/{namespace}/pods" + (f"/{quote(name)}" if name else "")
+    return Collection("pods", namespace).path + (f"/{quote(name)}" if name else "")
 
 
 def _unreachable(doing: str, error: Exception) -> ApiUnreachable:

@@ -1,20 +1,21 @@
-"""An endless stream of changes to the pods of a namespace: list, watch, repeat.
+"""An endless stream of changes to the objects of a collection: list, watch, repeat.
 
 Theory of operation. After a watch ends or its connection breaks, the next one continues from the last resource version,
 so nothing is lost; changes during a broken connection arrive late. A resource version that is Gone (410) means that
 changes are lost for good: list again. Both are reported as a `Gap`. An API server that keeps refusing (401, 403) ends
 the watch.
-The layers, by lifetime: `PodWatch.items` (forever) > `_listing` (one list) and `_streaming` (one connection).
+The layers, by lifetime: `Watch.items` (forever) > `_listing` (one list) and `_streaming` (one connection).
 """
 
 import threading
 import time
 from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 import urllib3
 
-from crashloop.kube.client import KubeApi, lines
+from crashloop.kube.client import Collection, KubeApi, lines
 from crashloop.kube.errors import ApiRefusal, KubeError, ResourceVersionGone, refusal
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -76,19 +77,32 @@ class PodObject(msgspec.Struct, frozen=True, kw_only=True):
     status: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """All existing pods; a known pod that is missing from them is gone."""
+class _Versioned(Protocol):
+    @property
+    def resource_version(self) -> str: ...
 
-    pods: tuple[PodObject, ...]
+
+class _Watchable(Protocol):
+    @property
+    def metadata(self) -> _Versioned: ...
+
+
+Watched = TypeVar("Watched", bound=_Watchable)
+
+
+class Listed(msgspec.Struct, Generic[Watched], frozen=True, kw_only=True):
+    """All existing objects; a known one that is missing from them is gone."""
+
+    objects: tuple[Watched, ...]
     received_ns: int
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of one pod, with the pod after the change (for DELETED: its last state)."""
+class Changed(msgspec.Struct, Generic[Watched], frozen=True, kw_only=True):
+    """One change of one object, with the object after the change (for DELETED: its last state)."""
 
     type: str
     """ADDED, MODIFIED or DELETED."""
-    pod: PodObject
+    object: Watched
     received_ns: int
 
 
@@ -106,9 +120,9 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class _PodList(msgspec.Struct):
+class _Page(msgspec.Struct):
     metadata: _ListMeta
-    items: tuple[PodObject, ...] = ()
+    items: tuple[msgspec.Raw, ...] = ()
 
 
 class _WatchEvent(msgspec.Struct):
@@ -120,13 +134,13 @@ class _Bookmark(msgspec.Struct):
     metadata: _ListMeta
 
 
-class PodWatch:
-    """Lists and watches the pods with a label in a namespace, or in all namespaces for an empty name."""
+class Watch(Generic[Watched]):
+    """Lists and watches the objects of a collection."""
 
-    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str = "", retry: Retry = RECORDING) -> None:
+    def __init__(self, api: KubeApi, collection: Collection, type: type[Watched], *, retry: Retry = RECORDING) -> None:
         self._api = api
-        self._namespace = namespace
-        self._selector = label_selector
+        self._collection = collection
+        self._type = type
         self._retry = retry
         self._failures = 0
         self._refusals = 0
@@ -149,7 +163,7 @@ class PodWatch:
         """Start and reason of the present loss of connection; None while connected."""
         return None if self._broken is None else (self._complete_ns, self._broken)
 
-    def items(self) -> Iterator[Listed | Changed | WatchGap]:
+    def items(self) -> Iterator[Listed[Watched] | Changed[Watched] | WatchGap]:
         """Changes until `stop`. Raises ApiRefusal after too many answers 401 or 403; every other failure is retried for ever."""
         while not self._stopped.is_set():
             try:
@@ -166,23 +180,24 @@ class PodWatch:
                     raise
                 self._stopped.wait(self._retry.pause_s(self._failures))
 
-    def _listing(self) -> Iterator[Listed | WatchGap]:
+    def _listing(self) -> Iterator[Listed[Watched] | WatchGap]:
         pages = [self._page("")]
         while pages[-1].metadata.continue_:
             pages.append(self._page(pages[-1].metadata.continue_))
         yield from self._connected(time.time_ns(), lost=True)
         self._version, self._complete_ns = pages[-1].metadata.resource_version, time.time_ns()
-        yield Listed(pods=tuple(pod for page in pages for pod in page.items), received_ns=self._complete_ns)
+        found = tuple(self._decode(each) for page in pages for each in page.items)
+        yield Listed(objects=found, received_ns=self._complete_ns)
 
-    def _page(self, begin_at: str) -> _PodList:
-        raw = self._api.list_pods_page(self._namespace, label_selector=self._selector, begin_at=begin_at)
-        return msgspec.json.decode(raw, type=_PodList)
+    def _page(self, begin_at: str) -> _Page:
+        return msgspec.json.decode(self._api.list_page(self._collection, begin_at=begin_at), type=_Page)
 
-    def _streaming(self) -> Iterator[Changed | WatchGap]:
+    def _decode(self, raw: msgspec.Raw) -> Watched:
+        return msgspec.json.decode(raw, type=self._type)
+
+    def _streaming(self) -> Iterator[Changed[Watched] | WatchGap]:
         assert self._version is not None
-        self._connection = self._api.watch_pods(
-            self._namespace, label_selector=self._selector, resource_version=self._version, at_most_s=CONNECTION_S
-        )
+        self._connection = self._api.watch(self._collection, resource_version=self._version, at_most_s=CONNECTION_S)
         opened_ns = time.time_ns()
         try:
             for line in lines(self._connection):
@@ -190,7 +205,7 @@ class PodWatch:
                     return
                 event = msgspec.json.decode(line, type=_WatchEvent)
                 if event.type == "ERROR":
-                    raise refusal("watch pods", 500, None, bytes(event.object))
+                    raise refusal(f"watch {self._collection.resource}", 500, None, bytes(event.object))
                 # Only now: the first event of a new connection may be that the resource version is Gone.
                 yield from self._connected(opened_ns, lost=False)
                 self._complete_ns = time.time_ns()
@@ -200,13 +215,13 @@ class PodWatch:
         finally:
             self._connection = None
 
-    def _change(self, event: _WatchEvent) -> Iterator[Changed]:
+    def _change(self, event: _WatchEvent) -> Iterator[Changed[Watched]]:
         if event.type == "BOOKMARK":
             self._version = msgspec.json.decode(event.object, type=_Bookmark).metadata.resource_version
             return
-        pod = msgspec.json.decode(event.object, type=PodObject)
-        self._version = pod.metadata.resource_version
-        yield Changed(type=event.type, pod=pod, received_ns=self._complete_ns)
+        changed = self._decode(event.object)
+        self._version = changed.metadata.resource_version
+        yield Changed(type=event.type, object=changed, received_ns=self._complete_ns)
 
     def _connected(self, opened_ns: int, *, lost: bool) -> Iterator[WatchGap]:
         """Mark the connection as up; the gap that ended when it was opened, if any."""
@@ -214,3 +229,10 @@ class PodWatch:
         if self._broken is not None:
             yield WatchGap(from_ns=self._complete_ns, to_ns=opened_ns, reason=self._broken, lost=lost)
             self._broken = None
+
+
+class PodWatch(Watch[PodObject]):
+    """Lists and watches the pods with a label in a namespace, or in all namespaces for an empty name."""
+
+    def __init__(self, api: KubeApi, namespace: str, *, label_selector: str = "", retry: Retry = RECORDING) -> None:
+        super().__init__(api, Collection("pods", namespace, {"labelSelector": label_selector}), PodObject, retry=retry)

@@ -80,12 +80,12 @@ class LoopWatch:
                 if isinstance(item, WatchGap):
                     self.gaps += item.lost
                 elif isinstance(item, Listed):
-                    for pod in item.pods:
+                    for pod in item.objects:
                         self._take(pod)
                     self._has_listed = True
                     self._listed.set()
                 elif isinstance(item, Changed):
-                    self._take(item.pod)
+                    self._take(item.object)
         except Exception as crash:  # noqa: BLE001 - a crashed thread must end the whole observation
             self._crash = crash
         finally:

@@ -71,7 +71,9 @@ class Stage:
     def record(self) -> None:
         """Record every scenario; returns early when the life line breaks."""
         with run_namespace(self._api, self._cluster.info, self._label, self._remove_namespace) as namespace:
-            channels = ClusterChannels(self._api, namespace, self._label, self._router, self._restarted)
+            channels = ClusterChannels(
+                self._api, namespace, self._label, self._router, self._restarted, shows_events=True
+            )
             self._facts = NodeFacts(self._api, self._plan, self._cluster, self._router, channels.process)
             site = RecordingSite(
                 run=self._run,

@@ -36,7 +36,9 @@ class StressEvidence:
         self.session = LoadEventRouter(
             plan.load.loads, nodes, site.info, run.history, lambda node: (self._about[node],)
         )
-        self._rig = ClusterChannels(site.api, site.namespace, site.run, self.session, self._kubelet_restarted)
+        self._rig = ClusterChannels(
+            site.api, site.namespace, site.run, self.session, self._kubelet_restarted, shows_events=False
+        )
         self._measuring = Measuring(
             site.api,
             msgspec.structs.replace(site.info, nodes=tuple(site.nodes.values())),

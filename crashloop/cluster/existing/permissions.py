@@ -16,6 +16,7 @@ IN_NAMESPACE: tuple[Permission, ...] = (
     *_in_namespace("pods/log", "get"),
     *_in_namespace("pods/resize", "patch"),
     *_in_namespace("pods/ephemeralcontainers", "patch"),
+    *_in_namespace("events", "list", "watch"),
     *_in_namespace("resourcequotas", "list"),
     *_in_namespace("leases", "create", "delete", "list", "patch", group="coordination.k8s.io"),
 )

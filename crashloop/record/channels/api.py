@@ -52,17 +52,17 @@ class ApiChannel(Follower):
             else:
                 self._take_change(item)
 
-    def _take_list(self, listed: Listed) -> None:
-        uids = {pod.metadata.uid for pod in listed.pods}
+    def _take_list(self, listed: Listed[PodObject]) -> None:
+        uids = {pod.metadata.uid for pod in listed.objects}
         for uid in self._present.keys() - uids:
             self._gone(uid, None, listed.received_ns)
-        for pod in listed.pods:
+        for pod in listed.objects:
             self._take_pod(pod, listed.received_ns)
 
-    def _take_change(self, change: Changed) -> None:
-        self._take_pod(change.pod, change.received_ns)
+    def _take_change(self, change: Changed[PodObject]) -> None:
+        self._take_pod(change.object, change.received_ns)
         if change.type == "DELETED":
-            self._gone(change.pod.metadata.uid, change.pod.metadata.resource_version, change.received_ns)
+            self._gone(change.object.metadata.uid, change.object.metadata.resource_version, change.received_ns)
 
     def _take_pod(self, pod: PodObject, received_ns: int) -> None:
         about = pod.metadata

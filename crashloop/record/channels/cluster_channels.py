@@ -15,6 +15,7 @@ from crashloop.record.channels.events import gap, now_ns
 from crashloop.record.channels.heartbeat import NodeHeartbeat
 from crashloop.record.channels.host import HostChannel
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess
+from crashloop.record.channels.kubernetes_events import KubernetesEventsChannel
 from crashloop.record.channels.run_queue import RunQueueChannel
 from crashloop.record.channels.runtime import RuntimeChannel
 from crashloop.record.event_router import EventRouter
@@ -34,7 +35,10 @@ class ClusterChannels:
         run: str,
         session: EventRouter,
         on_kubelet_restart: Callable[[str, KubeletProcess], None],
+        *,
+        shows_events: bool,
     ) -> None:
+        """`shows_events`: whether the Kubernetes Events of the pods are followed as well."""
         self.session = session
         self._kube = api
         self._run = run
@@ -42,6 +46,7 @@ class ClusterChannels:
         self._host = HostChannel(session)
         self._run_queues = RunQueueChannel(session)
         self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
+        self._events = KubernetesEventsChannel(api, namespace, session) if shows_events else None
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
         self._runtimes: dict[str, RuntimeChannel] = {}
         self._controls: dict[str, ControlChannel] = {}
@@ -50,8 +55,9 @@ class ClusterChannels:
         """Channels by their nodes."""
 
     def start(self) -> None:
-        for channel in (self._host, self._run_queues, self._api, self._kubelet_log):
-            channel.start()
+        for channel in (self._host, self._run_queues, self._api, self._events, self._kubelet_log):
+            if channel is not None:
+                channel.start()
 
     def add_nodes(self, cluster: ClusterInfo) -> None:
         """Follow the nodes that are new in a cluster. Raises ClusterError if one elsewhere has no heartbeat."""
@@ -98,8 +104,9 @@ class ClusterChannels:
 
     def stop(self) -> None:
         of_nodes = (channel for channels in self._of_nodes for channel in channels.values())
-        for channel in (*of_nodes, self._kubelet_log, self._api, self._run_queues, self._host):
-            channel.stop()
+        for channel in (*of_nodes, self._kubelet_log, self._events, self._api, self._run_queues, self._host):
+            if channel is not None:
+                channel.stop()
 
     def _follow_runtime(self, node: Node) -> None:
         if node.runtime_socket is None:

@@ -10,10 +10,10 @@ import pytest
 
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
-from crashloop.kube.watch import LOOKING, RECORDING, Changed, Listed, PodWatch, Retry, WatchGap
+from crashloop.kube.watch import LOOKING, RECORDING, Changed, Listed, PodObject, PodWatch, Retry, WatchGap
 from suites.selftest.kit.kube_peer import HANG, TEAR, Peer, bookmark, change, pod, pod_list, serving, status
 
-Item = Listed | Changed | WatchGap
+Item = Listed[PodObject] | Changed[PodObject] | WatchGap
 
 
 @contextmanager
@@ -34,9 +34,9 @@ def flattened(items: list[Item]) -> list[Any]:
 
     def one(item: Item) -> Any:
         if isinstance(item, Listed):
-            return "listed", [each.metadata.name for each in item.pods]
+            return "listed", [each.metadata.name for each in item.objects]
         if isinstance(item, Changed):
-            return item.type, item.pod.metadata.name, item.pod.metadata.resource_version
+            return item.type, item.object.metadata.name, item.object.metadata.resource_version
         return "lost" if item.lost else "late"
 
     return [one(item) for item in items]
@@ -59,7 +59,7 @@ def test_a_status_is_kept_as_it_was_sent(tmp_path: Path) -> None:
     peer = Peer([pod_list(5, pod("a", 5, phase="Running", unknown=[1]))], [[HANG]])
     (listed,) = seen(peer, tmp_path, 1)
     assert isinstance(listed, Listed)
-    assert bytes(listed.pods[0].status) == b'{"phase": "Running", "unknown": [1]}'
+    assert bytes(listed.objects[0].status) == b'{"phase": "Running", "unknown": [1]}'
 
 
 def test_a_watch_that_ends_in_good_order_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_run_that_may_not_see_kubelets_restart_does_not_begin(tmp_path: Path) 
     assert code == ExitCode.USAGE, output
     assert (
         f"its user lacks permissions for a run in namespace {NAMESPACE}.\n"
-        "Forbidden: list events in namespace default.\n"
+        "Forbidden: list events, list events in namespace default.\n"
         "Apply manifests/rbac/existing-namespace.yaml with sufficient permissions."
     ) in output
     assert peer.names(LEASES) == []
