@@ -7,6 +7,7 @@ from crashloop.report.document import (
     Block,
     CurveKey,
     Document,
+    Figure,
     Figures,
     Listing,
     Medium,
@@ -19,8 +20,9 @@ from crashloop.report.flatten import config_yaml, flattened
 from crashloop.report.headline import headline
 from crashloop.report.panels import panels_of
 from crashloop.report.results import ProfileSummary, Results, RunResults
-from crashloop.report.text import took
-from crashloop.report.verdicts import panel_anchor, verdict_sections
+from crashloop.report.text import seconds, took
+from crashloop.report.timeline_svg import timeline_svg
+from crashloop.report.verdicts import panel_anchor, timeline_anchor, verdict_sections
 
 PAGE = Medium.PAGE
 NOTE = (
@@ -46,6 +48,7 @@ def conformance_document(results: Results) -> Document:
         sections=(
             *verdict_sections(results),
             Section("curves", "Profiles and curves", _profiles(results), PAGE),
+            Section("timelines", "What happened", _timelines(results), PAGE),
             Section("deviations", "Known deviations", deviations(results, NOTE), PAGE),
             Section("environment", "Environment", environment(results.environment), PAGE),
             Section("reproduce", "Reproduce", _reproduce(results), PAGE),
@@ -90,6 +93,26 @@ def _profiles(results: Results) -> tuple[Block, ...]:
         "the kubelet sync the pod, so the due delay itself shows."
     )
     return (Paragraph(note, "note"), CurveKey(), *(_profile(each, by_profile[each.name]) for each in ordered))
+
+
+def _timelines(results: Results) -> tuple[Block, ...]:
+    figures = tuple(
+        Figure(
+            heading=(Span(each.scenario, "scenario"), f" ({each.profile})"),
+            svg=timeline_svg(each, name=timeline_anchor(position)),
+            caption=f"Pod {each.pod}, {seconds(each.length_s)} s.",
+            emphasis="muted",
+            anchor=timeline_anchor(position),
+        )
+        for position, each in enumerate(results.timelines)
+    )
+    note = (
+        "The pods behind every FAIL, ERROR, INCONCLUSIVE and known deviation. Solid bars are instances of a container by the "
+        "ground truth, pale bars the windows in which restarts were due; the lanes below show the statements of the kubelet. "
+        "Each part has a title with its time and its line of the history. Kubernetes Events are merged, limited and dropped on "
+        "their way: nothing is judged by them."
+    )
+    return (Paragraph(note, "note"), Figures(figures, look="timelines")) if figures else ()
 
 
 def _profile(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) -> Article:

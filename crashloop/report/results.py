@@ -9,6 +9,7 @@ import msgspec
 from crashloop.report.coverage import Coverage, coverage_of
 from crashloop.report.curves import PlottedCurve, curves_of
 from crashloop.report.standing import Standing, count
+from crashloop.report.timeline import Timeline
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
@@ -121,6 +122,8 @@ class Results(RunResults, frozen=True, kw_only=True):
     deviations: tuple[DeviationText, ...] = ()
     profiles: tuple[ProfileSummary, ...] = ()
     curves: tuple[PlottedCurve, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    """Of the pods that a verdict other than PASS rests on, worst first."""
 
     def requirement(self, name: str) -> RequirementText:
         """The requirement of that id. Raises KeyError."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -91,6 +92,7 @@ def _details(results: Results, verdict: Verdict, standing: Standing, requirement
         Paragraph(reported(verdict)) if reported(verdict) else None,
         Paragraph(("Evidence: ", *_sources(verdict.evidence)), on=evidence) if verdict.evidence else None,
         _curves(results, verdict),
+        _timelines(results, verdict),
         Pairs(facts) if facts else None,
         Paragraph(_source(requirement), "muted", page) if requirement.source else None,
     ]
@@ -130,6 +132,20 @@ def _curves(results: Results, verdict: Verdict) -> Paragraph | None:
 
 def panel_anchor(position: int) -> str:
     return f"curve-{position + 1}"
+
+
+def timeline_anchor(position: int) -> str:
+    return f"timeline-{position + 1}"
+
+
+def _timelines(results: Results, verdict: Verdict) -> Paragraph | None:
+    """Links to the pods that it rests on."""
+    files = {PurePosixPath(each.file).stem for each in verdict.evidence}
+    links: list[Inline] = []
+    for position, each in enumerate(results.timelines):
+        if each.scenario in files:
+            links += [", " if links else "", Span(f"pod of {each.scenario}", href=f"#{timeline_anchor(position)}")]
+    return Paragraph(("Timeline: ", *links), on=Medium.PAGE) if links else None
 
 
 def _source(requirement: RequirementText) -> str:

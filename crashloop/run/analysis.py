@@ -7,6 +7,8 @@ from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 
+import msgspec
+
 from crashloop.checks.everywhere import of_all_pods
 from crashloop.deviations import load_deviations
 from crashloop.model.config import Curve, Refusal, effective_curve
@@ -15,6 +17,7 @@ from crashloop.model.variants import as_shipped
 from crashloop.report.results import Results, build_results
 from crashloop.requirements import load_requirements
 from crashloop.run.judging import Judged, judge_scenario, skipped
+from crashloop.run.timelines import remarkable_timelines
 from crashloop.run.verdict_files import kept_verdicts
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
@@ -62,7 +65,7 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
     """A run is finished when the last of its histories ends, so that judging it again gives the same results."""
     info, known = run.info(), tuple(judged)
     version = KubernetesVersion.parse(plan.kubernetes_version)
-    return build_results(
+    results = build_results(
         info,
         plan,
         [
@@ -78,6 +81,7 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
         at_least=int(info.settings.get("at_least") or 0),
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )
+    return msgspec.structs.replace(results, timelines=remarkable_timelines(run, plan, results))
 
 
 def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:

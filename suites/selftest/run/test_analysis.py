@@ -44,6 +44,13 @@ def test_the_whole_run_is_judged_and_counted(tmp_path: Path) -> None:
     assert {each.name: each.curve for each in results.profiles}["max-2s"] == "0, 2 s"
 
 
+def test_pods_behind_open_verdicts_have_a_timeline_and_those_that_passed_have_none(tmp_path: Path) -> None:
+    run = a_run(tmp_path, ASKED, Judgement(requirement="CAP-3", scenario="other"))
+    record(run, good())
+    record(run, good(renamed(CRASHING, "other")))
+    assert [each.scenario for each in analyze(run).timelines] == ["other"]  # three delays, nine needed
+
+
 @pytest.mark.parametrize(
     ("at_least", "code"), [(1, ExitCode.OK), (9, ExitCode.INCONCLUSIVE)], ids=["enough", "too-few"]
 )
