@@ -13,6 +13,8 @@ from crashloop.slo.types import Lifecycle, Phase, Restart
 
 SECONDS = "seconds"
 """What a ratio may count instead of events."""
+EARLY_S = 10.0
+"""The window of KEP-4603's sums for the begin of a crash loop."""
 WATCHED_S = 3.0
 """A kubelet that restarts wrongly does so at its next look: first restarts have no delay, and it relists once a second."""
 
@@ -120,6 +122,16 @@ def _container_start(pod: Lifecycle) -> Iterator[MeasuredEvent]:
             yield _event(each.created_ns, each.started_ns, pod.seen_until_ns)
 
 
+def _early(pod: Lifecycle) -> Iterator[MeasuredEvent]:
+    """The number of restarts of a pod within its first seconds, at their end."""
+    first_ns = min((starts[0] for starts in pod.starts_ns.values() if starts), default=None)
+    if first_ns is None:
+        return
+    end_ns = first_ns + round(EARLY_S * 1e9)
+    if pod.seen_until_ns is not None and pod.seen_until_ns >= end_ns:
+        yield MeasuredEvent(end_ns, float(sum(1 for came_ns in _restarts(pod) if came_ns < end_ns)))
+
+
 def _first_of_all(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     for each in pod.restarts_all:
         yield _event(each.exited_ns, each.started_ns, pod.seen_until_ns)
@@ -181,6 +193,7 @@ SAMPLES: Mapping[str, Samples] = {
     "restart-lateness": Samples("restarts", _lateness),
     "restart-delay": Samples("restarts", _delay),
     "container-start": Samples("restarts", _container_start),
+    "early-restarts": Samples("pods", _early),
     "restart-all-first-start": Samples("RestartAllContainers", _first_of_all),
 }
 SHARES: Mapping[str, Share] = {

@@ -14,6 +14,7 @@ from crashloop.slo.conservation import conservation
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.gauge import gauge
 from crashloop.slo.histogram import Histogram
+from crashloop.slo.kinds import kinds
 from crashloop.slo.moves import moves
 from crashloop.slo.ratio import ratio
 from crashloop.slo.reads import reads
@@ -22,6 +23,7 @@ from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
     HistogramSli,
+    KindsSli,
     MovesSli,
     RateSli,
     RatioSli,
@@ -181,6 +183,10 @@ def _relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase) 
     return [relative(row, sli, measured, window, results)]
 
 
+def _kinds(_row: SloRow, sli: KindsSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return [kinds(sli, measured, window)]
+
+
 _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
@@ -192,4 +198,5 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     GaugeSli: _gauge,
     ReadSli: _reads,
     RelativeSli: _relative,
+    KindsSli: _kinds,
 }

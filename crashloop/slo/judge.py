@@ -18,7 +18,7 @@ from crashloop.slo.estimates import rank
 from crashloop.slo.indicators import results
 from crashloop.slo.preconditions import facts_of
 from crashloop.slo.relative import other_phase
-from crashloop.slo.rows import ConservationSli, RelativeSli, ShareSli, SloRow
+from crashloop.slo.rows import ConservationSli, ShareSli, SloRow
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.strength import Strength, strength
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
@@ -121,8 +121,8 @@ def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
     obstacles = list(text.broken(row, facts, window.label))
     try:
-        if isinstance(row.sli, RelativeSli) and row.sli.to != "prediction":
-            other = other_phase(row.sli.to, measured, window)
+        if row.other is not None:
+            other = other_phase(row.other, measured, window)
             obstacles += text.broken(row, facts_of(measured, other), other.label)
         found = results(row, measured, window)
     except ObservationError as missing:

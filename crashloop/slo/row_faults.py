@@ -105,14 +105,10 @@ def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase]) -> Ite
         yield from _known("idle", sli.idle, names)
     if isinstance(sli, GaugeSli) and sli.relative_to is not None:
         yield from _known("relative_to", sli.relative_to, names)
-    if isinstance(row.sli, RelativeSli) and row.sli.to != "prediction":
-        for field, value, known in (
-            ("phase", row.sli.to.phase, names),
-            ("mix", row.sli.to.mix, mixes),
-            ("arm", row.sli.to.arm, arms),
-        ):
-            if value is not None:
-                yield from _known(f"to.{field}", value, known)
+    to = row.other or Other()
+    for field, value, known in (("phase", to.phase, names), ("mix", to.mix, mixes), ("arm", to.arm, arms)):
+        if value is not None:
+            yield from _known(f"to.{field}", value, known)
 
 
 def _target(target: Target, row: SloRow) -> Iterator[str]:
@@ -161,6 +157,8 @@ def _names(row: SloRow) -> Iterator[str]:
     sli = row.figure
     if isinstance(row.sli, RelativeSli):
         yield from _compared(row.sli)
+    if row.other == Other():
+        yield "to names nothing; expected a phase, mix or arm to compare with"
     if isinstance(sli, Selection):
         yield from _known("source", sli.source, SOURCES)
         if not sli.metric:
@@ -182,11 +180,8 @@ def _names(row: SloRow) -> Iterator[str]:
 
 
 def _compared(sli: RelativeSli) -> Iterator[str]:
-    if sli.to == "prediction":
-        if not isinstance(sli.of, RateSli) or sli.of.of != "restarts":
-            yield "to is prediction, which is one of restarts; expected the rate of restarts"
-    elif sli.to == Other():
-        yield "to names nothing; expected a phase, mix or arm to compare with"
+    if sli.to == "prediction" and (not isinstance(sli.of, RateSli) or sli.of.of != "restarts"):
+        yield "to is prediction, which is one of restarts; expected the rate of restarts"
 
 
 def _unit(sli: RelativeSli) -> str:

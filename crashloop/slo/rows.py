@@ -137,6 +137,18 @@ class RelativeSli(_Strict, frozen=True, kw_only=True, tag="relative", tag_field=
     """The difference in either direction instead, in percent of the other."""
 
 
+class KindsSli(Selection, frozen=True, kw_only=True, tag="kinds", tag_field="kind"):
+    """The number of kinds of counted events that one of two phases has and the other lacks."""
+
+    each: tuple[str, ...]
+    """Labels that make a kind."""
+    least: int = 20
+    """Fewer events of a kind may be missing by chance."""
+    of: str = "requests"
+    """What one event is, in plural."""
+    to: Other
+
+
 Sli = (
     HistogramSli
     | SampleSli
@@ -148,6 +160,7 @@ Sli = (
     | GaugeSli
     | ReadSli
     | RelativeSli
+    | KindsSli
 )
 
 
@@ -279,6 +292,12 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     def figure(self) -> "Sli":
         """The SLI, or of a relative one the figure that it compares."""
         return self.sli.of if isinstance(self.sli, RelativeSli) else self.sli
+
+    @property
+    def other(self) -> Other | None:
+        """The phase that it is compared with; None for an SLI of one phase, and against a prediction."""
+        to = self.sli.to if isinstance(self.sli, RelativeSli | KindsSli) else None
+        return to if isinstance(to, Other) else None
 
     @property
     def for_requirement(self) -> "SloRow":

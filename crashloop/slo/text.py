@@ -10,6 +10,7 @@ from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
     HistogramSli,
+    KindsSli,
     MovesSli,
     Precondition,
     RateSli,
@@ -103,7 +104,7 @@ def _strength(story: Story) -> Iterator[str]:
 
 
 def _unmoved(story: Story) -> Iterator[str]:
-    if isinstance(story.row.sli, MovesSli) and story.shown is not None:
+    if isinstance(story.row.sli, MovesSli | KindsSli) and story.shown is not None:
         yield from story.shown.notes
 
 
@@ -222,7 +223,7 @@ def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
 def noun(row: SloRow) -> str:
     """What one sample of a row is, in plural."""
     sli = row.figure
-    if isinstance(sli, HistogramSli):
+    if isinstance(sli, HistogramSli | KindsSli):
         return sli.of
     if isinstance(sli, SampleSli):
         return SAMPLES[sli.of].of

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from crashloop.report.stress.results import RowText
 from crashloop.report.text import counted
-from crashloop.slo.rows import Better, ConservationSli, RelativeSli, ShareSli, SloRow
+from crashloop.slo.rows import Better, ConservationSli, KindsSli, RelativeSli, ShareSli, SloRow
 from crashloop.slo.types import SloVerdict
 from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.loads import AnyLoad
@@ -76,7 +76,11 @@ def highest_rate(
 
 def _is_of_a_step(row: SloRow) -> bool:
     """Comparisons and rows of single mixes are about other stages than the step."""
-    if isinstance(row.sli, ConservationSli | RelativeSli) or row.mixes or row.phase not in (None, UNDER_LOAD):
+    if (
+        isinstance(row.sli, ConservationSli | RelativeSli | KindsSli)
+        or row.mixes
+        or row.phase not in (None, UNDER_LOAD)
+    ):
         return False
     return not (isinstance(row.sli, ShareSli) and row.phase is None)
 

@@ -11,8 +11,9 @@ import msgspec
 
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
-from crashloop.slo.rows import ConservationSli, GaugeSli, HistogramSli, MovesSli, ReadSli, Selection, SloRow
+from crashloop.slo.rows import ConservationSli, GaugeSli, HistogramSli, KindsSli, MovesSli, ReadSli, Selection, SloRow
 from crashloop.slo.types import SloVerdict
+from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.plan import StressPlan
@@ -49,7 +50,7 @@ def _of_rows(
             scenario = f"{plan.load.name}/{row.phase}" if row.phase else plan.load.name
             evidence = tuple(Evidence(file=f"metrics/{name}") for name in metrics if _is_read(row, name))
             requirement = catalogue[row.requirement]
-            yield _verdict(plan, requirement, scenario, judge(row.for_requirement), evidence)
+            yield _verdict(plan, requirement, scenario, judge(row.for_requirement), evidence, judged_nodes(plan, row))
 
 
 def _of_checks(
@@ -59,7 +60,20 @@ def _of_checks(
     for check in checks:
         if check.slo in CHECKED:
             requirement = catalogue[CHECKED[check.slo]]
-            yield _verdict(plan, requirement, plan.load.name, check, evidence)
+            yield _verdict(plan, requirement, plan.load.name, check, evidence, plan.kubelets)
+
+
+def judged_nodes(plan: StressPlan, row: SloRow) -> tuple[KubeletProfile, ...]:
+    """Kubelet profiles of the nodes under load in the mixes or the arm of a row; of all nodes for a row without either."""
+    if not row.mixes and row.arm is None:
+        return plan.kubelets
+    stages = [
+        each
+        for each in plan.stages
+        if row.phase in (None, each.name) and (not row.mixes or each.mix in row.mixes) and row.arm in (None, each.arm)
+    ]
+    nodes = dict.fromkeys(plan.load.loads[name].node for each in stages for name in each.users)
+    return tuple(plan.kubelet(node) for node in nodes)
 
 
 def _verdict(
@@ -68,9 +82,10 @@ def _verdict(
     scenario: str,
     found: SloVerdict,
     evidence: tuple[Evidence, ...],
+    kubelets: Sequence[KubeletProfile],
 ) -> Verdict:
-    """The verdict on one requirement; SKIPPED if it does not hold for one of the nodes."""
-    profile = ", ".join(dict.fromkeys(kubelet.name for kubelet in plan.kubelets))
+    """The verdict on one requirement; SKIPPED if it does not hold for one of the judged nodes."""
+    profile = ", ".join(dict.fromkeys(kubelet.name for kubelet in kubelets))
     verdict = Verdict(
         requirement=requirement.id,
         scenario=scenario,
@@ -82,7 +97,7 @@ def _verdict(
         deviation=found.deviation,
         facts=_facts(found),
     )
-    reason = next(_objections(plan, requirement), None)
+    reason = next(_objections(plan, kubelets, requirement), None)
     if reason is None:
         return verdict
     return msgspec.structs.replace(
@@ -95,9 +110,9 @@ def _verdict(
     )
 
 
-def _objections(plan: StressPlan, requirement: Requirement) -> Iterator[str]:
+def _objections(plan: StressPlan, kubelets: Sequence[KubeletProfile], requirement: Requirement) -> Iterator[str]:
     cluster = KubernetesVersion.parse(plan.kubernetes_version)
-    for kubelet in plan.kubelets:
+    for kubelet in kubelets:
         reason = applies(requirement, kubelet_version(kubelet, cluster), effective_gates(kubelet, cluster))
         if reason is not None:
             yield reason
@@ -124,4 +139,4 @@ def _is_read(row: SloRow, name: str) -> bool:
         return True
     if isinstance(sli, ConservationSli) and name.startswith("kubelet-"):
         return True
-    return name == LIFECYCLES and not isinstance(sli, HistogramSli | GaugeSli | ReadSli)
+    return name == LIFECYCLES and not isinstance(sli, HistogramSli | GaugeSli | ReadSli | KindsSli)

@@ -21,7 +21,7 @@ from crashloop.stress.publishing import publish_stress
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.verdict import Evidence, ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.slo_kit import crasher, measured, ns, started
-from suites.selftest.kit.stress_kit import MAX_1S, Folder, crashing, example_run, plan
+from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, crashing, example_run, plan
 
 CATALOGUE = load_requirements()
 EVERYWHERE = {each.id for each in CATALOGUE.values() if each.everywhere} - {*CHECKED.values()}
@@ -172,3 +172,30 @@ def test_every_check_that_judges_a_requirement_is_one_of_a_stress_run(tmp_path: 
 
 def step(pods: int) -> Stage:
     return Stage(name="storm", mix=f"{pods} pods", duration_s=10, users={"crashers": pods}, settle_s=0)
+
+
+def test_a_comparison_needs_the_gates_of_the_nodes_that_it_judges_alone() -> None:
+    off = KubeletProfile(name="off", config={"featureGates": {"KubeletCrashLoopBackOffMax": False}})
+    nodes = (StressNode(name="storm", profile="max-1s"), StressNode(name="off", profile="off"))
+    loads = {"crashers": CRASHERS, "without": msgspec.structs.replace(CRASHERS, node="off")}
+    stages = tuple(
+        Stage(name="storm", mix=mix, duration_s=60, users={load: 1})
+        for load, mix in (("crashers", "on"), ("without", "off"))
+    )
+    asked = plan(MAX_1S, off, nodes=nodes, loads=loads, stages=stages)
+    rule = msgspec.structs.replace(NEIGHBOUR, requirement="LOAD-2")
+    found = [
+        requirement_verdicts(
+            asked,
+            CATALOGUE,
+            [msgspec.structs.replace(rule, mixes=(mix,))],
+            partial(judge, measured=measured(lifecycles=[crasher()])),
+            (),
+            METRICS,
+        )[0]
+        for mix in ("on", "off")
+    ]
+    assert [(each.outcome, each.profile) for each in found] == [
+        (Outcome.INCONCLUSIVE, "max-1s"),
+        (Outcome.SKIPPED, "off"),
+    ]
