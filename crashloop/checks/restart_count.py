@@ -63,7 +63,7 @@ def _ahead(
     for status, report in reports:
         known = bisect_right(created_ns, status.t_ns)
         # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
-        waits_for_reset = case.restarts_all and report.state.kind == "waiting"
+        waits_for_reset = case.restarts_all and _is_of_none(report)
         if report.restart_count <= max(known - 1, 0) + waits_for_reset:
             continue
         if not seen_by_runtime and report.restart_count < len(instances):
@@ -80,6 +80,11 @@ def _ahead(
         else:
             yield fail(sentence, status.line)
         return
+
+
+def _is_of_none(report: ContainerReport) -> bool:
+    """Whether a state is of no instance: it waits for one, or its pod ended while it did (ContainerStatusUnknown)."""
+    return report.state.kind == "waiting" or (report.state.kind == "terminated" and not report.state.container_id)
 
 
 def _stamped_after(case: Case, counted_ns: list[int], status: StatusReport) -> bool:

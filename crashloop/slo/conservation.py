@@ -91,14 +91,18 @@ def _near(moments: list[int], edge_ns: int) -> int:
 
 
 def _disagreeing(pods: list[Lifecycle]) -> Iterator[str]:
-    """Containers whose restartCount differs from the starts after the first, beyond the instances that never ran."""
+    """Containers whose restartCount differs from the starts after the first, beyond the instances that never ran.
+
+    RestartAllContainers raises it before the starts (KEP-5532), which never come if the pod ends meanwhile.
+    """
     for pod in pods:
+        begun = any(each.started_ns is None for each in pod.restarts_all)
         for container, starts in pod.starts_ns.items():
             if not starts:
                 continue
             said = pod.restart_counts.get(container)
             last_ns = starts[-1] if pod.seen_until_ns is None else pod.seen_until_ns - int(REPORTED_S * 1e9)
             least = bisect_right(starts, last_ns) - 1
-            most = len(starts) - 1 + len(pod.unstarted_ns.get(container, ()))
+            most = len(starts) - 1 + len(pod.unstarted_ns.get(container, ())) + begun
             if said is not None and not least <= said <= most:
                 yield f'{pod.pod}: restartCount of "{container}" is {said} after {len(starts)} starts.'

@@ -1,5 +1,7 @@
 """RestartAllContainers takes every container along, and what it hides is a deviation."""
 
+import pytest
+
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.model_input import observed
 from crashloop.checks.restart_all_triggers import replacements, resets_of
@@ -61,6 +63,22 @@ def test_an_init_container_that_does_not_run_again_is_a_fail() -> None:
     (finding,) = told(checked("restart-decision", restarting_all(setup=False)))
     assert finding.startswith('FAIL: "source" exited and was restarted without "setup" (history lines')
     assert finding.endswith(STEP)
+
+
+@pytest.mark.parametrize(
+    ("restart_count", "container_id", "faults"),
+    [(1, "", 0), (2, "", 1), (1, "containerd://source-0", 1)],
+    ids=["counted-once", "counted-twice", "of-an-instance"],
+)
+def test_a_reset_that_the_pods_end_cut_short_is_counted_before_its_start(
+    restart_count: int, container_id: str, faults: int
+) -> None:
+    history = History(RESTART_ALL).lives("source", (2.0, 5.0, 42), status=False)
+    ended = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown", "containerID": container_id}}
+    history.status(6.0, {"source": {"name": "source", "restartCount": restart_count, "state": ended}})
+    findings = told(checked("restart-count", history.ends(20)))
+    said = f'FAIL: the status said restartCount {restart_count} of "source" (history line {history.line_of(Kind.STATUS, 0)})'
+    assert [each for each in findings if each.startswith("FAIL")] == [f"{said} when 0 restarts had been seen."] * faults
 
 
 def test_a_hidden_exit_code_breaks_the_promise_and_fits_the_deviation() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Interval, Lifecycle, SloVerdict
+from crashloop.slo.types import Interval, Lifecycle, RestartAll, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, ns, row, scrapes
 
@@ -60,6 +60,14 @@ def test_an_instance_that_never_ran_may_count_or_not() -> None:
     assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, 1)
     assert verdict.notes[1] == "node-1: instances that were created and never ran, which may count as well: 1."
     assert judged(5, pod(*STARTS, unstarted_ns=never)).outcome is Outcome.FAIL
+
+
+def test_a_restart_of_all_containers_that_its_pods_end_cut_short_may_count() -> None:
+    cut = (RestartAll(container="app", exited_ns=ns(45)),)
+    assert judged(3, pod(*STARTS, count=3, restarts_all=cut)).outcome is Outcome.PASS
+    assert judged(3, pod(*STARTS, count=4, restarts_all=cut)).outcome is Outcome.FAIL
+    whole = (RestartAll(container="app", exited_ns=ns(35), started_ns=ns(40)),)
+    assert judged(3, pod(*STARTS, count=3, restarts_all=whole)).outcome is Outcome.FAIL
 
 
 def test_a_restart_that_was_only_just_seen_need_not_be_told_yet() -> None:

@@ -20,6 +20,7 @@ HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 CURVES = {
     "stock": Curve(10, 300),
     "max-1s": Curve(1, 1),
+    "max-1s-qps-5": Curve(1, 1),
     "max-2s": Curve(2, 2),
     "max-4s": Curve(4, 4),
     "max-10s": Curve(10, 10),
@@ -54,7 +55,12 @@ ACCEPTED_BY_ROUNDING = "max-300s0009"
 """A candidate that is to be refused, and is not."""
 BY_RELEASE = {"max-2s-default-gates", "reduced-decay", "rules-off", "restart-all-off"}
 """Profiles whose meaning depends on the release."""
-BEYOND_RESTARTS = {"sync-5s": {"syncFrequency"}, "sync-2m": {"syncFrequency"}, "unknown-field": {"restartBudget"}}
+BEYOND_RESTARTS = {
+    "sync-5s": {"syncFrequency"},
+    "sync-2m": {"syncFrequency"},
+    "unknown-field": {"restartBudget"},
+    "max-1s-qps-5": {"kubeAPIQPS", "kubeAPIBurst", "eventRecordQPS", "eventBurst"},
+}
 """What profiles set besides the two fields that decide about restarts."""
 
 
