@@ -48,6 +48,8 @@ NOT_DRAWN = (
     InterventionKind.WRITE_KUBELET_CONFIG,
     # Drawn by _as_static_pod.
     *OF_STATIC_PODS,
+    # Needs an image of the registry.
+    InterventionKind.OFFER_IMAGE,
     # Need a control plane for themselves.
     *NEED_OWN_CONTROL_PLANE,
 )
