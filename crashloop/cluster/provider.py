@@ -153,6 +153,8 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeRequest, ...]
     feature_gates: dict[str, bool] = {}
     """Gates of the control plane."""
+    controllers_version: str | None = None
+    """Version of controller manager and scheduler, if it is not the cluster's; for providers with `control-planes`."""
     kubelet_binary: str | None = None
     """The user's own kubelet for all nodes; runs where it lies."""
     bin_dir: str | None = None

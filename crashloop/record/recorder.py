@@ -117,7 +117,9 @@ class Recorder:
         """The scenarios that have a control plane for themselves. Interruptions are raised in the main thread only."""
 
         def request(part: Plan, name: str) -> ClusterRequest:
-            return self._request(part, settings, name=run_name(self._run.root.absolute() / name))
+            own = part.scenario(name).control_plane
+            where = run_name(self._run.root.absolute() / name)
+            return self._request(part, settings, name=where, controllers=own.controllers_version if own else None)
 
         record_apart(self._run, plan, request, interruptible, self._lifeline, LoggedProgress())
 
@@ -137,13 +139,16 @@ class Recorder:
                 lent = frozenset(node.name for node in cluster.info.nodes)
             yield cluster, lent
 
-    def _request(self, plan: Plan, settings: RecorderSettings, *, name: str) -> ClusterRequest:
+    def _request(
+        self, plan: Plan, settings: RecorderSettings, *, name: str, controllers: str | None = None
+    ) -> ClusterRequest:
         """A cluster with the first nodes."""
         return ClusterRequest(
             name=name,
             kubernetes_version=plan.kubernetes_version,
             nodes=first_requests(plan, provider(plan.provider).capabilities),
             feature_gates=plan.feature_gates,
+            controllers_version=controllers,
             kubelet_binary=settings.kubelet_binary,
             bin_dir=settings.bin_dir,
             node_image=settings.node_image,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from crashloop.cluster.binaries.skew import check_controllers
 from crashloop.cluster.provider import Capability
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import check_releases, load_profile, validate_for_node, validate_refusal
@@ -12,6 +13,7 @@ from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
 from crashloop.spec.assignment import assign
 from crashloop.spec.comparison import Judgeable
+from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
@@ -49,6 +51,8 @@ def build_plan(
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
     if offer is None:
         check_releases(_profiles(scenarios, offer), version)
+        for controllers in controllers_of(each.control_plane for each in scenarios):
+            check_controllers(controllers, str(version))
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
         validate_for_node(_profile(name, offer), version)
     for name in dict.fromkeys(name for each in scenarios for name in each.refused_profiles):

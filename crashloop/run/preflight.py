@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from crashloop.cluster.binaries.ensure import PROGRAMS, require_kubelet
+from crashloop.cluster.binaries.ensure import PROGRAMS, require_controllers, require_kubelet
 from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
@@ -13,6 +13,7 @@ from crashloop.record.naming import run_name
 from crashloop.record.run_cluster import require_version
 from crashloop.record.settings import RecorderSettings
 from crashloop.settings import resolve_settings
+from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Plan
 from crashloop.spec.version import KubernetesVersion
 
@@ -26,6 +27,8 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
         return
     for version in sorted({each.kubernetes_version for each in plan.profiles if each.kubernetes_version is not None}):
         require_kubelet(resolve_settings(), kubernetes_version=version, progress=default_progress())
+    for version in controllers_of(each.control_plane for each in plan.scenarios):
+        require_controllers(resolve_settings(), kubernetes_version=version, progress=default_progress())
     if settings.cluster is not None:
         _check_kept(settings.cluster, plan)
         return

@@ -8,13 +8,15 @@ import msgspec
 from crashloop.run.planning import Declared
 from crashloop.run.releases import PINNED, on_version
 from crashloop.spec.comparison import Comparison, compared
+from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.profile import AT
-from crashloop.spec.scenario import Scenario
+from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import declared_in, judging, requirement
 from suites import conformance
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import starting
+from suites.conformance.test_jobs import ON_THE_CURVE
 from suites.conformance.test_rollback import reconfigured, to
 from suites.conformance.test_skew import RULES_IGNORED
 
@@ -88,6 +90,22 @@ def test_a_kubelet_without_restart_rules_follows_the_pod() -> Iterator[Scenario]
     for version in WITHOUT_RULES:
         yield on_version(ignored, version)
         yield on_version(the.SUCCEEDING, version)
+
+
+def older_controllers() -> Iterator[PodScenario]:
+    """A Job on a cluster whose controller manager and scheduler have another version."""
+    for version in PINNED[:-1]:
+        yield msgspec.structs.replace(
+            ON_THE_CURVE,
+            name=f"job-by-controllers-v{version.replace('.', '-')}",
+            by_scheduler=True,
+            control_plane=ControlPlane(controllers_version=version),
+        )
+
+
+@requirement("SKEW-2")
+def test_older_controllers_make_and_bind_a_pod_on_the_curve() -> Iterator[Scenario]:
+    yield from older_controllers()
 
 
 @requirement("ROLLBACK-14")

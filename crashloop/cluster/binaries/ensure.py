@@ -9,7 +9,7 @@ from crashloop.cluster.binaries.cache import CachedEntry
 from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, BinarySource, Component
 from crashloop.cluster.binaries.own_binaries import check_own_versions, own_api_server, own_folder, own_kubelet
 from crashloop.cluster.binaries.provision import Provision
-from crashloop.cluster.binaries.skew import check_skew, check_supported
+from crashloop.cluster.binaries.skew import check_controllers, check_skew, check_supported
 from crashloop.cluster.binaries.version_query import NoAnswer, ask_version, is_static
 from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
@@ -87,6 +87,22 @@ def ensure_kubelet(settings: Settings, *, kubernetes_version: str, api_server: s
     provision = Provision(settings, progress)
     whole = provision.cached(components.kubernetes(str(version)))
     return (whole or provision.ensure(_kubelet_alone(version))).path("kubelet")
+
+
+def ensure_controllers(
+    settings: Settings, *, kubernetes_version: str, api_server: str, progress: Progress
+) -> BinarySet:
+    """The programs of another version, for its controller manager and scheduler.
+
+    Raises UsageError if upstream does not support them with this API server, and what `ensure_binaries` raises.
+    """
+    check_controllers(kubernetes_version, api_server)
+    return ensure_binaries(settings, kubernetes_version=kubernetes_version, progress=progress)
+
+
+def require_controllers(settings: Settings, *, kubernetes_version: str, progress: Progress) -> None:
+    """Check that `ensure_controllers` has a source for a version, without getting it. Raises what it raises if there is none."""
+    Provision(settings, progress).require(components.kubernetes(str(KubernetesVersion.parse(kubernetes_version))))
 
 
 def require_kubelet(settings: Settings, *, kubernetes_version: str, progress: Progress) -> None:

@@ -23,6 +23,15 @@ def check_supported(subject: str, version: KubernetesVersion) -> None:
         )
 
 
+def check_controllers(controllers: str, api_server: str) -> None:
+    """Raise UsageError if upstream does not support controller manager and scheduler of this version with this API server."""
+    version = KubernetesVersion.parse(controllers)
+    for program in ("kube-controller-manager", "kube-scheduler"):
+        subject = f"{program} {version}"
+        check_supported(subject, version)
+        check_skew(subject, program, version, KubernetesVersion.parse(api_server))
+
+
 def can_join_api_server(kubelet: KubernetesVersion, api_server: KubernetesVersion) -> bool:
     """Whether upstream supports a kubelet of this version beside this API server."""
     return 0 <= api_server.minor - kubelet.minor <= MAX_MINORS_OLDER["kubelet"]

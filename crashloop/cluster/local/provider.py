@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.cluster.binaries.binary_set import BinarySet
-from crashloop.cluster.binaries.ensure import ensure_binaries
+from crashloop.cluster.binaries.ensure import ensure_binaries, ensure_controllers
 from crashloop.cluster.images import ImageArchive, ensure_image_archive
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.local import cgroups
@@ -115,13 +115,21 @@ class LocalProvider:
             kubelet_binary=_path(request.kubelet_binary),
             progress=progress,
         )
+        controllers = binaries
+        if request.controllers_version is not None:
+            controllers = ensure_controllers(
+                self._settings,
+                kubernetes_version=request.controllers_version,
+                api_server=binaries.kubernetes_version,
+                progress=progress,
+            )
         archive = ensure_image_archive(binaries, self._settings)
         return Blueprint(
             cluster=request.name,
             state_folder=str(self._store.root / request.name),
             kubernetes_version=binaries.kubernetes_version,
             kubelet_version=binaries.versions["kubelet"],
-            programs=programs_of(binaries),
+            programs=programs_of(binaries, controllers),
             images=images_of(archive),
             network=Network(prefix="0.0"),
             cgroup_version=cgroups.cgroup_host().version,
@@ -129,13 +137,13 @@ class LocalProvider:
         )
 
 
-def programs_of(binaries: BinarySet) -> Programs:
-    """Paths of the programs that this provider starts."""
+def programs_of(binaries: BinarySet, controllers: BinarySet) -> Programs:
+    """Paths of the programs that this provider starts; controller manager and scheduler are those of `controllers`."""
     return Programs(
         etcd=str(binaries.etcd),
         kube_apiserver=str(binaries.kube_apiserver),
-        kube_controller_manager=str(binaries.kube_controller_manager),
-        kube_scheduler=str(binaries.kube_scheduler),
+        kube_controller_manager=str(controllers.kube_controller_manager),
+        kube_scheduler=str(controllers.kube_scheduler),
         kubelet=str(binaries.kubelet),
         containerd=str(binaries.containerd),
         shim_dir=str(binaries.shim_dir),

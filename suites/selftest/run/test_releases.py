@@ -1,19 +1,24 @@
 """A run on several versions: one kubelet of each release that the API server may have, on what the suite judges anyway."""
 
+import msgspec
 import pytest
 
 from crashloop.cluster.binaries.skew import NEWEST, OLDEST
-from crashloop.run.planning import Declared
+from crashloop.cluster.local.provider import LocalProvider
+from crashloop.errors import UsageError
+from crashloop.run.planning import Declared, build_plan
 from crashloop.run.releases import PINNED, can_join, on_version
 from crashloop.settings import Versions
 from crashloop.spec.claim import Claim, Figure
 from crashloop.spec.comparison import compared
+from crashloop.spec.control_plane import ControlPlane
+from crashloop.spec.plan import Budgets
 from crashloop.spec.requirement import Scope
 from crashloop.spec.scenario import TextScenario
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import in_scope
 from suites.conformance.scenarios import EVERY_RULE, MAX_2S, starting
-from suites.conformance.test_releases import VERSION_SET, on_every_release, upgraded
+from suites.conformance.test_releases import VERSION_SET, older_controllers, on_every_release, upgraded
 
 DECLARED = tuple(on_every_release())
 
@@ -88,6 +93,27 @@ def test_what_has_no_kubelet_has_no_version() -> None:
     claim = Claim(says="ten restarts", figure=Figure.RESTARTS, initial_s=10.0, maximum_s=300.0, least=10, most=10)
     with pytest.raises(TypeError, match="scenario 'sums' has no kubelet"):
         on_version(TextScenario(name="sums", claims=(claim,)), "1.36.4")
+
+
+def test_controllers_are_one_release_older_than_their_api_server() -> None:
+    older = {each.name: each for each in older_controllers()}["job-by-controllers-v1-36-4"]
+    assert older.control_plane is not None
+    assert older.control_plane.controllers_version == "1.36.4"
+    assert [can_join(older, KubernetesVersion.parse(each)) for each in ("1.36.4", "1.37.1")] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("1.35.8", r"kube-controller-manager 1\.35\.8: version 1\.35\.8 is 2 minor versions older than the API server"),
+        ("1.38.0", r"kube-controller-manager 1\.38\.0: version is 1\.38\.0; this suite knows"),
+    ],
+)
+def test_controllers_that_upstream_does_not_support_are_refused(version: str, message: str) -> None:
+    scenario = msgspec.structs.replace(MAX_2S, control_plane=ControlPlane(controllers_version=version))
+    settings = {"provider": "local", "scope": "versions", "kubernetes_version": "1.37.1"}
+    with pytest.raises(UsageError, match=message):
+        build_plan((Declared("CAP-3", scenario),), settings, LocalProvider.capabilities, Budgets())
 
 
 def test_an_upgraded_kubelet_needs_both_versions() -> None:

@@ -1,12 +1,16 @@
 """The plan of a local cluster, word for word: `pytest --snapshot-update` writes the golden files anew."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from crashloop.cluster.binaries.binary_set import BinarySet
 from crashloop.cluster.local.control_plane import control_plane_plan
 from crashloop.cluster.local.describe import describe_control_plane, describe_node
+from crashloop.cluster.local.provider import programs_of
 from crashloop.profiles import load_profile
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
 
@@ -31,3 +35,14 @@ def test_the_plan_of_a_control_plane(golden: SnapshotAssertion) -> None:
 @pytest.mark.parametrize("profile", ["stock", "max-2s"])
 def test_the_plan_of_a_node(profile: str, golden: SnapshotAssertion) -> None:
     assert describe_node(plan_of(load_profile(profile), index=3)) == golden
+
+
+def test_controllers_can_be_those_of_another_version() -> None:
+    fields = {each: Path(f"/new/{each}") for each in BinarySet.__struct_fields__ if each not in ("versions", "source")}
+    new = BinarySet(**fields, versions={}, source={})
+    old = msgspec.structs.replace(new, **{each: Path(f"/old/{each}") for each in fields})
+    programs = msgspec.structs.asdict(programs_of(new, old))
+    assert {name for name, path in programs.items() if path.startswith("/old/")} == {
+        "kube_controller_manager",
+        "kube_scheduler",
+    }
