@@ -68,13 +68,6 @@ class Api:
         path = f"{self._path('Pod')}?{urlencode({'labelSelector': selector})}"
         return self._read("list", path, load, "", intended_ns, timeout_s)
 
-    def visit(self, pod: str, port: int, path: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
-        """Send an HTTP request to a pod, through the API server."""
-        where = f"{self._path('Pod')}/{pod}:{port}/proxy{path}"
-        return self._do(
-            "request", "GET", where, load, pod, time.time_ns(), None, intended_ns=intended_ns, timeout_s=timeout_s
-        )
-
     def _read(self, what: str, path: str, load: str, pod: str, intended_ns: int, timeout_s: float) -> Operation:
         sent_ns = time.time_ns()
         return self._do(what, "GET", path, load, pod, sent_ns, None, intended_ns=intended_ns, timeout_s=timeout_s)

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from crashloop.pods.manifest import RUN_LABEL, pod_manifest
-from crashloop.pods.program import EVIDENCE_DIR
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,
@@ -23,24 +22,10 @@ from crashloop.stress.loads import (
     Jobs,
     Rollout,
 )
-from crashloop.stress.pods import SERVER, name_of, scenario_of
+from crashloop.stress.pods import name_of, scenario_of
+from load.server import as_server
 
 Json = dict[str, Any]
-
-SERVER_PORT = 8080
-SERVER_PATH = "/cgi-bin/work"
-
-_SERVER = f"""
-mkdir -p {EVIDENCE_DIR}/www/cgi-bin
-cat >{EVIDENCE_DIR}/www{SERVER_PATH} <<'END'
-#!/bin/sh
-i=0
-while [ $i -lt WORK ]; do i=$((i + 1)); done
-printf 'Content-Type: text/plain\\r\\n\\r\\ndone\\n'
-END
-chmod 755 {EVIDENCE_DIR}/www{SERVER_PATH}
-exec httpd -f -p {SERVER_PORT} -h {EVIDENCE_DIR}/www
-"""
 
 
 class Maker(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,17 +81,10 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         return self._object("apps/v1", "Deployment", serial, spec)
 
     def server(self, load: Demand, serial: int) -> Json:
-        """A pod that answers HTTP requests with some work, under a CPU limit and a liveness probe."""
+        """A pod that answers HTTP requests with some work."""
         pod = self._pod(load, serial)
         (container,) = pod["spec"]["containers"]
-        container["command"] = ["/bin/sh", "-c", _SERVER.replace("WORK", str(load.work)), SERVER]
-        container["resources"] = {"requests": {"cpu": "10m", "memory": "8Mi"}, "limits": {"cpu": load.cpu_limit}}
-        container["livenessProbe"] = {
-            "httpGet": {"path": SERVER_PATH, "port": SERVER_PORT},
-            "periodSeconds": load.probe_period_s,
-            "timeoutSeconds": load.probe_timeout_s,
-            "failureThreshold": load.failure_threshold,
-        }
+        as_server(container, load)
         return pod
 
     def name(self, serial: int) -> str:

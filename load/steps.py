@@ -45,6 +45,7 @@ class _Container(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Status(msgspec.Struct, frozen=True, rename="camel"):
     phase: str = ""
+    pod_ip: str = msgspec.field(default="", name="podIP")
     conditions: tuple[_Condition, ...] = ()
     container_statuses: tuple[_Container, ...] = ()
 
@@ -67,6 +68,11 @@ class SeenPod(msgspec.Struct, frozen=True):
         return bool(self.status.container_statuses) and all(each.has_started for each in self.status.container_statuses)
 
     @property
+    def address(self) -> str:
+        """Empty before its sandbox has one."""
+        return self.status.pod_ip
+
+    @property
     def is_ready(self) -> bool:
         return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions)
 
@@ -87,11 +93,14 @@ class Steps:
         """When its deletion was requested."""
         self.reached: set[str] = set()
         """Steps so far: scheduled, started, ready, completed."""
+        self.address = ""
+        """Of the pod; it stays when a container is restarted."""
         self._restarts = 0
         self._last_ns = asked_ns
 
     def take(self, pod: SeenPod, now_ns: int) -> tuple[Step, ...]:
         """The new steps in the present state of the pod."""
+        self.address = pod.address or self.address
         steps = [
             self._reach(name, now_ns)
             for name, holds in (

@@ -10,9 +10,11 @@ from locust import User, constant, task
 
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
+from crashloop.stress.pace import arrivals_ns
 from load.arrivals import Arrivals, to_the_end
-from load.manifests import SERVER_PATH, SERVER_PORT, Json, Maker
-from load.pace import arrivals_ns
+from load.backlog import Backlog
+from load.manifests import Json, Maker
+from load.visits import Visits
 from load.worker import Worker
 
 FOREVER_S = 1e6
@@ -106,9 +108,8 @@ class ArrivingUser(LoadUser[L]):
     def on_start(self) -> None:
         load = self.load
         assert isinstance(load, OpenLoad)
-        burst = load.burst if isinstance(load, Demand) else None
         self.arrivals = Arrivals(
-            lambda began_ns: arrivals_ns(load.rate_per_s, began_ns, burst),
+            partial(arrivals_ns, load),
             load.in_flight,
             self.arrive,
             lambda intended_ns: self.worker.dropped(self.name, intended_ns),
@@ -188,7 +189,7 @@ class RolloutUser(LoadUser[Rollout]):
             self.worker.api.patch("Deployment", self.deployment, {"spec": {"template": template}}, load=self.name)
 
 
-class DemandUser(ArrivingUser[Demand]):
+class DemandUser(LoadUser[Demand]):
     """A server, and the requests to it."""
 
     abstract = True
@@ -200,21 +201,19 @@ class DemandUser(ArrivingUser[Demand]):
         within_s = self.worker.order.taken_within_s
         if not self.worker.watch.wait_for(self.pod, "started", timeout_s=within_s):
             self.worker.fail(self.name, "started", self.pod, within_s)
-        super().on_start()
+        visits = Visits(self.worker, self.name, self.pod)
+        self.backlog = Backlog(partial(arrivals_ns, self.load), self.load.in_flight, visits.visit, visits.unanswered)
+        self.backlog.start()
+        self.leaving = [
+            gevent.spawn_later(burst.after_s, self.backlog.give_up)
+            for burst in self.load.bursts
+            if not burst.rate_per_s
+        ]
 
     def on_stop(self) -> None:
-        super().on_stop()
+        gevent.killall(self.leaving)
+        self.backlog.stop(timeout_s=GRACE_S)
         self.remove("Pod", self.pod)
-
-    def arrive(self, intended_ns: int) -> None:
-        self.worker.api.visit(
-            self.pod,
-            SERVER_PORT,
-            SERVER_PATH,
-            load=self.name,
-            intended_ns=intended_ns,
-            timeout_s=self.load.timeout_s,
-        )
 
 
 class CanaryUser(ArrivingUser[Canary]):

@@ -71,6 +71,10 @@ class Watch:
         """Whether the pod of that name, or a pod of the object of that name, reached a step in time."""
         return self._wait(lambda: any(step in self._pods[pod].reached for pod in self._of(owner)), timeout_s)
 
+    def address(self, pod: str) -> str:
+        """The IP address of a pod; empty while it has none."""
+        return self._pods[pod].address if pod in self._pods else ""
+
     def wait_gone(self, owner: str, *, timeout_s: float) -> bool:
         """Whether the pod of that name, and all pods of the object of that name, were gone in time."""
         return self._wait(lambda: not self._of(owner), timeout_s)

@@ -13,6 +13,8 @@ from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 
 ALONG_TIME = ("restarts per second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""
+BACKLOG = "requests that wait for a server"
+"""Title of the row with one plot per server."""
 WIDTH = 430
 
 
@@ -30,6 +32,13 @@ def along_time(results: StressResults) -> Iterator[Picture]:
     for row in rows(results):
         for plot in row.plots if row.title in ALONG_TIME else ():
             yield _picture(results, row.title, profiles.get(plot.node, plot.node), plot)
+
+
+def backlogs(results: StressResults) -> Iterator[Picture]:
+    """The backlog of every server over time."""
+    for row in rows(results):
+        for plot in row.plots if row.title == BACKLOG else ():
+            yield _picture(results, "backlog", plot.node, plot)
 
 
 def against(results: StressResults) -> Iterator[Picture]:

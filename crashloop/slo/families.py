@@ -43,6 +43,7 @@ SOURCES: Mapping[str, frozenset[str]] = {
     ),
     "cadvisor": frozenset(
         {
+            "container_cpu_cfs_periods_total",
             "container_cpu_cfs_throttled_periods_total",
             "container_oom_events_total",
             "container_start_time_seconds",
@@ -58,7 +59,9 @@ SOURCES: Mapping[str, frozenset[str]] = {
             "resource_scrape_error",
         }
     ),
-    "probes": frozenset({"prober_probe_total"}),
+    "probes": frozenset(
+        {"prober_probe_total", "prober_probe_duration_seconds_count", "prober_probe_duration_seconds_sum"}
+    ),
     "apiserver": frozenset(
         {
             *_PROCESS,

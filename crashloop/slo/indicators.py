@@ -30,9 +30,11 @@ from crashloop.slo.rows import (
     ReadSli,
     RelativeSli,
     SampleSli,
+    ServedSli,
     ShareSli,
     SloRow,
 )
+from crashloop.slo.served import served
 from crashloop.slo.sources import Found, find, notes
 from crashloop.slo.types import Interval, Measured, Phase, SliResult
 
@@ -187,6 +189,10 @@ def _kinds(_row: SloRow, sli: KindsSli, measured: Measured, window: Phase) -> li
     return [kinds(sli, measured, window)]
 
 
+def _served(_row: SloRow, sli: ServedSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return list(served(sli, measured, window))
+
+
 _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
@@ -199,4 +205,5 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     ReadSli: _reads,
     RelativeSli: _relative,
     KindsSli: _kinds,
+    ServedSli: _served,
 }

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.scrapes import Labels
+from crashloop.slo.served_facts import limits_as_planned, servers_reached, steady_utilisation
 from crashloop.slo.types import Lifecycle, Measured, Phase
 
 SECOND_NS = 1_000_000_000
@@ -167,6 +168,11 @@ FACTS: Mapping[str, LoadFact] = {
     "harness_cpu_share": LoadFact("harness CPU {} of kubelet and runtime", _harness_share, share=True),
     "cpu_busy_share": LoadFact("host CPU {} busy", _busy_share, share=True),
     "foreign_cpu_share": LoadFact("{} of the host CPU taken by others", _foreign_share, share=True),
+    "servers_reached": LoadFact("{} of the servers reached", servers_reached, share=True),
+    "limits_as_planned": LoadFact(
+        "{} of the servers throttled if and only if they have a CPU limit", limits_as_planned, share=True
+    ),
+    "steady_utilisation": LoadFact("steady demand {} of what a limit allows", steady_utilisation, share=True),
     "cluster_cpu_share": LoadFact("cluster {} of the busy host CPU", _cluster_share, share=True),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

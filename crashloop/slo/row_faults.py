@@ -26,12 +26,14 @@ from crashloop.slo.rows import (
     RelativeSli,
     SampleSli,
     Selection,
+    ServedSli,
     ShareSli,
     SloFile,
     SloRow,
     Target,
     row_of,
 )
+from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.types import Phase
 
 _TIMED = (HistogramSli, SampleSli)
@@ -89,10 +91,13 @@ def faults(row: SloRow) -> Iterator[str]:
         yield from _precondition(condition)
 
 
-def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase]) -> Iterator[str]:
-    """Names in a row that a load with these groups of pods and these phases lacks."""
+def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase], loads: Iterable[str]) -> Iterator[str]:
+    """Names in a row that a profile with these groups of pods, phases and loads lacks."""
     names, mixes, arms = ({getattr(each, name): None for each in phases} for name in ("name", "mix", "arm"))
     sli = row.figure
+    if isinstance(sli, ServedSli):
+        for load in filter(None, (sli.load, sli.relative_to)):
+            yield from _known("load", load, tuple(loads))
     for group in sli.groups if isinstance(sli, SampleSli | ShareSli | RateSli | ConservationSli) else ():
         yield from _known("groups", group, tuple(groups))
     if row.phase is not None:
@@ -177,6 +182,8 @@ def _names(row: SloRow) -> Iterator[str]:
         yield from _known("of", sli.of, COUNTS)
     if isinstance(sli, RatioSli):
         yield from _known("per", sli.per, (*COUNTS, SECONDS))
+    if isinstance(sli, ServedSli):
+        yield from _known("of", sli.of, FIGURES)
 
 
 def _compared(sli: RelativeSli) -> Iterator[str]:

@@ -149,6 +149,16 @@ class KindsSli(Selection, frozen=True, kw_only=True, tag="kinds", tag_field="kin
     to: Other
 
 
+class ServedSli(_Strict, frozen=True, kw_only=True, tag="served", tag_field="kind"):
+    """A figure of the pods of one load that answer requests."""
+
+    of: str
+    """crashloop.slo.served_figures.FIGURES: such as kills."""
+    load: str
+    relative_to: str | None = None
+    """Another load, by whose figure it is divided. None: it is not."""
+
+
 Sli = (
     HistogramSli
     | SampleSli
@@ -161,6 +171,7 @@ Sli = (
     | ReadSli
     | RelativeSli
     | KindsSli
+    | ServedSli
 )
 
 

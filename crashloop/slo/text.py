@@ -17,9 +17,11 @@ from crashloop.slo.rows import (
     RatioSli,
     ReadSli,
     SampleSli,
+    ServedSli,
     ShareSli,
     SloRow,
 )
+from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.strength import strength
 from crashloop.slo.types import SliResult
 from crashloop.verdict import Outcome
@@ -239,6 +241,8 @@ def noun(row: SloRow) -> str:
         return "scrapes"
     if isinstance(sli, ReadSli):
         return "reads"
+    if isinstance(sli, ServedSli):
+        return FIGURES[sli.of].of
     assert isinstance(sli, ConservationSli)
     return "container starts"
 

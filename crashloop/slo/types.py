@@ -124,6 +124,30 @@ class ApiRead(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
+class ServedPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that answers requests, with all that was asked of it. UTC nanoseconds."""
+
+    load: str
+    pod: str
+    node: str = ""
+    cpu_limit: float | None = None
+    """Cores."""
+    rate_per_s: float
+    bursts: tuple[tuple[int, int, float], ...] = ()
+    """Begin and end of intervals with another rate, and that rate."""
+    began_ns: int
+    """Begin of the demand."""
+    ended_ns: int
+    intended_ns: tuple[int, ...] = ()
+    """Every request, in order."""
+    answered: tuple[tuple[int, int], ...] = ()
+    """When it was intended and when it was answered, by the latter."""
+    given_up_ns: tuple[int, ...] = ()
+    """When clients gave requests up, in order."""
+    downs_ns: tuple[tuple[int, int], ...] = ()
+    """From the end of its process, by ground truth, to the next one's start, or to the end of the observation."""
+
+
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """All evidence for the judgement of SLOs."""
 
@@ -131,6 +155,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     scrapes: tuple[Scrapes, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
     reads: tuple[ApiRead, ...] = ()
+    served: tuple[ServedPod, ...] = ()
     facts: dict[str, float] = {}
     """Facts for preconditions: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.preconditions computes some)."""
 

@@ -3,17 +3,16 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
-import numpy as np
-
-from crashloop.report.stress.results import OpenModel, Series
+from crashloop.report.stress.results import OpenModel
 from crashloop.slo.estimates import percentile_of
 from crashloop.stress.assignment import READS, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Demand, Finish, Jobs, OpenLoad
+from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
 
-BIN_S = 5.0
 CREATED_WITHIN_S = 30.0
 """How long a request of a load waits for its answer (load/api.py)."""
 
@@ -21,7 +20,7 @@ _ARRIVES_BY: dict[type, tuple[str, ...]] = {
     Churn: ("create",),
     Finish: ("create",),
     Jobs: ("create",),
-    Demand: ("request",),
+    Demand: ("request", "unanswered"),
     Canary: READS,
 }
 
@@ -85,9 +84,11 @@ def _asked_of(name: str, load: OpenLoad, users: int, stage: Measurement, arrival
     from_ns, to_ns = stage.phase.from_ns, stage.phase.to_ns
     intended = sorted(each.intended_ns for each in arrivals if each.intended_ns is not None)
     came_ns = from_ns if stage.came_ns is None else stage.came_ns
-    first_ns = next((t_ns for t_ns in intended if t_ns >= came_ns), from_ns)
-    # The first arrival is one interval after its user's start; bursts count from that start.
-    began_ns = min(from_ns, first_ns - round(1e9 / load.rate_per_s))
+    first_ns = next((t_ns for t_ns in intended if t_ns >= came_ns), None)
+    # The first arrival is a known time after its user's start; bursts count from that start.
+    began_ns = from_ns if first_ns is None else first_ns - next(arrivals_ns(load, 0))
+    if not isinstance(load, Demand):  # whose demand begins when its server has started
+        began_ns = min(from_ns, began_ns)
     on_its_way_ns = round(1e9 * _answered_within_s(load))
     by_rate = users * _due(load, began_ns, from_ns, to_ns)
     answered = users * _due(load, began_ns, from_ns, to_ns - on_its_way_ns)
@@ -102,41 +103,16 @@ def _asked_of(name: str, load: OpenLoad, users: int, stage: Measurement, arrival
 
 def _answered_within_s(load: OpenLoad) -> float:
     if isinstance(load, Demand):
-        return load.timeout_s
+        return 1.0  # it also logs what it gives up
     return load.answer_within_s if isinstance(load, Canary) else CREATED_WITHIN_S
 
 
 def _due(load: OpenLoad, began_ns: int, from_ns: int, to_ns: int) -> int:
     """Arrivals of one user that are due in a window, for any phase of the window's start."""
-    seconds = max(0.0, (to_ns - from_ns) / 1e9)
-    burst = load.burst if isinstance(load, Demand) else None
-    more = 0.0
-    if burst is not None:
-        begin_ns = began_ns + round(1e9 * burst.after_s)
-        inside_ns = min(to_ns, begin_ns + round(1e9 * burst.for_s)) - max(from_ns, begin_ns)
-        more = (burst.rate_per_s - load.rate_per_s) * max(0, inside_ns) / 1e9
-    return max(0, math.floor(load.rate_per_s * seconds + more))
-
-
-def answers(
-    loads: Mapping[str, AnyLoad], operations: Iterable[Operation], *, began_ns: int, ended_ns: int
-) -> tuple[Series, ...]:
-    """Requests to servers over time, by their result; seconds since the load began."""
-    sent_s: defaultdict[str, list[float]] = defaultdict(list)
-    for each in operations:
-        if each.what == "request" and isinstance(loads.get(each.load), Demand):
-            sent_s["failed" if each.error else "answered"].append((each.sent_ns - began_ns) / 1e9)
-    edges = np.arange(0.0, (ended_ns - began_ns) / 1e9 + BIN_S, BIN_S)
-    return tuple(
-        Series(
-            name=f"answers: {kind}",
-            unit="requests/s",
-            points=tuple(
-                zip((edges[:-1] + BIN_S / 2).tolist(), (np.histogram(times, edges)[0] / BIN_S).tolist(), strict=True)
-            ),
-        )
-        for kind, times in sorted(sent_s.items())
-    )
+    if isinstance(load, Demand):
+        until_end = takewhile(lambda t_ns: t_ns < to_ns, arrivals_ns(load, began_ns))
+        return sum(1 for t_ns in until_end if t_ns >= from_ns)
+    return max(0, math.floor(load.rate_per_s * max(0.0, (to_ns - from_ns) / 1e9)))
 
 
 def _model(load: str, arrivals: Sequence[Operation], unlogged: int) -> OpenModel:

@@ -70,7 +70,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     load: str
     what: str
-    """create, delete, patch, request: a call to the API server. dropped: an arrival with no place left.
+    """create, delete, patch, get, list: a call to the API server. dropped: an arrival with no place left.
+
+    request: an answer of a server, at the last try; intended long before, if it waited. unanswered: a request given up, at
+    that time.
 
     not created, not started, not completed, not deleted: a step that did not happen in time; `error` is a sentence.
     """

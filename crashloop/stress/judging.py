@@ -31,7 +31,7 @@ from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.arrivals import answers, open_models
+from crashloop.stress.arrivals import open_models
 from crashloop.stress.assignment import Order
 from crashloop.stress.checks import checks
 from crashloop.stress.comparing import Seen, comparisons
@@ -56,6 +56,7 @@ from crashloop.stress.profile import Stage
 from crashloop.stress.reads import reads_of
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of, sample_targets
+from crashloop.stress.served import served_pods, served_results, served_series
 from crashloop.stress.timeline import dots, timeline
 from crashloop.verdict import Verdict
 
@@ -84,6 +85,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         scrapes=tuple(scrapes),
         lifecycles=tuple(recorded.lifecycles),
         reads=tuple(reads_of(plan.load.loads, recorded.operations)),
+        served=tuple(served_pods(plan.load.loads, recorded.operations, recorded.lifecycles)),
     )
     limit = highest_rate(
         measured,
@@ -123,13 +125,14 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         stages=tuple(_stage(each, evidence, began) for each in measured),
         series=(
             *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
-            *answers(plan.load.loads, run.operations(), began_ns=began, ended_ns=ended),
+            *served_series(of_stages.served, began_ns=began, ended_ns=ended),
             *latencies(rows, scrapes, began_ns=began),
         ),
         dots=dots(recorded.lifecycles, rows, began_ns=began),
         curves=load_curves(recorded.lifecycles, measured, partial(_profile_on, plan, hosts)),
         comparisons=comparisons(evidence, measured),
         arrivals=open_models(plan.load.loads, recorded.operations, measured),
+        served=tuple(served_results(of_stages, measured)),
         incidents=tuple(
             f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
         ),

@@ -4,7 +4,9 @@ A load is carried out by *users*, as Locust calls them. A user's objects are bou
 the run, and are removed when the user stops.
 """
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -17,8 +19,17 @@ WORKER_LABEL = "crashloop.dev/worker"
 ASKED_ANNOTATION = "crashloop.dev/asked"
 """Annotation: when the create request was sent, nanoseconds of UTC."""
 
+_CPU = re.compile(r"[1-9][0-9]{0,4}m")
+
+MAX_IN_FLIGHT = 64
+"""The most requests at one server."""
 MAX_LIVES = 100_000
 """The most exits of a container: a day at one exit per second."""
+
+
+def _within(name: str, value: float, lowest: float, highest: float) -> None:
+    if not lowest <= value <= highest:
+        raise ValueError(f"{name} is {value:g}; expected {lowest:g} to {highest:g}")
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -161,44 +172,76 @@ class Rollout(Load, frozen=True, kw_only=True, tag="rollout"):
 
 
 class Burst(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An interval with another rate of arrivals."""
+    """An interval with another rate of arrivals; a rate of 0: the clients go away, and what waits is given up."""
 
     after_s: float
-    """Seconds after the user's start."""
+    """Seconds after the demand began."""
     for_s: float
     rate_per_s: float
 
     def __post_init__(self) -> None:
         _within("after_s", self.after_s, 0, 7200)
         _within("for_s", self.for_s, 0.1, 7200)
-        _within("rate_per_s", self.rate_per_s, 0.01, 500)
+        _within("rate_per_s", self.rate_per_s, 0, 500)
+
+    @property
+    def to_s(self) -> float:
+        return self.after_s + self.for_s
+
+
+class ServerProbe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The liveness probe of a server, over HTTP; the defaults are those of Kubernetes."""
+
+    period_s: int = 10
+    timeout_s: int = 1
+    failure_threshold: int = 3
+    own_worker: bool = False
+    """Whether it is answered beside the queue. Otherwise it waits behind the requests, and takes no work."""
+
+    def __post_init__(self) -> None:
+        _within("period_s", self.period_s, 1, 600)
+        _within("timeout_s", self.timeout_s, 1, 600)
+        _within("failure_threshold", self.failure_threshold, 1, 100)
 
 
 class Demand(Load, frozen=True, kw_only=True, tag="demand"):
-    """HTTP requests at a rate (open model) that starve a pod with a CPU limit and a liveness probe.
+    """A server with a queue before its workers, and HTTP requests to it by a Poisson process (open model).
 
-    The loop of a liveness probe and a CPU limit: waiting requests make the probe time out, the kubelet kills the container,
-    and during the restart more requests wait.
+    Requests are kept until they are answered: what a server does not answer, because it is slow or down, is its backlog.
     """
 
     rate_per_s: float
-    burst: Burst | None = None
-    """A burst that may trigger the loop; the question is whether the loop ends with the burst."""
-    work: int = 3000
-    """Loop iterations of one answer: about 10 ms of CPU."""
-    cpu_limit: str = "100m"
-    timeout_s: float = 5.0
-    """Timeout of a request."""
-    in_flight: int = 50
-    probe_period_s: int = 1
-    probe_timeout_s: int = 1
-    failure_threshold: int = 3
+    bursts: tuple[Burst, ...] = ()
+    """In order, apart from each other."""
+    seed: int = 1
+    """Of the arrivals: loads with the same rates and seed have the same ones."""
+    work_ms: float = 10.0
+    """CPU time of one answer; about 1 ms comes on top for the program that gives it."""
+    workers: int = 4
+    """Requests that the server works on at once; further ones wait in its queue, in order."""
+    in_flight: int = 16
+    """The most requests at the server; further ones wait at the clients."""
+    cpu_request: str = "10m"
+    cpu_limit: str | None = None
+    probe: ServerProbe | None = ServerProbe()
 
     def __post_init__(self) -> None:
         _within("rate_per_s", self.rate_per_s, 0.01, 200)
-        _within("work", self.work, 0, 1_000_000)
-        _within("timeout_s", self.timeout_s, 0.1, 60)
-        _within("in_flight", self.in_flight, 1, 500)
+        _within("work_ms", self.work_ms, 0, 10_000)
+        _within("workers", self.workers, 1, 100)
+        _within("in_flight", self.in_flight, 1, MAX_IN_FLIGHT)
+        for name, value in (("cpu_request", self.cpu_request), ("cpu_limit", self.cpu_limit)):
+            if value is not None and not _CPU.fullmatch(value):
+                raise ValueError(f"{name} is {value!r}; expected thousandths of a core, such as 50m")
+        for before, after in pairwise(self.bursts):
+            if after.after_s < before.to_s:
+                raise ValueError(
+                    f"bursts: one begins at {after.after_s:g} s, before {before.to_s:g} s, the end of the one before"
+                )
+
+    @property
+    def limit_cores(self) -> float | None:
+        return None if self.cpu_limit is None else int(self.cpu_limit.removesuffix("m")) / 1000
 
 
 class Canary(Load, frozen=True, kw_only=True, tag="canary"):
@@ -263,8 +306,3 @@ def load_of(pod: str, loads: Sequence[str]) -> str | None:
     """The load of a pod, by the pod's name: the longest name of a load that is its prefix."""
     fitting = [name for name in loads if pod.startswith(f"{name}-")]
     return max(fitting, key=len, default=None)
-
-
-def _within(name: str, value: float, lowest: float, highest: float) -> None:
-    if not lowest <= value <= highest:
-        raise ValueError(f"{name} is {value:g}; expected {lowest:g} to {highest:g}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
 from crashloop.spec.policy import RestartPolicy, RestartRule
-from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout
+from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Disturbance, Stage
@@ -127,16 +127,24 @@ def _rule(rule: RestartRule) -> str:
 
 
 def _demand(load: Demand) -> str:
-    burst = (
-        f", from {load.burst.after_s:g} s on {load.burst.rate_per_s:g} a second for {load.burst.for_s:g} s"
-        if load.burst
-        else ""
+    limit = "no CPU limit" if load.cpu_limit is None else f"a CPU limit of {load.cpu_limit}"
+    bursts = "".join(
+        f", from {burst.after_s:g} s on {burst.rate_per_s:g} a second for {burst.for_s:g} s" for burst in load.bursts
     )
     return (
-        f"a server with a CPU limit of {load.cpu_limit}, and {load.rate_per_s:g} HTTP requests a second to it{burst}; each takes "
-        f"{load.work:,} loop iterations and waits {load.timeout_s:g} s at the most, at most {load.in_flight} at once; liveness "
-        f"probe every {load.probe_period_s} s, with a timeout of {load.probe_timeout_s} s, "
-        f"{counted(load.failure_threshold, 'failure')} allowed"
+        f"a server of {counted(load.workers, 'worker')} with {limit} and a CPU request of {load.cpu_request}, and "
+        f"{load.rate_per_s:g} HTTP requests a second to it (Poisson, seed {load.seed}){bursts}; each takes {load.work_ms:g} ms "
+        f"of CPU and is kept until it is answered, at most {load.in_flight} at the server at once; {_probe(load.probe)}"
+    )
+
+
+def _probe(probe: ServerProbe | None) -> str:
+    if probe is None:
+        return "no liveness probe"
+    where = "answered beside the queue" if probe.own_worker else "in the queue"
+    return (
+        f"liveness probe every {probe.period_s} s, {where}, with a timeout of {probe.timeout_s} s, restarting after "
+        f"{counted(probe.failure_threshold, 'failure')} in a row"
     )
 
 

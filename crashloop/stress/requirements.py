@@ -11,7 +11,17 @@ import msgspec
 
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
-from crashloop.slo.rows import ConservationSli, GaugeSli, HistogramSli, KindsSli, MovesSli, ReadSli, Selection, SloRow
+from crashloop.slo.rows import (
+    ConservationSli,
+    GaugeSli,
+    HistogramSli,
+    KindsSli,
+    MovesSli,
+    ReadSli,
+    Selection,
+    ServedSli,
+    SloRow,
+)
 from crashloop.slo.types import SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
@@ -20,6 +30,8 @@ from crashloop.stress.plan import StressPlan
 from crashloop.verdict import Evidence, Outcome, Verdict
 
 LIFECYCLES = "lifecycles.jsonl"
+SERVED_SOURCES = ("cadvisor-", "resource-", "probes-")
+"""Beginnings of the names of files with counters of pods."""
 
 
 def requirement_verdicts(
@@ -138,5 +150,7 @@ def _is_read(row: SloRow, name: str) -> bool:
     if isinstance(sli, Selection | MovesSli) and name.startswith((f"{sli.source}-", f"{sli.source}.")):
         return True
     if isinstance(sli, ConservationSli) and name.startswith("kubelet-"):
+        return True
+    if isinstance(sli, ServedSli) and name.startswith(SERVED_SOURCES):
         return True
     return name == LIFECYCLES and not isinstance(sli, HistogramSli | GaugeSli | ReadSli | KindsSli)

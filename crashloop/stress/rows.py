@@ -39,7 +39,7 @@ def fitting_rows(profile: StressProfile) -> tuple[SloRow, ...]:
     rows = rows_of(profile.slos)
     phases = [Phase(name=each.name, arm=each.arm, mix=each.mix, from_ns=0, to_ns=0) for each in profile.stages]
     for row in rows:
-        for fault in unfit(row, groups=GROUPS, phases=phases):
+        for fault in unfit(row, groups=GROUPS, phases=phases, loads=profile.loads):
             raise UsageError(
                 f"SLO {row.id!r}: {fault}.\nSeen in {', '.join(profile.slos.files)}, for the stress profile "
                 f'"{profile.name}".\nCorrect the row, or leave it out of this profile: slos.without.'

@@ -28,6 +28,7 @@ from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import arrivals, nodes, planned
 from crashloop.report.stress.plots import Plot, rows
 from crashloop.report.stress.results import Comparison, StressResults, standing_of
+from crashloop.report.stress.served import servers
 from crashloop.report.stress.svg import LINES, curve_svg, plot_svg
 from crashloop.report.stress.text import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows
 from crashloop.report.stress.verdicts import requirement_results, run_results
@@ -78,6 +79,7 @@ def _sections(results: StressResults) -> Iterator[Section]:
     yield Section(
         "load", "Load as planned", (*planned(results), *nodes(results), *arrivals(results)), PAGE | Medium.SUMMARY
     )
+    yield Section("servers", "Servers", tuple(servers(results)), PAGE | Medium.SUMMARY)
     yield Section("timeline", "Load over time", tuple(_timeline(results)), PAGE)
     yield Section("stages", "Stages", tuple(_stages(results)), PAGE | Medium.SUMMARY)
     yield Section("against-pods", "Against the number of crashing pods", tuple(_against_pods(results)), PAGE)

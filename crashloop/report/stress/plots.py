@@ -77,7 +77,8 @@ def rows(results: StressResults) -> tuple[Row, ...]:
             "requests/s",
             [(_of_whom(each), each) for _, each in _labelled(results, "requests")],
         ),
-        axes.row("requests to servers", "requests/s", _labelled(results, "answers: ")),
+        axes.row("requests that wait for a server", "requests", _labelled(results, "backlog")),
+        axes.row("answers of servers", "requests/s", _labelled(results, "answers")),
         axes.row("pods", "pods", _labelled(results, "pods")),
     )
     return tuple(each for each in every if each.plots)

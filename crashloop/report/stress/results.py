@@ -136,6 +136,17 @@ class OpenModel(msgspec.Struct, frozen=True, kw_only=True):
     """Lateness of the requests against their intended times."""
 
 
+class ServedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A server and the requests to it, in one stage."""
+
+    load: str
+    stage: str
+    requests: int
+    """Intended in the stage."""
+    figures: dict[str, float | None] = {}
+    """By name (crashloop.slo.served_figures). None without a value."""
+
+
 class NodeResult(msgspec.Struct, frozen=True, kw_only=True):
     """A node of the run."""
 
@@ -170,6 +181,7 @@ class StressResults(RunResults, frozen=True, kw_only=True):
     curves: tuple[LoadCurve, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     arrivals: tuple[OpenModel, ...] = ()
+    served: tuple[ServedResult, ...] = ()
     incidents: tuple[str, ...] = ()
     costs: Costs | None = None
     """Of one restart; None with too few restarts. Also written as costs.json."""

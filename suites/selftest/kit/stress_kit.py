@@ -100,14 +100,14 @@ class Folder:
     def incident(self, at_s: float, cause: Cause, sentence: str) -> None:
         self._append(self.run.incidents_jsonl, [Incident(t_ns=ns(at_s), cause=cause, sentence=sentence)])
 
-    def pod(self, name: str, *lives: tuple[float, float | None, int], ends_s: float = 90.0) -> History:
-        """The history of a pod that is made half a second before it starts; `write` puts it into the run."""
+    def pod(self, name: str, *lives: tuple[float, float | None, int], ends_s: float = 90.0, of: str = "app") -> History:
+        """The history of a pod with lives of one container, made half a second before it starts; `write` puts it into the run."""
         load = self.plan.load.loads[name.partition("-")[0]]
         scenario = scenario_of(load, name, profile=self.plan.kubelet(load.node).name)
         made_s = lives[0][0] - 0.5 if lives else 0.0
         history = History(scenario).without(Kind.CREATED)
         history.add(made_s, Channel.API, Kind.CREATED, {"pod": {}}, pod=True).status(made_s + 0.05, {}, phase="Pending")
-        return history.lives("app", *lives, journal=False).ends(ends_s)
+        return history.lives(of, *lives, journal=False).ends(ends_s)
 
     def write(self, history: History) -> None:
         self.run.history(history.scenario.name).write_bytes(b"".join(history.lines()))

@@ -13,19 +13,18 @@ from crashloop.stress.assignment import Order
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,
     AnyLoad,
-    Burst,
     Churn,
     Crash,
     Demand,
     Finish,
     Jobs,
     Rollout,
+    ServerProbe,
     load_of,
     succeeds,
 )
 from crashloop.stress.pods import serial_of
 from load.manifests import Maker, asked
-from load.pace import arrivals_ns
 
 CRASH = Crash(node="n", run_s=0.5, containers=2, companions=1, exit_code=7)
 
@@ -124,12 +123,35 @@ def test_a_deployment_selects_its_own_pods_only_and_may_have_no_deadline() -> No
     assert "activeDeadlineSeconds" not in template["spec"]
 
 
-def test_a_server_has_a_limit_and_a_probe_that_asks_for_the_same_work() -> None:
-    load = Demand(node="n", rate_per_s=5, cpu_limit="60m", work=123)
-    (server,) = maker(load).server(load, 0)["spec"]["containers"]
-    assert server["resources"]["limits"] == {"cpu": "60m"}
-    assert server["livenessProbe"]["httpGet"] == {"path": "/cgi-bin/work", "port": 8080}
-    assert "while [ $i -lt 123 ]" in server["command"][2]
+def server(**fields: Any) -> dict[str, Any]:
+    """The container of a server."""
+    load = Demand(node="n", rate_per_s=5, **fields)
+    (container,) = maker(load).server(load, 0)["spec"]["containers"]
+    return dict(container)
+
+
+def test_a_server_has_its_work_and_its_workers() -> None:
+    env = {each["name"]: each["value"] for each in server(work_ms=2.5, workers=3)["env"]}
+    assert env == {"EVIDENCE": "/evidence", "WORK_US": "2500", "WORKERS": "3"}
+
+
+def test_a_limit_and_a_probe_are_there_only_if_they_are_planned() -> None:
+    bare = server(probe=None, cpu_request="30m")
+    assert bare["resources"] == {"requests": {"cpu": "30m", "memory": "8Mi"}}
+    assert "livenessProbe" not in bare
+    limited = server(cpu_limit="60m", probe=ServerProbe(timeout_s=5))
+    assert limited["resources"]["limits"] == {"cpu": "60m"}
+    assert limited["livenessProbe"] == {
+        "httpGet": {"path": "/cgi-bin/health", "port": 8080},
+        "periodSeconds": 10,
+        "timeoutSeconds": 5,
+        "failureThreshold": 3,
+    }
+
+
+def test_a_probe_with_a_worker_of_its_own_asks_for_a_file() -> None:
+    probe = server(probe=ServerProbe(own_worker=True))["livenessProbe"]
+    assert probe["httpGet"]["path"] == "/health"
 
 
 def test_what_is_asked_for_says_when_it_was_asked_for() -> None:
@@ -161,19 +183,6 @@ def test_a_pod_tells_its_load_by_its_name(pod: str, load: str | None) -> None:
 
 def test_a_pod_tells_its_serial_number_by_its_name() -> None:
     assert [serial_of(name) for name in ("a-0-12", "a-0-1-abcde")] == [12, 0]
-
-
-@given(st.floats(0.01, 50))
-def test_arrivals_are_due_by_the_rate_alone(rate: float) -> None:
-    times = arrivals_ns(rate, 1000)
-    due = [next(times) for _ in range(5)]
-    assert due == pytest.approx([1000 + number * 1e9 / rate for number in range(1, 6)], abs=2)
-
-
-def test_a_burst_is_a_stretch_of_another_rate() -> None:
-    times = arrivals_ns(1, 0, Burst(after_s=2, for_s=1, rate_per_s=4))
-    due = [next(times) / 1e9 for _ in range(8)]
-    assert due == pytest.approx([1, 2, 2.25, 2.5, 2.75, 3, 4, 5])
 
 
 def test_an_order_comes_back_as_it_was_written() -> None:

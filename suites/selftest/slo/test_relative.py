@@ -272,7 +272,7 @@ def test_a_wrong_comparison_is_refused(sli: Any, target: Any, more: Any, fault: 
 )
 def test_names_that_the_stages_lack_are_refused(more: Any, to: Any, fault: str) -> None:
     rule = row(relative(RESTARTS, to), {"at_most": 2, "unit": "times"}, **more)
-    (found,) = unfit(rule, groups=("crasher",), phases=(PLAIN, RULES))
+    (found,) = unfit(rule, groups=("crasher",), phases=(PLAIN, RULES), loads=())
     assert found.startswith(fault)
 
 

@@ -177,8 +177,8 @@ def test_a_file_that_is_missing_is_reported_with_what_there_is() -> None:
     with pytest.raises(UsageError) as raised:
         load_rows("offical")
     assert str(raised.value) == (
-        'SLOs "offical": unknown; expected one of canary, configurations, full, knee, neighbours, node, official, restarts, '
-        "rules, shapes, storm-110.\n"
+        'SLOs "offical": unknown; expected one of canary, configurations, full, knee, liveness, neighbours, node, official, '
+        "restarts, rules, shapes, storm-110.\n"
         "Give the path of a file to use rows of your own."
     )
 

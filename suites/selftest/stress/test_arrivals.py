@@ -1,11 +1,13 @@
 """Open models: what the rate asks for, and what became of it."""
 
 from collections.abc import Iterable
+from itertools import islice
 
 from crashloop.slo.types import Phase
 from crashloop.stress.arrivals import Asked, asked, open_models
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Churn, Demand
+from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
 from crashloop.stress.profile import Stage
 from suites.selftest.kit.histories import ns
@@ -59,10 +61,21 @@ def test_requests_that_were_on_their_way_at_the_end_of_a_stage_need_not_be_logge
 
 
 def test_a_burst_is_counted_from_the_coming_of_its_user() -> None:
-    demand = Demand(node="storm", rate_per_s=2, burst=Burst(after_s=10, for_s=10, rate_per_s=20), timeout_s=5)
-    first = Operation(load="healthy", what="request", intended_ns=ns(3.5), sent_ns=ns(3.5))
-    # The user came at 3 s, so that the burst is from 13 to 23 s.
-    found = of_stage(demand, [first], stage(4, 64, came_s=2))
-    assert (found.by_rate, found.least) == (60 * 2 + 10 * 18, 55 * 2 + 10 * 18)
-    half = of_stage(demand, [first], stage(4, 18, came_s=2))
-    assert half.by_rate == 14 * 2 + 5 * 18
+    demand = Demand(node="storm", rate_per_s=2, bursts=(Burst(after_s=10, for_s=10, rate_per_s=20),), in_flight=1)
+    # The demand began at 3 s, so that the burst is from 13 to 23 s.
+    due = list(islice(arrivals_ns(demand, ns(3)), 500))
+    operations = [Operation(load="healthy", what="request", intended_ns=t_ns, sent_ns=t_ns) for t_ns in due]
+    found = of_stage(demand, operations, stage(4, 64, came_s=2))
+    assert found.by_rate == found.logged == sum(1 for t_ns in due if ns(4) <= t_ns < ns(64))
+    assert 180 <= sum(1 for t_ns in due if ns(13) <= t_ns < ns(23)) <= 220
+    without_burst = [each for each in operations if not ns(13) <= each.sent_ns < ns(23)]
+    missing = of_stage(demand, without_burst, stage(4, 64, came_s=2))
+    assert missing.logged < missing.least <= missing.by_rate == found.by_rate
+
+
+def test_requests_that_are_given_up_were_tried() -> None:
+    demand = Demand(node="storm", rate_per_s=2)
+    due = list(islice(arrivals_ns(demand, ns(3)), 200))
+    given_up = [Operation(load="healthy", what="unanswered", intended_ns=t, sent_ns=ns(70), error="x") for t in due]
+    (found,) = open_models({"healthy": demand}, given_up, [stage(4, 64, came_s=2)])
+    assert (found.intended, found.made, found.failed) == (200, 0, 200)

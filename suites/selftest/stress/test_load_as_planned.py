@@ -121,7 +121,7 @@ def test_a_rollout_may_lack_the_half_of_its_pods_that_is_being_replaced() -> Non
 
 
 def test_a_demand_needs_its_server() -> None:
-    demand = Demand(node="storm", rate_per_s=0.01)
+    demand = Demand(node="storm", rate_per_s=0.01, seed=2)
     assert one_load(demand, pod("load-0-0", 1)).outcome is Outcome.PASS
     assert missing(one_load(demand)) == ("stage 1 (storm) began to be measured with 0 of 1 planned pods of load load.")
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.stress.loads import AnyLoad, Burst, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout
+from crashloop.stress.loads import AnyLoad, Burst, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe
 from crashloop.stress.phases import measurements
 from crashloop.stress.plan_text import crashing_pods, planned_run, user_in_words
 from crashloop.stress.profile import Disturbance, Stage
@@ -25,8 +25,10 @@ LOADS: tuple[AnyLoad, ...] = (
 OTHERS: dict[str, Any] = {
     "restart_policy": RestartPolicy.NEVER,
     "rule": restart_in(42, action=Action.RESTART),
-    "burst": Burst(after_s=3, for_s=4, rate_per_s=50),
+    "bursts": (Burst(after_s=3, for_s=4, rate_per_s=50),),
+    "cpu_request": "20m",
     "cpu_limit": "250m",
+    "probe": ServerProbe(timeout_s=5),
     "succeeding": 0.25,
 }
 """Another value for fields that are no plain number."""
@@ -44,6 +46,16 @@ def changed(load: AnyLoad) -> Iterator[tuple[str, AnyLoad]]:
 def test_every_field_of_a_load_is_in_its_words(load: AnyLoad) -> None:
     for field, other in changed(load):
         assert user_in_words(other) != user_in_words(load), field
+
+
+@pytest.mark.parametrize(
+    "other",
+    [None, ServerProbe(period_s=7), ServerProbe(failure_threshold=7), ServerProbe(own_worker=True)],
+    ids=["none", "period", "threshold", "worker"],
+)
+def test_every_field_of_a_probe_is_in_the_words_of_its_load(other: ServerProbe | None) -> None:
+    load = Demand(node="a", rate_per_s=1)
+    assert user_in_words(msgspec.structs.replace(load, probe=other)) != user_in_words(load)
 
 
 def test_a_rule_and_the_share_that_succeeds_are_reported() -> None:

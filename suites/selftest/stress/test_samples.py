@@ -8,16 +8,21 @@ import pytest
 
 from crashloop.model.config import Curve, effective_curve
 from crashloop.profiles import load_profile
-from crashloop.slo.rows import ConservationSli, HistogramSli, Precondition, SampleSli, ShareSli, SloRow
+from crashloop.slo.rows import ConservationSli, HistogramSli, Precondition, SampleSli, ServedSli, ShareSli, SloRow
+from crashloop.slo.served_figures import BOOT_S, FIGURES
 from crashloop.spec.policy import Action, RestartPolicy
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.loads import Churn, Crash, Finish, exit_codes
+from crashloop.stress.loads import Burst, Churn, Crash, Demand, Finish, exit_codes
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Stage, StressProfile, official_pods, pods_on
 from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile
 from crashloop.stress.rows import LEFT_ALONE, fitting_rows
 
 VERSION = KubernetesVersion.parse("1.37.1")
+PERIODS_PER_S = 10
+"""Of CPU limits."""
+OF_THE_HOST = ("cpu_busy_share", "servers_reached", "limits_as_planned")
+"""Facts that no load can break by itself: each start of a server is throttled by any limit."""
 JITTER, RELIST_S = 0.5, 1.0
 GONE_S = 30.0
 """How long a pod of a full node takes to be gone."""
@@ -81,6 +86,29 @@ def samples(row: SloRow, found: Expected) -> int:
     return max(found.arrivals, found.restarts) if sli.where["scope"] == ("resource",) else 0
 
 
+def of_servers(row: SloRow, sli: ServedSli, stage: Stage, plan: StressPlan) -> int:
+    """How many samples a row about servers has in a stage at the least: servers, or periods with one request each."""
+    load = plan.load.loads[sli.load]
+    assert isinstance(load, Demand)
+    if sli.load not in stage.users or FIGURES[sli.of].of == "servers":
+        return int(stage.users.get(sli.load, 0))
+    first = load.bursts[0]
+    if sli.of == "throttled-in-bursts":
+        return round(min(PERIODS_PER_S, first.rate_per_s) * first.for_s)
+    assert sli.of == "throttled-before-bursts"
+    return round(min(PERIODS_PER_S, load.rate_per_s) * (first.after_s - BOOT_S))
+
+
+def utilisation(stage: Stage, plan: StressPlan) -> float:
+    """The highest of the servers with a limit, each request taking 1 ms more than its work."""
+    loads = (plan.load.loads[name] for name in stage.users)
+    return max(
+        load.rate_per_s * (load.work_ms + 1) / 1000 / load.limit_cores
+        for load in loads
+        if isinstance(load, Demand) and load.limit_cores is not None
+    )
+
+
 def unkept(row: SloRow, condition: Precondition, plan: StressPlan) -> Iterator[str]:
     """Stages of which the load itself breaks a precondition of a row."""
     for stage in plan.stages:
@@ -89,6 +117,8 @@ def unkept(row: SloRow, condition: Precondition, plan: StressPlan) -> Iterator[s
         elif condition.fact == "churn_per_s":
             arrivals = (plan.load.loads[name] for name in stage.users)
             most = sum(2 * load.rate_per_s + 2 for load in arrivals if isinstance(load, Churn | Finish))
+        elif condition.fact == "steady_utilisation":
+            most = utilisation(stage, plan) if stage.name == row.phase else 0.0
         else:
             raise AssertionError(f"nobody has reckoned with the precondition {condition.fact} of a row that gates")
         bound = condition.most(plan.cores)
@@ -103,10 +133,15 @@ def unreachable(profile: StressProfile, cores: int = 2) -> Iterator[str]:
         if row.mode != "gate":
             continue
         for condition in row.preconditions:
-            if condition != LEFT_ALONE:
+            if condition != LEFT_ALONE and condition.fact not in OF_THE_HOST:
                 yield from unkept(row, condition, plan)
         stages = [stage for stage in plan.stages if row.phase in (None, stage.name)]
-        found = [samples(row, expected(plan, each, min(each.duration_s, row.slice_s or 1e9))) for each in stages]
+        found = [
+            of_servers(row, row.sli, each, plan)
+            if isinstance(row.sli, ServedSli)
+            else samples(row, expected(plan, each, min(each.duration_s, row.slice_s or 1e9)))
+            for each in stages
+        ]
         most = sum(found) if isinstance(row.sli, ShareSli) else max(found)
         if most < row.min_samples:
             yield f"{row.id}: {most} samples of {row.min_samples}"
@@ -122,6 +157,18 @@ def changed(profile: StressProfile, **stage: object) -> StressProfile:
     """The profile with other settings in its stages named storm."""
     stages = tuple(msgspec.structs.replace(each, **stage) if each.name == "storm" else each for each in profile.stages)
     return msgspec.structs.replace(profile, stages=stages)
+
+
+def test_a_burst_without_a_calm_before_it_and_a_limit_that_demand_fills_are_found() -> None:
+    profile = load_stress_profile("demand")
+    capped = msgspec.structs.replace(
+        profile.loads["capped"], rate_per_s=30, bursts=(Burst(after_s=20, for_s=2, rate_per_s=9),)
+    )
+    loads = {**profile.loads, "capped": capped}
+    found = list(unreachable(msgspec.structs.replace(profile, loads=loads)))
+    assert "burst-throttled: 18 samples of 50" in found
+    assert "calm-not-throttled: 0 samples of 20" in found
+    assert "steady-kills: steady_utilisation is 0.9 in loop, at most 0.8 is asked for" in found
 
 
 def test_a_storm_that_is_too_short_or_in_which_nothing_stays_down_is_found() -> None:

@@ -1,0 +1,73 @@
+"""The servers of a run beside the queue model of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.queue_model import Curve, Modelled, modelled
+from crashloop.report.markdown import table
+from crashloop.report.stress.results import ServedResult, StressResults
+from crashloop.slo.text import number
+from crashloop.stress.loads import Demand
+from crashloop.stress.profiles import load_stress_profile
+
+SEEDS = range(5)
+CURVES = {"stock": Curve(), "max-2s": Curve(2.0, 2.0)}
+"""By kubelet profile."""
+HEADER = (
+    "server",
+    "kills",
+    "model",
+    "recovered after",
+    "model",
+    "highest backlog",
+    "model",
+    "down",
+    "model",
+    "throttled",
+    "probe",
+)
+
+
+def servers(results: StressResults) -> str:
+    """One row per server of the first stage: what happened, and what the model says of it."""
+    profile = load_stress_profile(results.profile)
+    stage = results.stages[0]
+    rows = []
+    for each in results.served:
+        load = profile.loads[each.load]
+        if each.stage == stage.name and isinstance(load, Demand):
+            curve = CURVES[profile.node(load.node).profile]
+            model = [modelled(load, curve, long_s=stage.to_s - stage.from_s, seed=seed) for seed in SEEDS]
+            rows.append(_row(each, model))
+    return table(HEADER, rows, right=True)
+
+
+def _row(seen: ServedResult, model: Sequence[Modelled]) -> tuple[str, ...]:
+    figures = seen.figures
+    recoveries = [each.recovery_s for each in model]
+    recovered = [each for each in recoveries if each is not None]
+    in_model = (
+        "not" if not recovered else _range(recovered, " s") + ("" if len(recovered) == len(model) else ", or not")
+    )
+    return (
+        seen.load,
+        _figure(figures.get("kills")),
+        _range([each.kills for each in model]),
+        "not" if figures.get("unrecovered") else _figure(figures.get("recovery"), " s"),
+        in_model,
+        _figure(figures.get("highest-backlog")),
+        _range([each.highest_backlog for each in model]),
+        _figure(figures.get("down-share"), " %"),
+        _range([each.down_share for each in model], " %"),
+        _figure(figures.get("throttled"), " %"),
+        _figure(figures.get("probe-latency"), " s"),
+    )
+
+
+def _figure(value: float | None, unit: str = "") -> str:
+    return "–" if value is None else f"{number(value)}{unit}"
+
+
+def _range(values: Sequence[Any], unit: str = "") -> str:
+    lowest, highest = round(min(values)), round(max(values))
+    return f"{lowest}{unit}" if lowest == highest else f"{lowest} to {highest}{unit}"

@@ -1,0 +1,43 @@
+"""The servers of a stress run in its document: what became of each under its demand."""
+
+from collections.abc import Iterator
+
+from crashloop.report.document import Block, Medium, Paragraph, table
+from crashloop.report.stress.results import ServedResult, StressResults
+from crashloop.slo.text import number
+
+_COLUMNS = (
+    ("kills", "kills", ""),
+    ("recovery", "recovered after (s)", ""),
+    ("highest-backlog", "highest backlog", ""),
+    ("last-backlog", "backlog at the end", ""),
+    ("down-share", "container down", " %"),
+    ("throttled", "throttled", " %"),
+    ("cpu", "CPU (cores)", ""),
+    ("probe-latency", "probe (s)", ""),
+)
+"""Name of a figure, its header, its unit."""
+
+
+def servers(results: StressResults) -> Iterator[Block]:
+    """One row per server and stage."""
+    if not results.served:
+        return
+    yield Paragraph(
+        "Kills and down time are ground truth; the backlog is what clients wait for; throttled is the share of the periods in "
+        "which the server used CPU; a probe's latency is the mean of those that succeeded.",
+        "note",
+        Medium.PAGE,
+    )
+    rows = [
+        (each.load, each.stage, str(each.requests), *(_text(each, *column) for column in _COLUMNS))
+        for each in results.served
+    ]
+    yield table(("server", "stage", "requests", *(header for _, header, _ in _COLUMNS)), *rows, look="stages")
+
+
+def _text(served: ServedResult, name: str, _: str, unit: str) -> str:
+    value = served.figures.get(name)
+    if name == "recovery" and served.figures.get("unrecovered"):
+        return "not"
+    return "–" if value is None else f"{number(value)}{unit}"

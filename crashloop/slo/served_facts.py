@@ -1,0 +1,42 @@
+"""Facts for preconditions on servers: whether their limits took effect, and whether these let them answer the steady demand."""
+
+from crashloop.errors import ObservationError
+from crashloop.slo.served_figures import FIGURES
+from crashloop.slo.types import Measured, Phase, ServedPod
+
+
+def servers_reached(measured: Measured, phase: Phase) -> float | None:
+    """Share of the servers that ever answered: where pods have no addresses for the host, none does."""
+    pods = _present(measured, phase)
+    return sum(bool(pod.answered) for pod in pods) / len(pods) if pods else None
+
+
+def limits_as_planned(measured: Measured, phase: Phase) -> float | None:
+    """Share of the servers that were throttled if and only if they have a limit."""
+    pods = _present(measured, phase)
+    try:
+        as_planned = [
+            (FIGURES["throttled"].of_pod(pod, measured, phase).value > 0) == (pod.cpu_limit is not None) for pod in pods
+        ]
+    except ObservationError:
+        return None
+    return sum(as_planned) / len(as_planned) if as_planned else None
+
+
+def steady_utilisation(measured: Measured, phase: Phase) -> float | None:
+    """The highest of the servers with a limit that were not killed: steady demand against what the limit lets them answer."""
+    found = []
+    for pod in _present(measured, phase):
+        answers = sum(1 for _, t_ns in pod.answered if phase.from_ns <= t_ns < phase.to_ns)
+        if pod.cpu_limit is None or not answers or FIGURES["kills"].of_pod(pod, measured, phase).value:
+            continue
+        try:
+            used_s = FIGURES["cpu"].of_pod(pod, measured, phase).value * phase.seconds
+        except ObservationError:
+            return None
+        found.append(pod.rate_per_s * used_s / answers / pod.cpu_limit)
+    return max(found, default=None)
+
+
+def _present(measured: Measured, phase: Phase) -> list[ServedPod]:
+    return [pod for pod in measured.served if pod.began_ns < phase.to_ns and pod.ended_ns > phase.from_ns]

@@ -1,0 +1,168 @@
+"""Figures of one pod that answers requests, in a window: its kills, its backlog, its throttling, its probes.
+
+Kills and down time are ground truth (the runtime's events); backlog and outages are what the clients saw; throttling, CPU and
+the latency of probes are counters of the kubelet.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from crashloop.errors import ObservationError
+from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, recovered_ns
+from crashloop.slo.rows import Selection
+from crashloop.slo.sources import find
+from crashloop.slo.types import Measured, Phase, ServedPod
+
+SERVER = "server"
+"""Container that answers."""
+BOOT_S = 20.0
+"""A start is throttled too, and cAdvisor looks every 10 s."""
+
+
+class Value(NamedTuple):
+    """A figure, and of how many samples."""
+
+    value: float
+    samples: int = 1
+
+
+class Figure(NamedTuple):
+    """A kind of figure."""
+
+    of: str
+    """What its samples are, in plural."""
+    of_pod: Callable[[ServedPod, Measured, Phase], Value]
+
+
+def _kills(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    return Value(float(sum(1 for from_ns, _ in pod.downs_ns if window.from_ns <= from_ns < window.to_ns)))
+
+
+def _down_share(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    begin_ns = max(window.from_ns, pod.began_ns)
+    down_ns = sum(_overlap_ns(each, (begin_ns, window.to_ns)) for each in pod.downs_ns)
+    return Value(100 * down_ns / (window.to_ns - begin_ns))
+
+
+def _unrecovered(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    return Value(float(recovered_ns(pod, window.to_ns) is None))
+
+
+def _recovery(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    """Of a pod that did not recover, the time until the end of the window."""
+    at_ns = recovered_ns(pod, window.to_ns)
+    return Value(((window.to_ns if at_ns is None else at_ns) - last_burst_ns(pod)) / 1e9)
+
+
+def _highest_backlog(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    return Value(Backlog(pod).highest(window.from_ns, window.to_ns), len(pod.intended_ns))
+
+
+def _last_backlog(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    return Value(Backlog(pod).at(window.to_ns), len(pod.intended_ns))
+
+
+def _growth_while_down(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    """Growth of the backlog while the container was down, divided by the demand of that time; samples are requests."""
+    backlog, downs = Backlog(pod), _long_downs(pod, window)
+    demand = sum(expected(pod, *down) for down in downs)
+    if demand <= 0:
+        raise ObservationError(f"{pod.pod} was never down for {DOWN_S:g} s.")
+    grown = sum(backlog.at(to_ns - 1) - backlog.at(from_ns) for from_ns, to_ns in downs)
+    return Value(grown / demand, round(demand))
+
+
+def _seen_down(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    """Share of the down time that clients see as an outage; samples are interruptions."""
+    downs, outages = _long_downs(pod, window), list(outages_ns(pod))
+    down_ns = sum(to_ns - from_ns for from_ns, to_ns in downs)
+    if not down_ns:
+        raise ObservationError(f"{pod.pod} was never down for {DOWN_S:g} s.")
+    return Value(100 * sum(_overlap_ns(down, seen) for down in downs for seen in outages) / down_ns, len(downs))
+
+
+def _throttled_in_bursts(pod: ServedPod, measured: Measured, _: Phase) -> Value:
+    return _throttled_share(pod, measured, [(from_ns, to_ns) for from_ns, to_ns, rate in pod.bursts if rate > 0])
+
+
+def _throttled_before_bursts(pod: ServedPod, measured: Measured, window: Phase) -> Value:
+    first_ns = min((from_ns for from_ns, _, _ in pod.bursts), default=window.to_ns)
+    return _throttled_share(pod, measured, [(pod.began_ns + round(BOOT_S * 1e9), first_ns)])
+
+
+def _throttled(pod: ServedPod, measured: Measured, window: Phase) -> Value:
+    return _throttled_share(pod, measured, [(window.from_ns, window.to_ns)])
+
+
+def _throttled_share(pod: ServedPod, measured: Measured, spans: Iterable[tuple[int, int]]) -> Value:
+    """In percent of the periods in which the pod used its CPU; 0 for one without a limit, which has no periods."""
+    periods = throttled = 0.0
+    for from_ns, to_ns in spans:
+        periods += grown(measured, pod, "cadvisor", "container_cpu_cfs_periods_total", from_ns, to_ns)
+        throttled += grown(measured, pod, "cadvisor", "container_cpu_cfs_throttled_periods_total", from_ns, to_ns)
+    return Value(100 * throttled / periods if periods else 0.0, round(periods))
+
+
+def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
+    return Value(grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *_of(window)) / window.seconds)
+
+
+def _cpu_of_free(pod: ServedPod, measured: Measured, window: Phase) -> Value:
+    """Share of the host's CPU that the pod used, of what nobody else did."""
+    used_s = grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *_of(window))
+    idle = Selection(metric="host_cpu_seconds_total", source="processes", where={"mode": ("idle",)})
+    idle_s = sum(growth.total for found in find(measured, idle, *_of(window)) for growth in found.growths)
+    return Value(100 * used_s / (used_s + idle_s) if used_s else 0.0)
+
+
+def _probe_latency(pod: ServedPod, measured: Measured, window: Phase) -> Value:
+    """Mean of the probes that succeeded, by the kubelet; samples are probes."""
+    name = "prober_probe_duration_seconds"
+    probes = grown(measured, pod, "probes", f"{name}_count", *_of(window))
+    if not probes:
+        raise ObservationError(f"no probe of {pod.pod} succeeded.")
+    return Value(grown(measured, pod, "probes", f"{name}_sum", *_of(window)) / probes, round(probes))
+
+
+def grown(measured: Measured, pod: ServedPod, source: str, metric: str, from_ns: int, to_ns: int) -> float:
+    """Growth of a counter of the pod: of its server's lives together, or of the whole pod where the metric is the pod's."""
+    of_pod = Selection(metric=metric, source=source, where={"pod": (pod.pod,)})
+    return sum(
+        growth.total
+        for found in find(measured, of_pod, from_ns, to_ns)
+        for growth in found.growths
+        if growth.labels.get("container", SERVER) == SERVER
+    )
+
+
+def _long_downs(pod: ServedPod, window: Phase) -> list[tuple[int, int]]:
+    """Interruptions within the window that are not short."""
+    clipped = ((max(window.from_ns, from_ns), min(window.to_ns, to_ns)) for from_ns, to_ns in pod.downs_ns)
+    return [(from_ns, to_ns) for from_ns, to_ns in clipped if to_ns - from_ns >= DOWN_S * 1e9]
+
+
+def _overlap_ns(one: tuple[int, int], other: tuple[int, int]) -> int:
+    return max(0, min(one[1], other[1]) - max(one[0], other[0]))
+
+
+def _of(window: Phase) -> tuple[int, int]:
+    return window.from_ns, window.to_ns
+
+
+FIGURES: Mapping[str, Figure] = {
+    "kills": Figure("servers", _kills),
+    "down-share": Figure("servers", _down_share),
+    "unrecovered": Figure("servers", _unrecovered),
+    "recovery": Figure("servers", _recovery),
+    "highest-backlog": Figure("requests", _highest_backlog),
+    "last-backlog": Figure("requests", _last_backlog),
+    "growth-while-down": Figure("requests", _growth_while_down),
+    "seen-down": Figure("interruptions", _seen_down),
+    "throttled": Figure("periods", _throttled),
+    "throttled-in-bursts": Figure("periods", _throttled_in_bursts),
+    "throttled-before-bursts": Figure("periods", _throttled_before_bursts),
+    "cpu": Figure("servers", _cpu),
+    "cpu-of-free": Figure("servers", _cpu_of_free),
+    "probe-latency": Figure("probes", _probe_latency),
+}
+"""By name. Shares are in percent; unrecovered is 1 for a server whose backlog stays."""

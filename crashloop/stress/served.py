@@ -1,0 +1,104 @@
+"""The servers of a run with the requests to them, from the load's operations and the lives of their pods. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from crashloop.errors import ObservationError
+from crashloop.report.stress.results import Series, ServedResult
+from crashloop.slo.backlog import Backlog
+from crashloop.slo.served_figures import FIGURES
+from crashloop.slo.types import Lifecycle, Measured, Phase, ServedPod
+from crashloop.stress.assignment import Operation
+from crashloop.stress.loads import AnyLoad, Demand
+from crashloop.stress.pace import arrivals_ns
+from crashloop.stress.phases import Measurement
+
+BIN_S = 5.0
+
+
+def served_pods(
+    loads: Mapping[str, AnyLoad], operations: Iterable[Operation], lifecycles: Iterable[Lifecycle]
+) -> Iterator[ServedPod]:
+    """One per server of which requests are known."""
+    requests: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
+    for each in operations:
+        if each.what in ("request", "unanswered") and each.intended_ns is not None:
+            requests[each.load, each.pod].append(each)
+    lives = {pod.pod: pod for pod in lifecycles}
+    for (name, pod), found in requests.items():
+        load = loads.get(name)
+        if isinstance(load, Demand):
+            yield _served(name, load, pod, found, lives.get(pod))
+
+
+def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], life: Lifecycle | None) -> ServedPod:
+    intended = sorted(each.intended_ns or 0 for each in requests)
+    answers = ((each.intended_ns or 0, each.sent_ns + each.took_ns) for each in requests if each.what == "request")
+    answered = tuple(sorted(answers, key=lambda each: each[1]))
+    given_up = tuple(sorted(each.sent_ns for each in requests if each.what == "unanswered"))
+    began_ns = intended[0] - next(arrivals_ns(load, 0))
+    ended_ns = max([intended[-1], *(t_ns for _, t_ns in answered), *given_up])
+    return ServedPod(
+        load=name,
+        pod=pod,
+        node=life.node if life else "",
+        cpu_limit=load.limit_cores,
+        rate_per_s=load.rate_per_s,
+        bursts=tuple(
+            (began_ns + round(1e9 * burst.after_s), began_ns + round(1e9 * burst.to_s), burst.rate_per_s)
+            for burst in load.bursts
+        ),
+        began_ns=began_ns,
+        ended_ns=ended_ns,
+        intended_ns=tuple(intended),
+        answered=answered,
+        given_up_ns=given_up,
+        downs_ns=tuple(_downs_ns(life)) if life else (),
+    )
+
+
+def _downs_ns(life: Lifecycle) -> Iterator[tuple[int, int]]:
+    until_ns = life.seen_until_ns
+    for restart in life.restarts:
+        to_ns = restart.created_ns if restart.started_ns is None else restart.started_ns
+        to_ns = until_ns if to_ns is None else to_ns
+        if to_ns is not None and to_ns > restart.exited_ns:
+            yield restart.exited_ns, to_ns
+
+
+def served_results(measured: Measured, stages: Iterable[Measurement]) -> Iterator[ServedResult]:
+    """The figures of every server in every stage with demand for it."""
+    for stage in stages:
+        window = stage.phase
+        for pod in measured.served:
+            asked = sum(1 for t_ns in pod.intended_ns if window.from_ns <= t_ns < window.to_ns)
+            if asked:
+                figures = {name: _figure(name, pod, measured, window) for name in FIGURES}
+                yield ServedResult(load=pod.load, stage=stage.stage.label, requests=asked, figures=figures)
+
+
+def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> float | None:
+    try:
+        return round(FIGURES[name].of_pod(pod, measured, window).value, 4)
+    except ObservationError:
+        return None
+
+
+def served_series(pods: Iterable[ServedPod], *, began_ns: int, ended_ns: int) -> Iterator[Series]:
+    """Answers and backlog of every server over time; seconds since the load began."""
+    edges = np.arange(0.0, (ended_ns - began_ns) / 1e9 + BIN_S, BIN_S)
+    for pod in pods:
+        times_s = [(t_ns - began_ns) / 1e9 for _, t_ns in pod.answered]
+        rates = np.histogram(times_s, edges)[0] / BIN_S
+        backlog = Backlog(pod)
+        waiting = [backlog.at(began_ns + round(1e9 * float(at_s))) for at_s in edges]
+        middles = (edges[:-1] + BIN_S / 2).tolist()
+        yield _series("answers", pod, "requests/s", zip(middles, rates.tolist(), strict=True))
+        yield _series("backlog", pod, "requests", zip(edges.tolist(), waiting, strict=True))
+
+
+def _series(name: str, pod: ServedPod, unit: str, points: Iterable[tuple[float, float]]) -> Series:
+    """Within the time of the pod's demand, one plot per load."""
+    return Series(name=name, node=pod.load, unit=unit, points=tuple(points))

@@ -1,0 +1,227 @@
+"""Servers under a demand: what their clients saw, beside what the kubelet did to them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from crashloop.slo.backlog import Backlog, outages_ns
+from crashloop.slo.judge import judge
+from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.types import ServedPod, SloVerdict
+from crashloop.verdict import Outcome
+from suites.selftest.kit.slo_kit import Values, measured, ns, phase, row, scrapes
+
+RATE = 2.0
+SECONDS = range(100)
+
+
+def server(
+    load: str = "limited",
+    *,
+    downs: Iterable[tuple[float, float]] = (),
+    silent: Iterable[tuple[float, float]] | None = None,
+    limit: float | None = 0.05,
+    **others: Any,
+) -> ServedPod:
+    """Two requests a second for 100 s; each is answered 0.1 s later, or after the time in which the server is silent."""
+    downs = list(downs)
+    silences = downs if silent is None else list(silent)
+    intended = [(second + half) for second in SECONDS for half in (0.0, 0.5)]
+    answers = sorted((ns(at), ns(_after(at + 0.1, silences))) for at in intended)
+    answered = [each for each in answers if each[1] < ns(100)]
+    return ServedPod(
+        load=load,
+        pod=f"{load}-0-0",
+        cpu_limit=limit,
+        rate_per_s=RATE,
+        began_ns=ns(0),
+        ended_ns=ns(100),
+        intended_ns=tuple(map(ns, intended)),
+        answered=tuple(sorted(answered, key=lambda each: each[1])),
+        given_up_ns=(ns(100),) * (len(answers) - len(answered)),
+        downs_ns=tuple((ns(begin), ns(end)) for begin, end in downs),
+        **others,
+    )
+
+
+def _after(at_s: float, silences: Iterable[tuple[float, float]]) -> float:
+    return next((end for begin, end in silences if begin <= at_s < end), at_s)
+
+
+def judged(of: str, pods: Iterable[ServedPod], target: dict[str, Any], *sources: Scrapes, **others: Any) -> SloVerdict:
+    sli = {"kind": "served", "of": of, "load": "limited", **others}
+    facts = msgspec.structs.replace(measured(scrapes=sources, phases=(phase(0, 100),)), served=tuple(pods))
+    return judge(row(sli, {"unit": "units", **target}), facts)
+
+
+def value(of: str, *pods: ServedPod, sources: Iterable[Scrapes] = (), **others: Any) -> float | None:
+    return judged(of, pods, {"at_most": 0}, *sources, **others).value
+
+
+def test_kills_are_those_of_the_runtime_and_not_the_outages_that_clients_saw() -> None:
+    assert value("kills", server(downs=[(10, 12), (40, 60)])) == 2
+    assert value("kills", server(silent=[(10, 30)])) == 0
+
+
+def test_a_kill_breaks_the_promise_of_a_steady_service() -> None:
+    assert judged("kills", [server()], {"at_most": 0}).outcome is Outcome.PASS
+    verdict = judged("kills", [server(downs=[(10, 12)])], {"at_most": 0})
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.sentence == "made-up: 1 units of 1 server, target at most 0 units, phase storm."
+
+
+def test_of_kills_by_two_probes_the_ratio_counts_and_none_proves_nothing() -> None:
+    default = server("default", downs=[(10, 12), (20, 22), (30, 32), (40, 42)])
+    lenient = server(downs=[(10, 12)])
+    below = {"below": 1}
+    fewer = judged("kills", [lenient, default], below, relative_to="default")
+    assert (fewer.outcome, fewer.value) == (Outcome.PASS, 0.25)
+    assert "It is 1, and 4 of default." in fewer.sentence
+    assert judged(
+        "kills", [server(downs=[(1, 2), (3, 4)]), server("default", downs=[(1, 2)])], below, relative_to="default"
+    ).outcome is (Outcome.FAIL)
+    verdict = judged("kills", [lenient, server("default")], below, relative_to="default")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "kills of default is 0, so there is nothing to compare with" in verdict.sentence
+
+
+def test_a_load_without_a_pod_is_not_judged() -> None:
+    assert judged("kills", [server("other")], {"at_most": 0}).outcome is Outcome.INCONCLUSIVE
+
+
+def test_down_time_is_counted_within_the_phase() -> None:
+    assert value("down-share", server(downs=[(10, 20), (95, 130)])) == 15
+
+
+def test_a_backlog_that_is_gone_was_recovered_from_after_its_burst() -> None:
+    burst = ((ns(5), ns(20), 9.0),)
+    pod = server(downs=[(10, 40)], bursts=burst)
+    assert value("unrecovered", pod) == 0
+    recovery = value("recovery", pod)
+    assert recovery == pytest.approx(20, abs=1)
+
+
+def test_a_backlog_that_stays_or_comes_back_was_not_recovered_from() -> None:
+    burst = ((ns(5), ns(20), 9.0),)
+    assert value("unrecovered", server(downs=[(10, 100)], bursts=burst)) == 1
+    again = server(downs=[(10, 30), (50, 100)], bursts=burst)
+    assert value("unrecovered", again) == 1
+    assert value("recovery", again) == 80
+
+
+def test_a_backlog_grows_at_the_rate_of_demand_while_nothing_answers() -> None:
+    assert value("growth-while-down", server(downs=[(10, 40)])) == pytest.approx(1, abs=0.05)
+    answering = server(downs=[(10, 40)], silent=[])
+    verdict = judged("growth-while-down", [answering], {"at_least": 0.8})
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.value == pytest.approx(0, abs=0.05)
+
+
+def test_without_down_time_its_growth_is_not_judged() -> None:
+    assert judged("growth-while-down", [server(downs=[(10, 12)])], {"at_least": 0.8}).outcome is Outcome.INCONCLUSIVE
+
+
+def test_down_time_is_seen_by_clients_that_wait_and_not_by_those_that_are_answered() -> None:
+    assert value("seen-down", server(downs=[(10, 40), (60, 80)])) == pytest.approx(100, abs=3)
+    blind = judged("seen-down", [server(downs=[(10, 40)], silent=[])], {"at_least": 90})
+    assert (blind.outcome, blind.value) == (Outcome.FAIL, 0)
+
+
+def test_a_time_without_requests_is_no_outage() -> None:
+    pod = server()
+    kept = [each for each in pod.answered if not ns(20) <= each[0] < ns(60)]
+    quiet = msgspec.structs.replace(pod, answered=tuple(kept), intended_ns=tuple(each for each, _ in kept))
+    assert list(outages_ns(quiet)) == []
+
+
+def test_the_backlog_is_what_was_neither_answered_nor_given_up() -> None:
+    backlog = Backlog(server(downs=[(10, 20)]))
+    assert (backlog.at(ns(-1)), backlog.at(ns(19.8)), backlog.at(ns(30.3))) == (0, 20, 0)
+    assert backlog.highest(ns(0), ns(100)) >= 20
+
+
+TIMES = list(range(0, 101, 10))
+POD = ("pod", "limited-0-0")
+
+
+def cadvisor(throttled: Iterable[float], pod: str = "limited-0-0", every: float = 100) -> Values:
+    """Periods in which CPU was used, and of these the throttled ones; 100 in every 10 s."""
+    labels = (("container", "server"), ("pod", pod))
+    return {
+        ("container_cpu_cfs_periods_total", labels): [every * at for at in range(len(TIMES))],
+        ("container_cpu_cfs_throttled_periods_total", labels): list(throttled),
+    }
+
+
+def test_throttling_in_a_burst_and_before_it_are_kept_apart() -> None:
+    grows = [0, 50, 50, 50, 50, 150, 250, 250, 250, 250, 250]
+    source = scrapes(TIMES, cadvisor(grows), source="cadvisor")
+    pod = server(bursts=((ns(40), ns(60), 20.0),))
+    assert value("throttled-in-bursts", pod, sources=[source]) == 100
+    assert value("throttled-before-bursts", pod, sources=[source]) == 0
+    assert value("throttled", pod, sources=[source]) == 25
+
+
+def test_a_burst_that_is_not_throttled_breaks_the_promise() -> None:
+    source = scrapes(TIMES, cadvisor([0] * 11), source="cadvisor")
+    pod = server(bursts=((ns(40), ns(60), 20.0),))
+    assert judged("throttled-in-bursts", [pod], {"at_least": 50}, source).outcome is Outcome.FAIL
+
+
+def test_the_latency_of_probes_is_their_mean_and_unknown_without_any() -> None:
+    def source(count: int) -> Scrapes:
+        counts: Values = {
+            ("prober_probe_duration_seconds_sum", (POD,)): [count * 0.3 * at for at in range(11)],
+            ("prober_probe_duration_seconds_count", (POD,)): [float(count * at) for at in range(11)],
+        }
+        return scrapes(TIMES, counts, source="probes")
+
+    assert value("probe-latency", server(), sources=[source(2)]) == pytest.approx(0.3)
+    assert judged("probe-latency", [server()], {"at_most": 1}, source(0)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_cpu_is_counted_against_another_server_and_against_what_was_free() -> None:
+    used: Values = {
+        ("pod_cpu_usage_seconds_total", (POD,)): [9.0 * at for at in range(11)],
+        ("pod_cpu_usage_seconds_total", (("pod", "small-0-0"),)): [3.0 * at for at in range(11)],
+    }
+    idle: Values = {("host_cpu_seconds_total", (("mode", "idle"),)): [1.0 * at for at in range(11)]}
+    sources = [scrapes(TIMES, used, source="resource"), scrapes(TIMES, idle, source="processes", node="")]
+    assert value("cpu", server(), server("small"), sources=sources, relative_to="small") == pytest.approx(3)
+    assert value("cpu-of-free", server(), sources=sources) == pytest.approx(90)
+
+
+def with_facts(*pods: ServedPod, sources: Iterable[Scrapes], **bounds: Any) -> SloVerdict:
+    sli = {"kind": "served", "of": "kills", "load": "limited"}
+    conditions = [{"fact": name, **bound} for name, bound in bounds.items()]
+    facts = msgspec.structs.replace(measured(scrapes=tuple(sources), phases=(phase(0, 100),)), served=pods)
+    return judge(row(sli, {"at_most": 0, "unit": "kills"}, preconditions=conditions), facts)
+
+
+def test_arms_whose_limits_do_not_show_are_not_judged() -> None:
+    free = server("unlimited", limit=None)
+    throttled = scrapes(TIMES, cadvisor([10 * at for at in range(11)]), source="cadvisor")
+    assert with_facts(server(), free, sources=[throttled], limits_as_planned={"at_least": 1}).outcome is Outcome.PASS
+    both = {**cadvisor([10 * at for at in range(11)]), **cadvisor([1 * at for at in range(11)], free.pod)}
+    wrong = scrapes(TIMES, both, source="cadvisor")
+    verdict = with_facts(server(), free, sources=[wrong], limits_as_planned={"at_least": 1})
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "50 % of the servers throttled if and only if they have a CPU limit" in verdict.sentence
+
+
+def test_servers_that_no_request_reached_are_not_judged() -> None:
+    silent = msgspec.structs.replace(server("silent"), answered=())
+    for pods, outcome in (((server(),), Outcome.PASS), ((server(), silent), Outcome.INCONCLUSIVE)):
+        assert with_facts(*pods, sources=[], servers_reached={"at_least": 1}).outcome is outcome
+
+
+def test_a_demand_that_a_limit_never_allows_is_not_judged() -> None:
+    """2 requests a second, and answers of 20 or 24 ms under a limit of 50 ms a second."""
+    for used_s, outcome in ((4.0, Outcome.PASS), (4.8, Outcome.INCONCLUSIVE)):
+        used: Values = {("pod_cpu_usage_seconds_total", (POD,)): [used_s / 10 * at for at in range(11)]}
+        found = with_facts(
+            server(), sources=[scrapes(TIMES, used, source="resource")], steady_utilisation={"at_most": 0.9}
+        )
+        assert found.outcome is outcome
