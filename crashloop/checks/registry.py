@@ -20,6 +20,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.job_ends import check_job_ends
+from crashloop.checks.kubelet_metrics import check_gate_states, check_image_after_backoff, check_pod_starts_measured
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.looks import check_looks
@@ -68,8 +69,10 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "first-restart-free": check_first_restart_free,
     "first-start": check_first_start,
     "fresh-root": check_fresh_root,
+    "gate-states": check_gate_states,
     "hook-runs": check_hook_runs,
     "image-of-tag": check_image_of_tag,
+    "image-after-backoff": check_image_after_backoff,
     "in-place": check_in_place,
     "independent-counters": check_independent_counters,
     "job-ends": check_job_ends,
@@ -84,6 +87,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "no-start-while": check_no_start_while,
     "outages-as-planned": check_outages_as_planned,
     "pod-phase": check_pod_phase,
+    "pod-starts-measured": check_pod_starts_measured,
     "pod-spacing": check_pod_spacing,
     "probe-kill": check_probe_kill,
     "pull-backoff": check_pull_backoff,

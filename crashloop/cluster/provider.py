@@ -45,6 +45,8 @@ class Capability(StrEnum):
     """Jobs can be made in the run's namespace."""
     CONFIGZ = "configz"
     """The kubelet's effective configuration can be read."""
+    KUBELET_METRICS = "kubelet-metrics"
+    """The kubelets' metrics can be read through the API server."""
     CONTROL_PLANES = "control-planes"
     """A further cluster can be made for one scenario; its components stop, and its nodes are cut off (Cluster.outages)."""
     IMAGE_REGISTRY = "image-registry"

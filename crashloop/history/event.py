@@ -88,6 +88,9 @@ class Kind(StrEnum):
     """KUBELET; at begin and whenever the kubelet has been restarted. data: configz (effective KubeletConfiguration),
     gates (its featureGates), matches_profile, kubelet_pid and kubelet_started_ns (by its log); null where unreadable.
     profile, where the kubelet was restarted with another than the node's: the one that matches_profile is about."""
+    SAMPLE = "sample"
+    """KUBELET; at the end of a scenario that names metrics of the kubelet. data: series (list of {name, labels, value}, as the
+    kubelet of the node states them), or unread: why they could not be read."""
     CREATED = "created"
     """API: the pod was accepted (t_ns our clock; data: pod, as the API server returned it).
     RUNTIME: a container was created (data: container_id, image; listed: true if it was found only after a gap)."""

@@ -78,6 +78,11 @@ class NodeLine(Line, tag="node", frozen=True, kw_only=True):
     data: payload.NodeData = payload.NodeData()
 
 
+class SampleLine(Line, tag="sample", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.SAMPLE
+    data: payload.SampleData = payload.SampleData()
+
+
 class ContainerLine(Line, frozen=True, kw_only=True):
     """About a container, by the runtime or by its journal; `created` also about the pod, by the API."""
 
@@ -185,6 +190,7 @@ OfTheRun = (
     | GapLine
     | InterventionLine
     | NodeLine
+    | SampleLine
     | ProcessStarted
     | ProcessExited
     | ProcessHealthy

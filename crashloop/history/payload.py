@@ -138,6 +138,22 @@ class NodeData(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing could be read by which a restart of the node or its kubelet is seen; None if it was, or the log is read."""
 
 
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """One value of the kubelet's metrics."""
+
+    name: str
+    labels: dict[str, str] = {}
+    value: float
+
+
+class SampleData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`sample`."""
+
+    series: tuple[Series, ...] = ()
+    unread: str | None = None
+    """Why nothing could be read; None if it was."""
+
+
 class AnswerCause(msgspec.Struct, frozen=True, kw_only=True):
     """What the API server objects to in a field."""
 

@@ -21,6 +21,7 @@ from crashloop.history.payload import (
     NodeData,
     ProcessData,
     RequestData,
+    SampleData,
 )
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
@@ -92,6 +93,20 @@ class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
     def since_ns(self) -> int:
         """When the process that answered had started; by its log, else when it answered."""
         return self.data.kubelet_started_ns or self.t_ns
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """The kubelet's metrics at a time."""
+
+    line: int
+    t_ns: int
+    data: SampleData
+
+    def total(self, name: str, **labels: str) -> float:
+        """The sum of all series of a name with these labels; 0 if there is none."""
+        return sum(
+            each.value for each in self.data.series if each.name == name and labels.items() <= each.labels.items()
+        )
 
 
 class SandboxEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,6 +230,7 @@ class Recording(msgspec.Struct, kw_only=True):
     """Those of the plan, not the pokes."""
     pokes: AnnotationPeriod | None = None
     nodes: tuple[NodeReport, ...] = ()
+    samples: tuple[Sample, ...] = ()
     started: tuple[ProcessEvent, ...] = ()
     exited: tuple[ProcessEvent, ...] = ()
     healthy: tuple[ProcessEvent, ...] = ()

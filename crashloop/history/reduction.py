@@ -21,6 +21,7 @@ from crashloop.history.recording import (
     NodeReport,
     ProcessEvent,
     Recording,
+    Sample,
 )
 
 _JOURNAL = Channel.JOURNAL
@@ -50,6 +51,7 @@ class _Reducer:
         self._gaps: list[Gap] = []
         self._done: list[Done] = []
         self._nodes: list[NodeReport] = []
+        self._samples: list[Sample] = []
         self._processes: dict[tuple[type[Line], bool], list[ProcessEvent]] = defaultdict(list)
         """By kind, and whether they are of a control start."""
         self._answers: list[ApiAnswer] = []
@@ -67,6 +69,7 @@ class _Reducer:
             lines.GapLine: self._gap,
             lines.InterventionLine: self._intervention,
             lines.NodeLine: self._node,
+            lines.SampleLine: self._sample,
             lines.ProcessStarted: self._process,
             lines.ProcessExited: self._process,
             lines.ProcessHealthy: self._process,
@@ -102,6 +105,7 @@ class _Reducer:
         recording.interventions = tuple(each for each in self._done if not each.is_poke)
         recording.pokes = _pokes([each for each in self._done if each.is_poke])
         recording.nodes = tuple(self._nodes)
+        recording.samples = tuple(self._samples)
         recording.started = tuple(self._processes[lines.ProcessStarted, False])
         recording.exited = tuple(self._processes[lines.ProcessExited, False])
         recording.healthy = tuple(self._processes[lines.ProcessHealthy, False])
@@ -162,6 +166,9 @@ class _Reducer:
 
     def _node(self, number: int, line: lines.NodeLine) -> None:
         self._nodes.append(NodeReport(line=number, t_ns=line.t_ns, node=line.node, data=line.data))
+
+    def _sample(self, number: int, line: lines.SampleLine) -> None:
+        self._samples.append(Sample(line=number, t_ns=line.t_ns, data=line.data))
 
     def _process(self, number: int, line: lines.ProcessLine) -> None:
         is_control = line.data.control is not None

@@ -76,6 +76,16 @@ def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
     return row[RELEASES.index(min(version.release, RELEASES[-1]))]
 
 
+STAGES = {GateState.OFF: "ALPHA", GateState.ON: "BETA", GateState.LOCKED: ""}
+"""As kubernetes_feature_enabled states it. The gates of KEP-4603, KEP-5593, KEP-5307 and KEP-5532 are on by default in beta."""
+
+
+def gate_stage(gate: str, version: KubernetesVersion) -> str | None:
+    """The stage of such a gate in a release; None if that does not know it. Raises UsageError as above."""
+    state = gate_state(gate, version)
+    return None if state is None else STAGES.get(state)
+
+
 def knows_gate(gate: str, version: KubernetesVersion) -> bool:
     """Whether a kubelet of that release accepts the gate's name; true for gates without a row."""
     return gate_state(gate, version) is not GateState.ABSENT

@@ -52,6 +52,7 @@ NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
 RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
+POD_START_MEASURED_TWICE = "pod-start-measured-twice"
 
 VARIANTS: tuple[Variant, ...] = (
     Variant(
@@ -197,6 +198,13 @@ VARIANTS: tuple[Variant, ...] = (
         "exhaust the backoffLimit; it was to be one restart.",
         source="KEP-5532, Design Details; pkg/controller/job/job_controller.go@v1.37.1 pastBackoffLimitOnFailure",
         since=(1, 35),
+    ),
+    Variant(
+        name=POD_START_MEASURED_TWICE,
+        sentence="kubelet_pod_start_duration_seconds has two samples for each pod, the first of them at its first sync; one was "
+        "to measure the pod's start.",
+        source="KEP-5593, Monitoring Requirements; pkg/kubelet/kubelet.go@v1.37.1 SyncPod",
+        since=(1, 33),
     ),
 )
 

@@ -126,7 +126,8 @@ class ActivePod:
         self._pods.read_out(self._recording)
         for request in self._images.requests():
             self._recording.take(request)
-        last = self._site.last_words(self._recording.node, since=self._about)
+        last = [*self._site.samples(self._recording.scenario, self._recording.node)]
+        last += self._site.last_words(self._recording.node, since=self._about)
         if self._pokes is not None:
             last = [*self._pokes.last(), *last]
         reason = "deadline" if missing else "complete"

@@ -4,7 +4,7 @@ from functools import partial
 
 import msgspec
 
-from crashloop.cluster.provider import Cluster, Node, Outages
+from crashloop.cluster.provider import Capability, Cluster, Node, Outages
 from crashloop.errors import UsageError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
@@ -14,9 +14,10 @@ from crashloop.record.event_router import EventRouter
 from crashloop.record.history_ends import begin_event, start_history
 from crashloop.record.history_file import HistoryFile
 from crashloop.record.node_facts import NodeFacts
+from crashloop.record.samples import sample_event
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import Scenario
+from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.waiting import wait_until
 
 READY_WITHIN_S = 60.0
@@ -66,6 +67,12 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
         """What is to be known of a node at the end of a scenario, beside what the channels have reported since it began."""
         news = self.facts.news(node.name, since)
         return [*self.channels.readings(node.name), *self.channels.interruptions(node.name), *news]
+
+    def samples(self, scenario: PodScenario, node: Node) -> list[Event]:
+        """The kubelet's metrics that a scenario names, where they can be read."""
+        if not scenario.samples or Capability.KUBELET_METRICS not in self.cluster.info.capabilities:
+            return []
+        return [sample_event(self.api, node.name, scenario.samples)]
 
     def wait_until_ready(self, node: Node) -> None:
         """Return once the node is Ready. Raises WaitTimeout, and ClusterError for a node that was left broken."""

@@ -262,6 +262,16 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     final_status: str = "true"
     """What is stated when a pod is deleted: true, nothing, killed (137 for every container), or regular (no init containers)."""
 
+    # Its metrics (metrics.py)
+    pod_start_moments: tuple[str, ...] = ("first sync", "running")
+    """When it observes kubelet_pod_start_duration_seconds for a pod: at its first sync, when it runs, at every sync."""
+    asks_for_image_while_held: int = 0
+    """Each so manieth look that holds a start back asks for the image; 0: none."""
+    image_questions: int = 1
+    """Multiplies the questions for the image of a start."""
+    gates_stated: str = "true"
+    """The gates in kubernetes_feature_enabled: true, off (all of them), stable (without their stage), or hidden."""
+
     # Its configuration (config.py)
     accepts_invalid: bool = False
     takes_numbers: bool = False

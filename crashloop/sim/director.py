@@ -282,6 +282,10 @@ class ScenarioPlayer:
         """The recording ends: read the pod out, and write the last poke down with what became of all."""
         self._read_out()
         self.tape.read_requests(self.loop.now)
+        if self.scenario.samples:
+            series = self.kubelet.metrics.series(self.kubelet.effective)
+            kept = [each for each in series if each["name"].removesuffix("_count") in self.scenario.samples]
+            self.tape.kubelet(self.loop.now, Kind.SAMPLE, {"series": kept})
         pokes_ns = self._pokes_ns
         if pokes_ns:
             longest_ns = max((after - before for before, after in pairwise(pokes_ns)), default=0)

@@ -13,6 +13,7 @@ from crashloop.sim.configuration import Configuration
 from crashloop.sim.connection import Connection
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
+from crashloop.sim.metrics import Metrics
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
 from crashloop.sim.puller import Puller
@@ -44,6 +45,7 @@ class Kubelet:
         self._written: tuple[Effective, str | None] = effective, None
         """What the next process starts with."""
         self.configuration = Configuration(behaviour)
+        self.metrics = Metrics(behaviour)
         self.connection = Connection(world)
         self._pods: dict[str, tuple[SimPod, StatusWriter]] = {}
         self._syncs: dict[str, PodSync] = {}
@@ -61,6 +63,7 @@ class Kubelet:
         """The process is there and answers; it takes every pod as it finds it."""
         self._pid += 1
         self.up = True
+        self.metrics = Metrics(self.behaviour)
         self._tick_phase_ns = self._phase(S)
         fresh = self._new_backoffs()
         if not self.behaviour.survives_restart:
@@ -177,6 +180,7 @@ class Kubelet:
             self._tick_phase_ns,
         )
         sync.is_alone = lambda: self.connection.lost
+        sync.metrics = self.metrics
         if before is not None:
             sync.statements.inherit(before.statements)
         if self.behaviour.syncs_in_turn:

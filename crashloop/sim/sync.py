@@ -14,6 +14,7 @@ from crashloop.sim.configuration import Configuration
 from crashloop.sim.duration import spell
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
+from crashloop.sim.metrics import Metrics
 from crashloop.sim.pleg import Pleg
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Actions, Kill, decide, restarts
@@ -76,6 +77,8 @@ class PodSync:
         self.statements.is_ready = self.prober.is_ready
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the node has no control plane."""
+        self.metrics = Metrics(self.behaviour)
+        """Of the kubelet."""
 
     def exited(self, instance: SimulatedInstance) -> None:
         """The runtime saw an exit."""
@@ -96,6 +99,7 @@ class PodSync:
         view = PodView(self.pod.instances)
         yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
         status, phase = self.statements.status(view)
+        self.metrics.stated(self.pod.uid, phase)
         self.writer.state(status)
         if phase in TERMINAL:
             yield from self._terminate()
@@ -113,6 +117,7 @@ class PodSync:
             yield from self._kill_all()
             yield from self.runtime.stop_sandbox(self.pod)
         if actions.create_sandbox:
+            self.metrics.pods += 1
             yield from self.runtime.create_sandbox(self.pod)
         yield from self._start_all(actions, view)
 
@@ -143,6 +148,7 @@ class PodSync:
             self.statements.failed.pop(container.name, None)
             if wait_ns <= FREE:
                 acted = True
+                self.metrics.started()
                 self.statements.reasons.pop(container.name, None)
                 yield from self._start(container)
                 continue
@@ -187,6 +193,7 @@ class PodSync:
             self.delays.attempt(container, last, self.loop.now, self.host.chance.random())
             return FREE
         self._log_backoff(container)
+        self.metrics.held_back()
         self.delays.looked(container)
         return wait_ns
 

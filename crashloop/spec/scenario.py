@@ -229,6 +229,8 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     """ConfigMaps and Secrets that the scenario makes, changes and removes."""
     by_scheduler: bool = False
     """Whether the pod selects its node by labels and the scheduler binds it; else it is bound when it is created."""
+    samples: tuple[str, ...] = ()
+    """Families of the kubelet's metrics that are read at the end; they count over all pods of the node."""
     owner: Owner | None = None
     """What makes the pod; None: the recorder, through the API server. With a Job, evidence is complete once it has ended."""
 

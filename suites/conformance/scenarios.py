@@ -1,5 +1,7 @@
 """Scenarios that several requirements share, and the words to build them with."""
 
+import msgspec
+
 from crashloop.run.scopes import LONGEST_WATCH_S
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
@@ -124,10 +126,17 @@ def starting(candidate: str) -> StartupScenario:
 
 
 # The curve of each node: the same pod, different kubelets.
-STOCK = crashing("stock", restarts=3)
+METRICS = (
+    "kubelet_pod_start_duration_seconds",
+    "kubelet_runtime_operations_total",
+    "kubelet_started_containers_total",
+    "kubelet_started_pods_total",
+    "kubernetes_feature_enabled",
+)
+STOCK = msgspec.structs.replace(crashing("stock", restarts=3), samples=METRICS)
 MAX_1S = crashing("max-1s", restarts=12, run_s=0.0)
 MAX_2S = crashing("max-2s", restarts=10)
-MAX_10S = crashing("max-10s", restarts=4, mode=Mode.ANNOTATED)
+MAX_10S = msgspec.structs.replace(crashing("max-10s", restarts=4, mode=Mode.ANNOTATED), samples=METRICS)
 MAX_11S = crashing("max-11s", restarts=4, mode=Mode.ANNOTATED)
 REDUCED_DECAY = crashing("reduced-decay", restarts=6, mode=Mode.ANNOTATED)
 REDUCED_DECAY_MAX_4S = crashing("reduced-decay-max-4s", restarts=6)

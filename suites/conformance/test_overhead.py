@@ -25,6 +25,16 @@ def test_a_restart_costs_one_create_one_start_and_one_remove() -> Scenario:
     return FORTY_RESTARTS
 
 
+@requirement("OVH-10")
+def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
+    return the.MAX_10S
+
+
+@requirement("X-11")
+def test_the_start_of_each_pod_is_measured_once() -> Scenario:
+    return the.STOCK
+
+
 @requirement("OVH-18")
 def test_a_pod_that_waits_is_seldom_looked_at() -> Iterator[Scenario]:
     yield the.STOCK

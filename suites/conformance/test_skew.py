@@ -21,6 +21,11 @@ def test_a_kubelet_without_restart_rules_follows_the_pod() -> Iterator[Scenario]
     yield crashing("rules-off", restarts=2)
 
 
+@requirement("SKEW-7")
+def test_the_gates_have_the_states_of_the_release() -> Scenario:
+    return the.STOCK
+
+
 @requirement("SKEW-5")
 def test_the_same_pod_restarts_on_one_node_and_fails_on_the_other() -> Iterator[Scenario]:
     yield the.IN_MATCHES

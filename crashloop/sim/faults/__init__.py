@@ -10,6 +10,7 @@ from crashloop.sim.faults.curve import CurveFault
 from crashloop.sim.faults.decision import DecisionFault
 from crashloop.sim.faults.fault import Fault, behaviour_of
 from crashloop.sim.faults.job import JobFault
+from crashloop.sim.faults.metrics import MetricsFault
 from crashloop.sim.faults.node import NodeFault
 from crashloop.sim.faults.pull import PullFault
 from crashloop.sim.faults.punctuality import PunctualityFault
@@ -27,6 +28,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         NodeFault,
         ConnectionFault,
         StatementFault,
+        MetricsFault,
         ConfigurationFault,
         ApiServerFault,
         JobFault,
@@ -46,6 +48,7 @@ __all__ = [
     "DecisionFault",
     "Fault",
     "JobFault",
+    "MetricsFault",
     "NodeFault",
     "PullFault",
     "PunctualityFault",

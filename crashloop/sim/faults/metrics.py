@@ -1,0 +1,22 @@
+"""Faults of the kubelet's metrics: it counts or names otherwise than it acts."""
+
+from crashloop.sim.faults.fault import Fault
+
+
+class MetricsFault(Fault):
+    """What the kubelet states in numbers."""
+
+    POD_START_MEASURED_AT_EVERY_SYNC = (
+        "measures the start of a pod at every sync",
+        {"pod_start_moments": ("first sync", "running", "every sync")},
+    )
+    POD_START_NOT_MEASURED = "never measures the start of a pod", {"pod_start_moments": ()}
+    IMAGE_BEFORE_BACKOFF = "asks for the image before it looks at the delay", {"asks_for_image_while_held": 1}
+    IMAGE_BEFORE_EACH_THIRD_BACKOFF = (
+        "asks for the image before each third look at a delay",
+        {"asks_for_image_while_held": 3},
+    )
+    IMAGE_ASKED_TWICE = "asks for the image twice at each start", {"image_questions": 2}
+    GATES_STATED_OFF = "states all its feature gates as off", {"gates_stated": "off"}
+    GATES_STATED_STABLE = "states all its feature gates as stable", {"gates_stated": "stable"}
+    GATES_HIDDEN = "does not state its feature gates", {"gates_stated": "hidden"}
