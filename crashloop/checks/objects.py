@@ -41,7 +41,7 @@ def held_over_time(case: Case, each: ConfigObject) -> tuple[ObjectState, ...]:
 
 def missing_for(case: Case, container: Container) -> Iterator[tuple[ObjectState, ObjectState | None]]:
     """Each time in which an object or the image that the container needs was missing: its beginning, its end if it has one."""
-    needed = {variable.object for variable in container.env}
+    needed = {*container.folders, *(variable.object for variable in container.env)}
     for each in case.scenario.objects:
         if each.name in needed:
             yield from _without(held_over_time(case, each), lambda data: data is None)

@@ -3,7 +3,7 @@
 The pods satisfy the Pod Security Standard "restricted", so that they run in any namespace.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +36,8 @@ REQUESTS = {"cpu": "10m", "memory": "8Mi"}
 HEARTBEAT = "heartbeat"
 """Name of the heartbeat container, and beginning of its pod's name."""
 
+FOLDERS_DIR = "/folders"
+"""Where ConfigMaps and Secrets are mounted, each in a folder of its name."""
 _EVIDENCE = "evidence"
 _MEMORY = "memory"
 _IN_MEMORY: dict[str, Any] = {"name": _MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
@@ -66,8 +68,23 @@ def pod_manifest(
             "containers": of(ContainerKind.REGULAR),
             **({"imagePullSecrets": secrets} if secrets else {}),
         },
-        volumes=[_IN_MEMORY] if any(each.program.marks_volume for each in pod.containers) else [],
+        volumes=list(_volumes(scenario)),
     )
+
+
+def _volumes(scenario: PodScenario) -> Iterator[dict[str, Any]]:
+    """The volumes of a pod beside that of the journals."""
+    containers = scenario.pod.containers
+    if any(each.program.marks_volume for each in containers):
+        yield _IN_MEMORY
+    for each in scenario.objects:
+        if any(each.name in container.folders for container in containers):
+            stored = stored_name(scenario.name, each.name)
+            source = {
+                ConfigKind.CONFIG_MAP: {"configMap": {"name": stored}},
+                ConfigKind.SECRET: {"secret": {"secretName": stored}},
+            }
+            yield {"name": each.name, **source[each.kind]}
 
 
 def heartbeat_manifest(*, node: str, image: str, run: str) -> dict[str, Any]:
@@ -144,8 +161,9 @@ def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
 def _container(container: Container, scenario: PodScenario, image: str) -> dict[str, Any]:
     limits = {} if container.memory_limit is None else {"limits": {"memory": container.memory_limit}}
     manifest = _common(container, image) | {"resources": {"requests": REQUESTS} | limits}
-    if container.program.marks_volume:
-        manifest["volumeMounts"] = [*manifest["volumeMounts"], {"name": _MEMORY, "mountPath": MEMORY_DIR}]
+    mounted = [{"name": _MEMORY, "mountPath": MEMORY_DIR}] if container.program.marks_volume else []
+    mounted += ({"name": name, "mountPath": f"{FOLDERS_DIR}/{name}"} for name in container.folders)
+    manifest["volumeMounts"] = [*manifest["volumeMounts"], *mounted]
     if container.image is not None:
         manifest["imagePullPolicy"] = container.image.policy.value
     if container.env:

@@ -181,6 +181,9 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """A container gets the values that the objects had at the start before."""
     hook_runs: tuple[int, int] = (1, 1)
     """How often the postStart hook runs at the first start, and at each later one."""
+    awaits_volumes: bool = True
+    volume_wait_steps: int = 0
+    """Steps that the counters of a pod's containers take while the pod waits for its volumes."""
     failed_start_retry_ns: int | None = None
     """Time after which a failed start is tried again; None: that of any other error."""
     failed_start_factor: float = 1.0

@@ -16,6 +16,12 @@ class Configuration:
         self._read: dict[tuple[str, str], list[Data]] = {}
         """What an object held at each reading, by pod and name."""
 
+    def is_mounted(self, pod: SimPod) -> bool:
+        """Whether all volumes of the pod are there; once they are, they stay."""
+        names = {name for each in pod.spec.containers for name in each.folders}
+        pod.is_mounted = pod.is_mounted or all(pod.config[name] is not None for name in names)
+        return pod.is_mounted
+
     def is_complete(self, pod: SimPod, container: Container) -> bool:
         """Whether everything is there that the container needs."""
         return all(pod.config[each.object] is not None for each in container.env)

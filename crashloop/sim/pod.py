@@ -159,6 +159,8 @@ class SimPod:
             each.name: each.data if each.present else None for each in objects
         }
         """What its objects hold as the kubelet knows it, by name; None: it is not there."""
+        self.is_mounted = False
+        """Whether its volumes have been mounted."""
         self.sandbox_id: str | None = None
         self.sandboxes = 0
         self.marked_volume: set[str] = set()

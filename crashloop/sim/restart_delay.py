@@ -64,6 +64,14 @@ class RestartDelays:
         entry = self.backoffs.entry(self.key(container), now_ns)
         return entry.delay_ns if entry else 0
 
+    def waited(self, container: Container, now_ns: int) -> None:
+        """The pod waited for its volumes, which only a faulty kubelet counts."""
+        steps = self.behaviour.volume_wait_steps
+        if steps:
+            self.backoffs.begin(self.key(container), now_ns)
+        for _ in range(steps - 1):
+            self.backoffs.double(self.key(container))
+
     def looked(self, container: Container) -> None:
         """A look found the container waiting."""
         if self.behaviour.doubles_at_look:

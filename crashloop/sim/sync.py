@@ -4,7 +4,7 @@ pkg/kubelet/kubelet.go SyncPod and pkg/kubelet/kuberuntime/kuberuntime_manager.g
 works with the pod at its begin: containers that it kills itself still count as running.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
@@ -30,6 +30,8 @@ from crashloop.spec.scenario import Container, ContainerKind
 
 FREE = 0
 LOOK_NS = S // 20
+MOUNT_TIMEOUT_NS = 123 * S
+"""pkg/kubelet/volumemanager/volume_manager.go@v1.37.1 podAttachAndMountTimeout."""
 SECOND_INSTANCE = 2
 """The restart at which a faulty kubelet starts two instances: the first one that is delayed."""
 
@@ -116,10 +118,24 @@ class PodSync:
         if actions.kill_pod:
             yield from self._kill_all()
             yield from self.runtime.stop_sandbox(self.pod)
+        if self.behaviour.awaits_volumes and not (yield from self._mounts()):
+            self.worker.completed(failed=True)
+            return
         if actions.create_sandbox:
             self.metrics.pods += 1
             yield from self.runtime.create_sandbox(self.pod)
         yield from self._start_all(actions, view)
+
+    def _mounts(self) -> Generator[int, None, bool]:
+        """Wait for the volumes, each of which is tried again after twice the time; whether they are there."""
+        waited_ns, retry_ns = 0, S // 2
+        while not self.configuration.is_mounted(self.pod) and waited_ns < MOUNT_TIMEOUT_NS:
+            yield retry_ns
+            waited_ns, retry_ns = waited_ns + retry_ns, 2 * retry_ns
+        if waited_ns:
+            for container in self.pod.spec.containers:
+                self.delays.waited(container, self.loop.now)
+        return self.pod.is_mounted
 
     def _start_all(self, actions: Actions, view: PodView) -> Steps:
         if self.behaviour.siblings_wait and (longest_ns := self._longest_wait_ns(actions, view)) > FREE:

@@ -37,13 +37,19 @@ PRESENCE = {"create-object": (False, True), "change-object": (True, True), "dele
 
 
 def fault_of_objects(
-    objects: Iterable[ConfigObject], needed: Iterable[Variable], done: Iterable[tuple[str, str | None]]
+    objects: Iterable[ConfigObject],
+    needed: Iterable[Variable],
+    folders: Iterable[str],
+    done: Iterable[tuple[str, str | None]],
 ) -> str | None:
-    """What is wrong with the variables of a pod, or with its interventions in their order: pairs of action and object's name."""
+    """What is wrong with the variables and folders of a pod, or with its interventions: pairs of action and object's name."""
     held = {each.name: each.data for each in objects}
     lacking = next((each for each in needed if each.name not in held.get(each.object, {})), None)
     if lacking is not None:
         return f"no object {lacking.object!r} has a value {lacking.name!r}"
+    unknown = next((name for name in folders if name not in held), None)
+    if unknown is not None:
+        return f"no object {unknown!r} can be mounted"
     present = {each.name for each in objects if each.present}
     for action, name in done:
         if action not in PRESENCE:

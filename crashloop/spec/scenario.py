@@ -51,6 +51,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     """Environment from ConfigMaps and Secrets."""
     image: RegistryImage | None = None
     """Its image in the run's registry; None: that of all programs, which nodes have."""
+    folders: tuple[str, ...] = ()
+    """Objects of the scenario that are mounted as folders: its pod starts when all of them are there."""
     post_start: bool = False
     """Whether it has a postStart hook, which notes each of its runs in the journal."""
     restarts_on_resize: bool = False
@@ -237,9 +239,10 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def __post_init__(self) -> None:
         passwords = [Variable(name=PASSWORD_KEY, object=each) for each in self.pull_secrets]
         needed = [*(variable for container in self.pod.containers for variable in container.env), *passwords]
+        folders = [name for container in self.pod.containers for name in container.folders]
         done = [(each.action.value, each.arguments.get("object")) for each in self.interventions]
         faults = (self._fault_of_images(), self._fault_of_owner(), self._fault_of_control_plane())
-        fault = fault_of_objects(self.objects, needed, done) or next(filter(None, faults), None)
+        fault = fault_of_objects(self.objects, needed, folders, done) or next(filter(None, faults), None)
         if fault is not None:
             raise ValueError(f"scenario {self.name!r}: {fault}")
 

@@ -51,6 +51,14 @@ NEVER_RAN = PodScenario(
     objects=(ConfigObject(name="settings", data=SETTINGS.data, present=False),),
     interventions=(on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=33)),),
 )
+FOLDER_COMES_LATER = PodScenario(
+    name="volume-comes-later-stock",
+    profile="stock",
+    pod=Pod(containers=(Container(program=exits_with(1, times=3), folders=("settings",)),)),
+    until=Until(restarts={"app": 3}, at_most_s=240),
+    objects=NEVER_RAN.objects,
+    interventions=(on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=12)),),
+)
 BESIDE_A_DELAY = PodScenario(
     name="object-comes-during-a-delay-stock",
     profile="stock",
@@ -136,6 +144,11 @@ def test_containers_start_in_their_order() -> Scenario:
 @requirement("BACKOFF-15")
 def test_a_container_that_has_never_run_is_not_delayed() -> Scenario:
     return NEVER_RAN
+
+
+@requirement("OVH-15")
+def test_a_wait_for_a_volume_does_not_count() -> Scenario:
+    return FOLDER_COMES_LATER
 
 
 @requirement("X-8")

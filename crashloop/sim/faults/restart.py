@@ -58,6 +58,11 @@ class RestartFault(Fault):
     )
     STARTUP_NOT_AWAITED = "asks the other probes before the startup probe has succeeded", {"awaits_startup": False}
 
+    # Volumes that come later than their pod
+    VOLUME_NOT_AWAITED = "starts a container before its volume is there", {"awaits_volumes": False}
+    VOLUME_WAIT_COUNTS = "counts the wait for a volume as a start that failed", {"volume_wait_steps": 1}
+    VOLUME_WAIT_COUNTS_TWICE = "counts the wait for a volume as two starts that failed", {"volume_wait_steps": 2}
+
     # Starts that fail, and their order
     FAILED_STARTS_DOUBLE = "doubles the time to the next attempt after each failed start", {"failed_start_factor": 2.0}
     FAILED_STARTS_ONCE_A_MINUTE = "tries a failed start again after a minute", {"failed_start_retry_ns": 60 * S}
