@@ -47,6 +47,8 @@ class Capability(StrEnum):
     """The kubelet's effective configuration can be read."""
     KUBELET_METRICS = "kubelet-metrics"
     """The kubelets' metrics can be read through the API server."""
+    POD_LOGS = "pod-logs"
+    """The folders of pods' logs on the nodes can be listed (Node.pod_logs)."""
     CONTROL_PLANES = "control-planes"
     """A further cluster can be made for one scenario; its components stop, and its nodes are cut off (Cluster.outages)."""
     IMAGE_REGISTRY = "image-registry"
@@ -70,6 +72,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """containerd's socket as a path on this host."""
     kubelet_log: str | None = None
     """Path on this host of the kubelet's log, which grows."""
+    pod_logs: str | None = None
+    """Path on this host of the kubelet's podLogsDir."""
     declared: bool = False
     """Its profile is the user's declaration; the configuration was not read."""
 

@@ -137,6 +137,9 @@ class Kind(StrEnum):
     LOG = "log"
     """KUBELET: a line of the kubelet's log about this container that carries a backoff. t_ns is the line's own time,
     in steps of 1 us. data: line, delay_s."""
+    LOG_FILES = "log-files"
+    """KUBELET; when a pod is read out, where the folders of its logs can be listed. data: logs, the numbers of the log files that
+    are there, in order, by container; the kubelet names a log by the restartCount of its instance."""
     PROCESS_STARTED = "process-started"
     """KUBELET, startup scenarios: data: pid, argv."""
     PROCESS_EXITED = "process-exited"

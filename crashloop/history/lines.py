@@ -146,6 +146,11 @@ class Log(Line, tag="log", frozen=True, kw_only=True):
     data: payload.LogData = payload.LogData()
 
 
+class LogFiles(Line, tag="log-files", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.LOG_FILES
+    data: payload.LogFilesData
+
+
 class ProcessLine(Line, frozen=True, kw_only=True):
     """About the kubelet that a startup scenario tries."""
 
@@ -212,6 +217,7 @@ OfAPod = (
     | KubernetesEvent
     | Deleted
     | Log
+    | LogFiles
 )
 AnyLine = OfTheRun | OfAPod
 

@@ -239,6 +239,13 @@ class LogData(msgspec.Struct, frozen=True, kw_only=True):
     """The delay that held a start back; None: the start failed."""
 
 
+class LogFilesData(msgspec.Struct, frozen=True, kw_only=True):
+    """`log-files`."""
+
+    logs: dict[str, tuple[Whole, ...]]
+    """Numbers of the log files, by container."""
+
+
 class ProcessData(msgspec.Struct, frozen=True, kw_only=True):
     """`process-started`, `process-exited`, `process-healthy`."""
 

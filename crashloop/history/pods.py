@@ -13,7 +13,7 @@ from crashloop.history.instances import Contradiction, Instance, JournalLife, No
 from crashloop.history.jsonl import Damage
 from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.payload import AcceptedContainer
-from crashloop.history.recording import KubernetesEvent, LoggedDelay, MirrorEvent, PodHistory, SandboxEvent
+from crashloop.history.recording import KubernetesEvent, LogFiles, LoggedDelay, MirrorEvent, PodHistory, SandboxEvent
 from crashloop.history.stamps import Fact, fact_of
 from crashloop.history.statuses import StatusReport, report_of
 
@@ -36,6 +36,7 @@ class PodReducer:
         self._mirrors: list[MirrorEvent] = []
         self._events: list[KubernetesEvent] = []
         self._logged: list[LoggedDelay] = []
+        self._log_files: list[LogFiles] = []
         self._runtime: dict[str, dict[str, RuntimeInstance]] = defaultdict(dict)
         self._journal: dict[str, list[tuple[int, ContainerLine]]] = defaultdict(list)
         self._damage: list[Damage] = []
@@ -56,7 +57,7 @@ class PodReducer:
                 lines.ExecExited: self._shown,
             },
             _JOURNAL: {lines.Started: self._life, lines.Noted: self._life, lines.Exited: self._life},
-            _KUBELET: {lines.Log: self._log},
+            _KUBELET: {lines.Log: self._log, lines.LogFiles: self._listed},
             Channel.EVENTS: {lines.KubernetesEvent: self._kubernetes_event},
             Channel.RECORDER: {},
         }
@@ -89,6 +90,7 @@ class PodReducer:
             deleted=self._deleted,
             events=tuple(self._events),
             logged=tuple(self._logged),
+            log_files=tuple(self._log_files),
             contradictions=tuple(contradictions),
             channels=frozenset(self._channels),
         )
@@ -124,6 +126,9 @@ class PodReducer:
     def _log(self, number: int, line: lines.Log) -> None:
         logged = LoggedDelay(line=number, t_ns=line.t_ns, container=line.container, delay_s=line.data.delay_s)
         self._logged.append(logged)
+
+    def _listed(self, number: int, line: lines.LogFiles) -> None:
+        self._log_files.append(LogFiles(line=number, t_ns=line.t_ns, logs=line.data.logs))
 
     def _shown(self, number: int, line: Line) -> None:
         """Evidence for people; nothing is judged by it."""

@@ -189,6 +189,14 @@ class KubernetesEvent(msgspec.Struct, frozen=True, kw_only=True):
     data: KubernetesEventData
 
 
+class LogFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The log files of a pod at a time, by number and container."""
+
+    line: int
+    t_ns: int
+    logs: dict[str, tuple[int, ...]]
+
+
 class PodHistory(msgspec.Struct, kw_only=True):
     """One pod of a recording. A recreated pod has a uid of its own and starts anew."""
 
@@ -205,6 +213,8 @@ class PodHistory(msgspec.Struct, kw_only=True):
     events: tuple[KubernetesEvent, ...] = ()
     """In the order of their receipt."""
     logged: tuple[LoggedDelay, ...] = ()
+    log_files: tuple[LogFiles, ...] = ()
+    """Each time that the folders of its logs were listed."""
     contradictions: tuple[Contradiction, ...] = ()
     channels: frozenset[Channel] = frozenset()
     """Channels that said anything about this pod."""

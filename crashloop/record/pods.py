@@ -11,6 +11,7 @@ from crashloop.pods.manifest import GRACE_PERIOD_S, ephemeral_containers, pod_ma
 from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.events import now_ns
 from crashloop.record.channels.journals import read_journals
+from crashloop.record.log_files import log_files
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
@@ -113,5 +114,8 @@ class Pods:
             take_answer(self._router, self._api.get_pod(self._namespace, watched.pods[uid]))
         except KubeError as error:
             log.warning("scenario %s: its last status cannot be read: %s", watched.name, error)
-        for event in read_journals(self._api, self._namespace, watched, uid):
+        for event in (
+            *read_journals(self._api, self._namespace, watched, uid),
+            *log_files(self._namespace, watched, uid),
+        ):
             watched.take(event)

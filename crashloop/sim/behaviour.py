@@ -201,6 +201,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     reset_repeats_ephemeral: bool = False
     """Starts a second instance of each ephemeral container beside the first."""
     awaits_init_after_reset: bool = True
+    reset_keeps_logs: str = "all"
+    """The logs that RestartAllContainers keeps: all, none, others (not that of its source), or source (only that)."""
     reset_keeps_sandbox: bool = True
     reset_late_ns: int = 0
     restarts_apart_ns: int = 0

@@ -298,4 +298,6 @@ class ScenarioPlayer:
         if self._unread:
             return
         self._writer.read()
+        logs = {name: sorted(numbers) for name, numbers in sorted(self.pod.logs.items())}
+        self.tape.kubelet(self.loop.now, Kind.LOG_FILES, {"logs": logs}, pod_uid=self.pod.uid)
         self.tape.read_journals(self.pod.uid, self.loop.now)

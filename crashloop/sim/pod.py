@@ -132,6 +132,8 @@ class SimPod:
         self.ephemerals = spec.of_kind(ContainerKind.EPHEMERAL)
         self.instances: list[SimulatedInstance] = []
         """Those the runtime still holds, in order of creation."""
+        self.logs: dict[str, set[int]] = {}
+        """The numbers of the log files on the node, by container."""
         self.exit_codes: dict[str, int] = {}
         """The last exit code, by container."""
         self.made: dict[str, int] = {}

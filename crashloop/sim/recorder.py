@@ -51,7 +51,7 @@ class Tape:
     def kubelet(self, t_ns: int, kind: Kind, data: dict[str, Any], **of: Any) -> None:
         """What the kubelet process said: its log comes late and can be lost, its answers do not."""
         if kind is not Kind.LOG:
-            self._add(t_ns, Channel.KUBELET, kind, data=data)
+            self._add(t_ns, Channel.KUBELET, kind, data=data, **of)
         elif Channel.KUBELET not in self._missing and not self.host.lost(Channel.KUBELET, t_ns):
             received = self._late(t_ns, LOG_READ_MS)
             self._add(t_ns, Channel.KUBELET, kind, data=data, received_ns=received, resolution_ns=1_000, **of)

@@ -75,6 +75,7 @@ class Runtime:
             pid=1_000 + self._ids,
             previous_code=pod.exit_codes.get(container.name),
         )
+        pod.logs.setdefault(container.name, set()).add(number)
         self.on_create(pod, instance)
         pod.instances.append(instance)
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
@@ -139,8 +140,10 @@ class Runtime:
         self.on_exit(pod, instance)
         pod.on_exit(instance)
 
-    def remove(self, pod: SimPod, instance: SimulatedInstance) -> None:
-        """Remove an exited instance with its log."""
+    def remove(self, pod: SimPod, instance: SimulatedInstance, *, keep_log: bool = False) -> None:
+        """Remove an exited instance, with its log unless that is kept."""
+        if not keep_log:
+            pod.logs[instance.name].discard(instance.number)
         instance.removed_ns = self.loop.now
         pod.instances.remove(instance)
         self._event(pod, instance, self.loop.now, Kind.REMOVED)

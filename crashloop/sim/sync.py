@@ -275,10 +275,10 @@ class PodSync:
                 if instance.exited_ns is None:
                     killed = True
                     yield from self.runtime.kill(pod, container, instance)
-                self.runtime.remove(pod, instance)
+                self.runtime.remove(pod, instance, keep_log=self._keeps_log(container, source))
         if source.name not in removed:
             for instance in [each for each in pod.instances if each.name == source.name]:
-                self.runtime.remove(pod, instance)
+                self.runtime.remove(pod, instance, keep_log=self._keeps_log(source, source))
         if not self.behaviour.reset_keeps_sandbox:
             yield from self._replace_sandbox()
         yield from self._meddle_with_ephemerals()
@@ -287,6 +287,10 @@ class PodSync:
         self.worker.completed(failed=False)
         if killed or self.effective.release >= (1, 36):
             self.worker.wake()
+
+    def _keeps_log(self, container: Container, source: Container) -> bool:
+        which = self.behaviour.reset_keeps_logs
+        return which == "all" or which == ("source" if container is source else "others")
 
     def _meddle_with_ephemerals(self) -> Steps:
         """What a faulty kubelet does to ephemeral containers on RestartAllContainers."""

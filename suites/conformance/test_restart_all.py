@@ -82,6 +82,13 @@ def test_ephemeral_containers_are_left_alone() -> Scenario:
     return EVERY_KIND
 
 
+@requirement("RAC-9")
+def test_the_logs_of_the_instances_before_it_are_kept() -> Iterator[Scenario]:
+    yield EVERY_KIND
+    yield BY_INIT
+    yield BY_SIDECAR
+
+
 @requirement("RAC-11")
 def test_the_pod_does_not_end_meanwhile() -> Iterator[Scenario]:
     yield EVERY_KIND

@@ -40,6 +40,7 @@ BEYOND = frozenset(
         Capability.NODES_CHANGE,
         Capability.KUBELET_RECONFIGURATION,
         Capability.STATIC_PODS,
+        Capability.POD_LOGS,
         Capability.CONTROL_PLANES,
         Capability.IMAGE_REGISTRY,
     }

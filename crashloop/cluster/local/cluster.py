@@ -67,6 +67,7 @@ class LocalCluster:
                     profile=node.profile,
                     runtime_socket=node.runtime_socket,
                     kubelet_log=node.kubelet.log,
+                    pod_logs=node.pod_logs,
                 )
                 for node in blueprint.nodes
             ),

@@ -98,6 +98,7 @@ def node_plan(
         kubelet_port=config["port"],
         runtime=_runtime(blueprint, layout, place),
         runtime_socket=str(layout.runtime_socket),
+        pod_logs=str(layout.pod_logs),
         import_images=import_images(blueprint, layout.runtime_socket, Path(blueprint.images.archive)),
         kubelet=_kubelet(layout, place, profile=profile, program=kubelet.path),
     )

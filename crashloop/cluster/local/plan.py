@@ -83,6 +83,7 @@ class NodePlan(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_port: int
     runtime: ProcessPlan
     runtime_socket: str
+    pod_logs: str | None = None
     import_images: tuple[str, ...]
     kubelet: ProcessPlan
 

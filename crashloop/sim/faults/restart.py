@@ -92,6 +92,18 @@ class RestartFault(Fault):
         {"reset_repeats_ephemeral": True},
     )
     RESET_LOSES_SANDBOX = "makes a new sandbox on RestartAllContainers", {"reset_keeps_sandbox": False}
+    RESET_LOSES_LOGS = (
+        "removes the logs of the instances that RestartAllContainers removes",
+        {"reset_keeps_logs": "none"},
+    )
+    RESET_LOSES_LOG_OF_SOURCE = (
+        "removes the log of the instance that triggers RestartAllContainers",
+        {"reset_keeps_logs": "others"},
+    )
+    RESET_KEEPS_LOG_OF_SOURCE = (
+        "keeps the log of the instance that triggers RestartAllContainers only",
+        {"reset_keeps_logs": "source"},
+    )
     RESET_20_S_LATE = "carries RestartAllContainers out 20 s late", {"reset_late_ns": 20 * S}
     RESET_50_S_LATE = "carries RestartAllContainers out 50 s late", {"reset_late_ns": 50 * S}
     RESET_70_S_LATE = "carries RestartAllContainers out 70 s late", {"reset_late_ns": 70 * S}

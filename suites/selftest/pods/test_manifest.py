@@ -68,6 +68,21 @@ def test_a_container_that_marks_a_volume_has_one_in_memory_beside_its_journal() 
     ]
 
 
+def test_objects_are_mounted_as_folders_of_their_names() -> None:
+    settings = ConfigObject(name="settings", data={"A": "b"})
+    token = ConfigObject(name="token", data={"T": "red"}, kind=ConfigKind.SECRET)
+    pod = Pod(containers=(Container(folders=("settings", "token")), Container(name="other", folders=("settings",))))
+    made = manifest(msgspec.structs.replace(RICH, pod=pod, objects=(settings, token)))["spec"]
+    assert made["volumes"][1:] == [
+        {"name": "settings", "configMap": {"name": "rich-settings"}},
+        {"name": "token", "secret": {"secretName": "rich-token"}},
+    ]
+    assert [[each["mountPath"] for each in one["volumeMounts"]] for one in made["containers"]] == [
+        ["/evidence", "/folders/settings", "/folders/token"],
+        ["/evidence", "/folders/settings"],
+    ]
+
+
 def test_the_manifest_of_a_rich_scenario_is_as_agreed(snapshot: SnapshotAssertion) -> None:
     assert without_scripts(manifest()) == snapshot.use_extension(JSONSnapshotExtension)
 

@@ -49,6 +49,11 @@ def test_an_object_that_is_changed_and_was_never_made_is_refused() -> None:
         declared(CHANGE, objects=(absent,))
 
 
+def test_an_object_that_no_scenario_makes_cannot_be_mounted() -> None:
+    with pytest.raises(ValueError, match="scenario 's': no object 'others' can be mounted"):
+        PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(folders=("others",)),)), until=Until())
+
+
 def test_a_variable_of_an_object_that_lacks_it_is_refused() -> None:
     with pytest.raises(ValueError, match="no object 'settings' has a value 'OTHER'"):
         declared(variable="OTHER")
