@@ -269,7 +269,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     # Its metrics (metrics.py)
     pod_start_moments: tuple[str, ...] = ("first sync", "running")
-    """When it observes kubelet_pod_start_duration_seconds for a pod: at its first sync, when it runs, at every sync."""
+    """When it observes kubelet_pod_start_duration_seconds for a pod: at its first sync, when it runs, at every sync, or at every
+    look that finds a start held back."""
     asks_for_image_while_held: int = 0
     """Each so manieth look that holds a start back asks for the image; 0: none."""
     image_questions: int = 1

@@ -32,6 +32,7 @@ class Metrics:
     def held_back(self) -> None:
         """A delay holds a start back."""
         self._looks += 1
+        self.pod_starts += "held back" in self._behaviour.pod_start_moments
         every = self._behaviour.asks_for_image_while_held
         self.images += bool(every) and self._looks % every == 0
 

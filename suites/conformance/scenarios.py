@@ -126,17 +126,18 @@ def starting(candidate: str) -> StartupScenario:
 
 
 # The curve of each node: the same pod, different kubelets.
-METRICS = (
-    "kubelet_pod_start_duration_seconds",
-    "kubelet_runtime_operations_total",
-    "kubelet_started_containers_total",
-    "kubelet_started_pods_total",
-    "kubernetes_feature_enabled",
-)
-STOCK = msgspec.structs.replace(crashing("stock", restarts=3), samples=METRICS)
+STOCK = msgspec.structs.replace(crashing("stock", restarts=3), samples=("kubernetes_feature_enabled",))
 MAX_1S = crashing("max-1s", restarts=12, run_s=0.0)
 MAX_2S = crashing("max-2s", restarts=10)
-MAX_10S = msgspec.structs.replace(crashing("max-10s", restarts=4, mode=Mode.ANNOTATED), samples=METRICS)
+MAX_10S = msgspec.structs.replace(
+    crashing("max-10s", restarts=4, mode=Mode.ANNOTATED),
+    samples=(
+        "kubelet_pod_start_duration_seconds",
+        "kubelet_runtime_operations_total",
+        "kubelet_started_containers_total",
+        "kubelet_started_pods_total",
+    ),
+)
 MAX_11S = crashing("max-11s", restarts=4, mode=Mode.ANNOTATED)
 REDUCED_DECAY = crashing("reduced-decay", restarts=6, mode=Mode.ANNOTATED)
 REDUCED_DECAY_MAX_4S = crashing("reduced-decay-max-4s", restarts=6)

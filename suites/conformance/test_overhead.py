@@ -32,7 +32,7 @@ def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
 
 @requirement("X-11")
 def test_the_start_of_each_pod_is_measured_once() -> Scenario:
-    return the.STOCK
+    return the.MAX_10S
 
 
 @requirement("OVH-18")

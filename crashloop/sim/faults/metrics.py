@@ -10,6 +10,10 @@ class MetricsFault(Fault):
         "measures the start of a pod at every sync",
         {"pod_start_moments": ("first sync", "running", "every sync")},
     )
+    POD_START_MEASURED_IN_DELAYS = (
+        "measures the start of a pod at every look that finds a start held back",
+        {"pod_start_moments": ("first sync", "running", "held back")},
+    )
     POD_START_NOT_MEASURED = "never measures the start of a pod", {"pod_start_moments": ()}
     IMAGE_BEFORE_BACKOFF = "asks for the image before it looks at the delay", {"asks_for_image_while_held": 1}
     IMAGE_BEFORE_EACH_THIRD_BACKOFF = (
