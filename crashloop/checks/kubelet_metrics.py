@@ -11,7 +11,7 @@ from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.text import count
 from crashloop.history.recording import Sample
 from crashloop.model.gates import gate_stage, is_enabled
-from crashloop.model.variants import POD_START_MEASURED_TWICE
+from crashloop.model.pod_start_samples import most_samples
 from crashloop.spec.profile import MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
 
 PROMISED_GATES = (MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE)
@@ -22,8 +22,6 @@ QUESTIONS_A_START = 2
 A pull asks once more: how large is it. pkg/kubelet/images/image_manager.go imagePullPrecheck, pkg/kubelet/kuberuntime/helpers.go
 getImageUser, kuberuntime_image.go GetImageSize @v1.37.1.
 """
-FOUND_PODS = 10
-"""Real kubelets also measure the pods that they find when they start; more are not on a node that is restarted here."""
 
 
 def check_pod_starts_measured(case: Case) -> Checked:
@@ -37,8 +35,7 @@ def check_pod_starts_measured(case: Case) -> Checked:
     if sample is not None and not pods:
         findings = [inconclusive(f"the kubelet states no start of a pod (history line {sample.line}).", sample.line)]
     elif sample is not None:
-        twice = POD_START_MEASURED_TWICE in case.prediction.deviations
-        most = 2 * pods + FOUND_PODS if twice else pods
+        most = most_samples(pods, case.prediction.deviations)
         if not 1 <= samples <= most:
             findings = [
                 fail(

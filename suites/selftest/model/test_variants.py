@@ -13,6 +13,7 @@ from crashloop.model.job import counted_restarts
 from crashloop.model.lives import Lived, Observed, StartAttemptFailed
 from crashloop.model.phase import KnownState, StateKind, phase
 from crashloop.model.planned_exit import failures_go_on
+from crashloop.model.pod_start_samples import most_samples
 from crashloop.model.prediction import predict
 from crashloop.model.restart import decide
 from crashloop.model.restart_all import probes_go_on, shown_exit_code
@@ -102,6 +103,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "probe-failures-go-on-after-a-restart": failures_go_on,
     "never-gets-no-second-sandbox": kill_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
+    "pod-start-measured-twice": lambda deviations: most_samples(5, deviations),
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
 }
 SHOWS_ON_TOP_OF = {RESTART_ALL_STALLS: RESTART_ALL_WITHOUT_BACKOFF}
