@@ -10,13 +10,15 @@ from crashloop.run.releases import PINNED, on_version
 from crashloop.spec.comparison import Comparison, compared
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.profile import AT
+from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import declared_in, judging, requirement
 from suites import conformance
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import starting
+from suites.conformance.scenarios import NEVER, ON_FAILURE, app, ending, restarting, starting
 from suites.conformance.test_jobs import ON_THE_CURVE
+from suites.conformance.test_restart_all import RESTART_ALL
 from suites.conformance.test_rollback import reconfigured, to
 from suites.conformance.test_skew import RULES_IGNORED
 
@@ -68,6 +70,7 @@ def on_every_release() -> Iterator[Declared]:
 
 WITHOUT_RULES = tuple(each for each in PINNED if KubernetesVersion.parse(each).release < (1, 35))
 """Where the gates of restart rules and of the maximum are off, or not there."""
+WITHOUT_RESTART_ALL = tuple(each for each in PINNED if KubernetesVersion.parse(each).release < (1, 36))
 NEIGHBOURS = tuple(pairwise(PINNED))
 """Each release with the next."""
 
@@ -101,6 +104,27 @@ def older_controllers() -> Iterator[PodScenario]:
             by_scheduler=True,
             control_plane=ControlPlane(controllers_version=version),
         )
+
+
+@requirement("RAC-14")
+def test_a_kubelet_without_restart_all_containers_follows_the_pod() -> Iterator[Scenario]:
+    follows = restarting(
+        "restart-all-ignored",
+        app(exits_with(42, times=3), policy=ON_FAILURE, rules=RESTART_ALL),
+        app(HOLDS, name="steady"),
+        pod=ON_FAILURE,
+        restarts={"app": 3},
+    )
+    fails = ending(
+        "restart-all-ignored-under-never",
+        app(exits_with(42), policy=NEVER, rules=RESTART_ALL),
+        pod=NEVER,
+        exits={"app": 1},
+        phase="Failed",
+    )
+    for version in WITHOUT_RESTART_ALL:
+        yield on_version(follows, version)
+        yield on_version(fails, version)
 
 
 @requirement("SKEW-2")
