@@ -1,12 +1,15 @@
 """docs/matrix.md: requirements against versions of the kubelet, from the runs that judged them. Pure."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 
 from crashloop.comparison.by_kubelet import by_kubelet
 from crashloop.comparison.matrix import Cell, Matrix, matrix_of
 from crashloop.comparison.side import JudgedRun
 from crashloop.report.standing import Standing
 
+LONGEST_FINDING = 200
+"""Characters: what a kubelet says in its log can be long."""
 _CELLS: dict[Standing | None, str] = {None: "", Standing.DEVIATION: "deviation", Standing.SKIPPED: "–"}
 _HEAD = """\
 # Requirements by release
@@ -59,7 +62,7 @@ def _reasons(matrix: Matrix, versions: Sequence[str]) -> Iterator[str]:
             if cell.standing not in (None, Standing.PASS, Standing.SKIPPED):
                 alike.setdefault(cell.standing, []).append(number)
         for standing, numbers in alike.items():
-            said = " ".join(row.cells[numbers[0]].findings[:1])
+            said = shorten(" ".join(row.cells[numbers[0]].findings[:1]), LONGEST_FINDING, placeholder=" ...")
             where = ", ".join(versions[each] for each in numbers)
             yield f"- **{row.requirement.id}**, {where}: {standing.label}. {_plain(said)}"
 
