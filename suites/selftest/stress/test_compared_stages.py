@@ -1,0 +1,69 @@
+"""A run directory with two mixes is judged by rows that compare them, and by the prediction of each."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crashloop.report.stress.results import StressResults
+from crashloop.stress.judging import judge_run
+from crashloop.stress.profile import Slos, Stage
+from crashloop.verdict import Outcome
+from suites.selftest.kit.stress_kit import CRASHERS, Folder, crashing, plan
+
+ROWS = """
+description: made up
+slos:
+  - id: as-often
+    sli: {kind: relative, of: {kind: rate, of: restarts}, unit: restarts/s, to: {mix: plain}}
+    target: {at_most: 1.5, unit: times}
+    phase: storm
+    mixes: [rules]
+    definition: restarts of one mix against the other
+    source: made up
+  - id: predicted
+    sli: {kind: relative, of: {kind: rate, of: restarts}, unit: restarts/s, to: prediction, either_way: true}
+    target: {at_most: 15, unit: "%"}
+    phase: storm
+    mixes: [rules]
+    definition: restarts against their prediction
+    source: made up
+"""
+PLAIN = Stage(name="storm", mix="plain", duration_s=40, users={"crashers": 1}, settle_s=5)
+
+
+def judged(folder: Path, *, cycle_s: float) -> StressResults:
+    """One pod per mix: plain restarts every 2.8 s, the other every `cycle_s`."""
+    (folder / "own.yaml").write_text(ROWS, encoding="utf-8")
+    loads = {"crashers": CRASHERS, "ruled": CRASHERS}
+    stages = (PLAIN, msgspec.structs.replace(PLAIN, mix="rules", users={"ruled": 1}))
+    slos = Slos(files=(str(folder / "own.yaml"),))
+    run = Folder(folder / "run", plan(loads=loads, stages=stages, slos=slos))
+    run.marks(
+        *((index, what, 50 * index + at, 1) for index in range(2) for what, at in (("measure", 5), ("drain", 45)))
+    )
+    run.write(run.pod("crashers-0-0", *crashing(0.5, 0.5, *([2.3] * 17)), ends_s=48.0))
+    run.write(run.pod("ruled-0-0", *crashing(50.5, 0.5, *([cycle_s - 0.5] * round(48 / cycle_s))), ends_s=99.0))
+    times = [*range(0, 101, 5)]
+    quiet = {
+        ("host_cpu_seconds_total", (("mode", "busy"),)): [0.4 * at for at in times],
+        ("host_cpu_seconds_total", (("mode", "idle"),)): [1.6 * at for at in times],
+        ("component_cpu_seconds_total", (("component", "runtime"),)): [0.3 * at for at in times],
+    }
+    run.scrape("processes", times, quiet)
+    return judge_run(run.run)
+
+
+@pytest.mark.parametrize(
+    ("cycle_s", "alike", "predicted"), [(2.8, Outcome.PASS, Outcome.PASS), (1.6, Outcome.FAIL, Outcome.FAIL)]
+)
+def test_stages_are_compared_with_each_other_and_with_their_prediction(
+    tmp_path: Path, cycle_s: float, alike: Outcome, predicted: Outcome
+) -> None:
+    found = {each.slo: each for each in judged(tmp_path, cycle_s=cycle_s).verdicts}
+    assert {name: found[name].outcome for name in ("as-often", "predicted")} == {
+        "as-often": alike,
+        "predicted": predicted,
+    }
+    assert "in phase storm, plain." in found["as-often"].sentence
+    assert "restarts/s predicted." in found["predicted"].sentence
