@@ -1,5 +1,6 @@
 """A run directory with two mixes is judged by rows that compare them, and by the prediction of each."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -45,7 +46,7 @@ def judged(folder: Path, *, cycle_s: float) -> StressResults:
     run.write(run.pod("crashers-0-0", *crashing(0.5, 0.5, *([2.3] * 17)), ends_s=48.0))
     run.write(run.pod("ruled-0-0", *crashing(50.5, 0.5, *([cycle_s - 0.5] * round(48 / cycle_s))), ends_s=99.0))
     times = [*range(0, 101, 5)]
-    quiet = {
+    quiet: Mapping[tuple[str, tuple[tuple[str, str], ...]], Sequence[float]] = {
         ("host_cpu_seconds_total", (("mode", "busy"),)): [0.4 * at for at in times],
         ("host_cpu_seconds_total", (("mode", "idle"),)): [1.6 * at for at in times],
         ("component_cpu_seconds_total", (("component", "runtime"),)): [0.3 * at for at in times],
