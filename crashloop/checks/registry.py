@@ -53,6 +53,7 @@ from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
+from crashloop.checks.unanswered_probes import check_unanswered_probes
 from crashloop.checks.volume_awaited import check_volume_awaited
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 
@@ -114,6 +115,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "status-sequence": check_status_sequence,
     "startup-again": check_startup_again,
     "starts-once": check_starts_once,
+    "unanswered-probes": check_unanswered_probes,
     "volume-awaited": check_volume_awaited,
     "volume-stays": check_volume_stays,
 }

@@ -236,8 +236,8 @@ class Cluster(Protocol):
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
         """Write or replace the file of that name in the node's staticPodPath, all at once; None removes it."""
 
-    def restart_runtime(self, node: str) -> None:
-        """Restart the node's container runtime; containers live on."""
+    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
+        """Restart the node's container runtime, with a pause before it starts again; containers live on."""
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         """Start a second kubelet in the node with the candidate's configuration; what it did (PROCESS_* events)."""

@@ -62,7 +62,9 @@ class Interventions:
             InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
-            InterventionKind.RESTART_RUNTIME: lambda watched, _: self._cluster.restart_runtime(watched.node.name),
+            InterventionKind.RESTART_RUNTIME: lambda watched, arguments: self._cluster.restart_runtime(
+                watched.node.name, down_s=float(arguments.get("down_s", 0.0))
+            ),
             InterventionKind.STOP_COMPONENT: lambda _, given: self._outages().stop(Component(given["component"])),
             InterventionKind.START_COMPONENT: lambda _, given: self._outages().start(
                 Component(given["component"]), given.get("feature_gates") or {}

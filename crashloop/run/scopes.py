@@ -1,7 +1,9 @@
 """From which scope on a requirement is judged on a scenario. Pure."""
 
+from collections.abc import Collection, Iterable, Mapping
 from math import inf
 
+from crashloop.errors import UsageError
 from crashloop.spec.comparison import Judgeable
 from crashloop.spec.profile import AT
 from crashloop.spec.requirement import Requirement, Scope
@@ -24,6 +26,20 @@ def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
     return next(
         scope for scope in _SCOPES[_SCOPES.index(requirement.scope) :] if scenario.longest_s <= LONGEST_WATCH_S[scope]
     )
+
+
+def require_within(named: Iterable[str], scopes: Mapping[str, Collection[Scope]], widest: Scope) -> None:
+    """Raise UsageError for a requirement named by the user that a run of the scope `widest` judges on nothing.
+
+    `scopes`: from which scope on each requirement is judged, on each of its scenarios.
+    """
+    for identifier in sorted(named):
+        found = scopes.get(identifier, ())
+        if found and not any(is_within(each, widest) for each in found):
+            narrowest = min(found, key=tuple(Scope).index)
+            raise UsageError(
+                f"--requirement {identifier}: nothing of scope {widest} judges it.\nRun it with --scope {narrowest}."
+            )
 
 
 def is_within(scope: Scope, widest: Scope) -> bool:

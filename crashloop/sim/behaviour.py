@@ -142,6 +142,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     failures_add_up: bool = False
     """Counts failures that are not in a row."""
     accepts_late_answers: bool = False
+    without_runtime: str = "no answer"
+    """What an exec probe is that the runtime does not carry out: no answer, a failure, fatal, or the last question."""
     startup_asked: str = "every start"
     """When the startup probe is asked: at every start, at the first start, or until its first success."""
     awaits_startup: bool = True

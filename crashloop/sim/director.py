@@ -244,8 +244,8 @@ class ScenarioPlayer:
         assert isinstance(effective, Effective)
         self.kubelet.write(profile, effective)
 
-    def _restart_runtime(self, arguments: dict[str, Any]) -> None:  # noqa: ARG002 (there is one runtime a node)
-        down_ns = self.host.takes_ms(RUNTIME_DOWN_MS)
+    def _restart_runtime(self, arguments: dict[str, Any]) -> None:
+        down_ns = self.host.takes_ms(RUNTIME_DOWN_MS) + int(float(arguments.get("down_s", 0.0)) * 1e9)
         self.runtime.restart(down_ns)
         self.tape.gap(Channel.RUNTIME, self.loop.now, self.loop.now + down_ns, "container runtime restarted")
 

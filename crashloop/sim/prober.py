@@ -11,7 +11,7 @@ from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.environment import World
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Probed
-from crashloop.spec.probe import FAILS, Probe, ProbeKind
+from crashloop.spec.probe import FAILS, Handler, Probe, ProbeKind
 from crashloop.spec.scenario import Container
 
 EXEC_MS = (15, 120)
@@ -36,6 +36,7 @@ class Prober:
         *,
         wake: Callable[[], None],
         is_over: Callable[[], bool],
+        has_runtime: Callable[[], bool],
     ) -> None:
         self._loop, self._host = world
         self._behaviour = behaviour
@@ -43,6 +44,7 @@ class Prober:
         self._release = release
         self._wake = wake
         self._is_over = is_over
+        self._has_runtime = has_runtime
         self._phases: dict[Worker, int] = {}
         self._workers: set[Worker] = set()
         self._failures: dict[Worker, int] = {}
@@ -131,6 +133,9 @@ class Prober:
         if not is_startup and not started and self._behaviour.awaits_startup:
             self._plan(container, probe, instance)
             return
+        if probe.handler is Handler.EXEC and not self._has_runtime():
+            self._unanswered(container, probe, instance)
+            return
         asked = instance.container_id, probe.kind
         number = self._asked.get(asked, 0)
         self._asked[asked] = number + 1
@@ -139,6 +144,17 @@ class Prober:
         self._pod.tape.noted(stamped_ns, f"{probe.kind}.{number}", answer, self._pod.uid, instance)
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
         self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
+
+    def _unanswered(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
+        """The runtime refuses the connection: pkg/kubelet/prober/prober.go probe, an error."""
+        worker, kind = (container.name, probe.kind), self._behaviour.without_runtime
+        if kind in ("a failure", "fatal"):
+            self._failures[worker] = self._failures.get(worker, 0) + 1
+            if kind == "fatal" or self._failures[worker] >= probe.failure_threshold:
+                self._failures[worker] = 0
+                self._fail(probe, instance)
+        if kind != "the last question":
+            self._plan(container, probe, instance)
 
     def _answered(
         self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, asked_ns: int

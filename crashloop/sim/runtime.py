@@ -152,6 +152,10 @@ class Runtime:
         """The runtime's daemon goes and comes back; containers live on."""
         self.ready_ns = self.loop.now + down_ns
 
+    @property
+    def is_away(self) -> bool:
+        return self._ready() > 0
+
     def _ready(self) -> int:
         """Nanoseconds until the runtime answers."""
         return max(0, self.ready_ns - self.loop.now)

@@ -75,6 +75,7 @@ class PodSync:
             effective.release,
             wake=self.worker.wake,
             is_over=lambda: self.worker.halted,
+            has_runtime=lambda: not runtime.is_away,
         )
         self.statements.is_ready = self.prober.is_ready
         self.is_alone: Callable[[], bool] = lambda: False

@@ -86,7 +86,7 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True):
     """One action at one trigger.
 
     `arguments` are the action's own; for resize: {"container": ..., "cpu": "60m"}; for an action on an object: {"object": ...},
-    and for its change also {"data": {...}}.
+    and for its change also {"data": {...}}; for a restart of kubelet or runtime: {"down_s": 12.0}, the pause before it starts.
     """
 
     trigger: Trigger

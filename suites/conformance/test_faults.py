@@ -1,8 +1,9 @@
 """Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.probe import Probe
 from crashloop.spec.program import HOLDS, exits_with
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import after_restart, app, at
 
@@ -51,6 +52,17 @@ def test_a_kubelet_that_refuses_its_maximum_leaves_running_containers_alone() ->
 @requirement("FAULT-7")
 def test_a_restarted_runtime_changes_no_delay() -> Scenario:
     return interrupted("runtime-restarted", InterventionKind.RESTART_RUNTIME, waiting_for=3, exits=4, restarts=4)
+
+
+@requirement("PROBE-27")
+def test_no_answer_of_the_runtime_is_no_failure_of_a_probe() -> Scenario:
+    return PodScenario(
+        name="runtime-away",
+        profile="stock",
+        pod=Pod(containers=(Container(program=HOLDS, probes=(Probe(pattern="SSS"),)),)),
+        until=Until(at_least_s=45.0, at_most_s=60.0),
+        interventions=(at(5.0, InterventionKind.RESTART_RUNTIME, down_s=12.0),),
+    )
 
 
 @requirement("BACKOFF-12")

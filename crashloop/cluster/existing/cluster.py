@@ -79,7 +79,7 @@ class ExistingCluster:
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
         raise lacking("existing", node, Capability.STATIC_PODS)
 
-    def restart_runtime(self, node: str) -> None:
+    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:  # noqa: ARG002
         raise lacking("existing", node, Capability.RUNTIME_RESTART)
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:  # noqa: ARG002

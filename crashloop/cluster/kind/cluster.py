@@ -146,9 +146,10 @@ class KindCluster:
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
         raise lacking("kind", node, Capability.STATIC_PODS)
 
-    def restart_runtime(self, node: str) -> None:
+    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         plan = self._node(node)
         self._service(plan, self._dialect.stop, RUNTIME)
+        pause(down_s)
         self._service(plan, self._dialect.start, RUNTIME)
 
         def answers() -> bool:

@@ -128,9 +128,10 @@ class LocalCluster:
         else:
             write_file(file, msgspec.json.encode(manifest))
 
-    def restart_runtime(self, node: str) -> None:
+    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         plan = self._blueprint.node(node)
         self._stop(plan.runtime, signal.SIGTERM)
+        pause(down_s)
         self._start(plan.runtime, plan.runtime_socket)
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:

@@ -75,6 +75,18 @@ class DecisionFault(Fault):
     PROBE_KILLS_EARLY = "kills after one probe failure fewer than the threshold", {"extra_failures": -1}
     PROBE_KILLS_ONE_LATE = "kills after one probe failure more than the threshold", {"extra_failures": 1}
     PROBE_TAKES_LATE_ANSWERS = "takes a probe's answer after the timeout", {"accepts_late_answers": True}
+    UNANSWERED_FAILS = (
+        "counts an exec probe that the runtime does not carry out as a failure",
+        {"without_runtime": "a failure"},
+    )
+    UNANSWERED_KILLS = (
+        "kills at once for an exec probe that the runtime does not carry out",
+        {"without_runtime": "fatal"},
+    )
+    UNANSWERED_ENDS_PROBES = (
+        "probes a container no more once its runtime was away",
+        {"without_runtime": "the last question"},
+    )
     READY_FOR_GOOD = "takes a container that was ready once for ready", {"ready_for_good": True}
     NEVER_READY = "takes no container for ready", {"never_ready": True}
     READINESS_IGNORED = "takes every running container for ready", {"heeds_readiness": False}

@@ -1,0 +1,102 @@
+"""Checker of exec probes that the container runtime does not carry out: no answer is not a failure."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from crashloop.checks.case import Case
+from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.excuse import excuse
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.probe_answers import answers_of
+from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.text import at_lines, seconds
+from crashloop.history.instances import Instance
+from crashloop.history.recording import Done
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.scenario import Container
+
+ASKED_AGAIN_S = 15.0
+"""A kubelet whose connection was refused tries again after no more than that: gRPC's backoff, and a period of the probe."""
+
+
+class _Away(msgspec.Struct, frozen=True):
+    """The runtime of the node was away."""
+
+    from_ns: int
+    to_ns: int
+    line: int
+
+    @property
+    def length_s(self) -> float:
+        return (self.to_ns - self.from_ns) / 1e9
+
+
+def check_unanswered_probes(case: Case) -> Checked:
+    """A container MUST NOT be killed for exec probes that its runtime did not carry out, and MUST be probed after that.
+
+    Needs min_missed (5) questions due while the runtime was away.
+    """
+    away = [_away(each) for each in case.recording.interventions if each.ok and _restarts(each)]
+    findings: list[Finding] = []
+    missed = 0
+    for spec in case.scenario.pod.containers:
+        probe = next((each for each in spec.killing_probes if each.handler is Handler.EXEC), None)
+        for each in away if probe is not None else ():
+            assert probe is not None
+            findings += _judged(case, spec, probe, each)
+            missed += int(each.length_s / probe.period_s)
+    needed = int(case.number("min_missed", 5))
+    if not findings and missed < needed:
+        findings.append(
+            inconclusive(f"{missed} probes were due without a runtime, {needed} needed: {why_it_ended(case)}.")
+        )
+    return Checked(findings=tuple(findings), facts={"runtime_away_s": [round(each.length_s, 3) for each in away]})
+
+
+def _restarts(done: Done) -> bool:
+    return done.data.action == InterventionKind.RESTART_RUNTIME
+
+
+def _away(done: Done) -> _Away:
+    down_ns = round(float((done.data.arguments or {}).get("down_s", 0.0)) * 1e9)
+    return _Away(done.t_ns, max(done.data.ended_ns or done.t_ns, done.t_ns + down_ns), done.line)
+
+
+def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[Finding]:
+    """A life that ended in or soon after the time without a runtime, or one that was not asked again."""
+    instances = ran(case.pod, spec.name)
+    until_ns = away.to_ns + round(ASKED_AGAIN_S * 1e9)
+    blind = blind_spot(case, case.pod, instances, away.from_ns, until_ns)
+    lived = next((each for each in instances if _lives_at(each, away.from_ns)), None)
+    if lived is None or blind is not None:
+        why = blind or f'"{spec.name}" did not run when the runtime went'
+        yield inconclusive(f"An answer could have gone unseen: {why}.", away.line)
+        return
+    answers = tuple(answers_of(lived, probe))
+    if any(each.failed for each in answers):
+        return  # a kill is due
+    if lived.exit is not None and lived.exit_ns is not None and lived.exit_ns <= until_ns:
+        lines = (away.line, lived.exit.line)
+        after_s = (lived.exit_ns - away.from_ns) / 1e9
+        yield fail(
+            f'"{spec.name}" was ended {seconds(after_s)} after its runtime had gone {at_lines(lines)}; '
+            f"its {probe.kind} probe had not failed, and what the runtime does not carry out is no failure.",
+            *lines,
+        )
+    elif not any(away.to_ns <= (each.fact.utc_ns or 0) <= until_ns for each in answers):
+        doubt = excuse(case, (away.to_ns, until_ns), 0.0, ASKED_AGAIN_S)
+        if case.recording.end_ns < until_ns:
+            doubt = "The recording ended before that"
+        yield fail_unless(
+            doubt,
+            f'the {probe.kind} probe of "{spec.name}" was not asked within {seconds(ASKED_AGAIN_S)} of the return of its runtime '
+            f"{at_lines([away.line])}.",
+            away.line,
+        )
+
+
+def _lives_at(instance: Instance, t_ns: int) -> bool:
+    start_ns, exit_ns = instance.start_ns, instance.exit_ns
+    return start_ns is not None and start_ns <= t_ns and (exit_ns is None or exit_ns >= t_ns)
