@@ -170,7 +170,7 @@ FACTS: Mapping[str, LoadFact] = {
     "foreign_cpu_share": LoadFact("{} of the host CPU taken by others", _foreign_share, share=True),
     "servers_reached": LoadFact("{} of the servers reached", servers_reached, share=True),
     "limits_as_planned": LoadFact(
-        "{} of the servers throttled if and only if they have a CPU limit", limits_as_planned, share=True
+        "{} of the servers throttled in a burst if and only if they have a CPU limit", limits_as_planned, share=True
     ),
     "steady_utilisation": LoadFact("steady demand {} of what a limit allows", steady_utilisation, share=True),
     "cluster_cpu_share": LoadFact("cluster {} of the busy host CPU", _cluster_share, share=True),

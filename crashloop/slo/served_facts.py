@@ -1,6 +1,7 @@
 """Facts for preconditions on servers: whether their limits took effect, and whether these let them answer the steady demand."""
 
 from crashloop.errors import ObservationError
+from crashloop.slo.backlog import last_burst_ns
 from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.types import Measured, Phase, ServedPod
 
@@ -12,14 +13,13 @@ def servers_reached(measured: Measured, phase: Phase) -> float | None:
 
 
 def limits_as_planned(measured: Measured, phase: Phase) -> float | None:
-    """Share of the servers that were throttled if and only if they have a limit."""
-    pods = _present(measured, phase)
+    """Share of the servers with a limit and a burst that were throttled, and of those without a limit that were not."""
+    asked = [pod for pod in _present(measured, phase) if pod.cpu_limit is None or last_burst_ns(pod) > pod.began_ns]
     try:
-        as_planned = [
-            (FIGURES["throttled"].of_pod(pod, measured, phase).value > 0) == (pod.cpu_limit is not None) for pod in pods
-        ]
+        throttled = [FIGURES["throttled"].of_pod(pod, measured, phase).value > 0 for pod in asked]
     except ObservationError:
         return None
+    as_planned = [seen == (pod.cpu_limit is not None) for pod, seen in zip(asked, throttled, strict=True)]
     return sum(as_planned) / len(as_planned) if as_planned else None
 
 

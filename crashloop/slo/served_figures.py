@@ -13,8 +13,8 @@ from crashloop.slo.rows import Selection
 from crashloop.slo.sources import find
 from crashloop.slo.types import Measured, Phase, ServedPod
 
-SERVER = "server"
-"""Container that answers."""
+WHOLE_POD = ("",)
+"""Values of the label `container` of cAdvisor's series of a pod's own cgroup, which stays when its container is restarted."""
 BOOT_S = 20.0
 """A start is throttled too, and cAdvisor looks every 10 s."""
 
@@ -98,8 +98,12 @@ def _throttled_share(pod: ServedPod, measured: Measured, spans: Iterable[tuple[i
     """In percent of the periods in which the pod used its CPU; 0 for one without a limit, which has no periods."""
     periods = throttled = 0.0
     for from_ns, to_ns in spans:
-        periods += grown(measured, pod, "cadvisor", "container_cpu_cfs_periods_total", from_ns, to_ns)
-        throttled += grown(measured, pod, "cadvisor", "container_cpu_cfs_throttled_periods_total", from_ns, to_ns)
+        periods += grown(
+            measured, pod, "cadvisor", "container_cpu_cfs_periods_total", from_ns, to_ns, container=WHOLE_POD
+        )
+        throttled += grown(
+            measured, pod, "cadvisor", "container_cpu_cfs_throttled_periods_total", from_ns, to_ns, container=WHOLE_POD
+        )
     return Value(100 * throttled / periods if periods else 0.0, round(periods))
 
 
@@ -124,15 +128,12 @@ def _probe_latency(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     return Value(grown(measured, pod, "probes", f"{name}_sum", *_of(window)) / probes, round(probes))
 
 
-def grown(measured: Measured, pod: ServedPod, source: str, metric: str, from_ns: int, to_ns: int) -> float:
-    """Growth of a counter of the pod: of its server's lives together, or of the whole pod where the metric is the pod's."""
-    of_pod = Selection(metric=metric, source=source, where={"pod": (pod.pod,)})
-    return sum(
-        growth.total
-        for found in find(measured, of_pod, from_ns, to_ns)
-        for growth in found.growths
-        if growth.labels.get("container", SERVER) == SERVER
-    )
+def grown(
+    measured: Measured, pod: ServedPod, source: str, metric: str, from_ns: int, to_ns: int, **where: tuple[str, ...]
+) -> float:
+    """Growth of a counter of the pod."""
+    of_pod = Selection(metric=metric, source=source, where={"pod": (pod.pod,), **where})
+    return sum(growth.total for found in find(measured, of_pod, from_ns, to_ns) for growth in found.growths)
 
 
 def _long_downs(pod: ServedPod, window: Phase) -> list[tuple[int, int]]:

@@ -1,12 +1,14 @@
 """The pods of loads, as scenarios: one definition for the load generator and for the recorder. Pure."""
 
 from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.program import HOLDS, Life, Program, exits_with
 from crashloop.spec.scenario import Container, Pod, PodScenario, Until
-from crashloop.stress.loads import MAX_LIVES, AnyLoad, Canary, Churn, Crash, Finish, Jobs, Rollout, succeeds
+from crashloop.stress.loads import MAX_LIVES, AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, succeeds
 
 SERVER = "server"
 """Container of a Demand."""
+NEVER_S = 1e6
 _NEVER = RestartPolicy.NEVER
 
 
@@ -25,7 +27,7 @@ def pod_of(load: AnyLoad, serial: int) -> Pod:
         return Pod(containers=(Container(program=program),), restart_policy=RestartPolicy.ON_FAILURE)
     if isinstance(load, Rollout):
         return Pod(containers=(Container(program=exits_with(load.exit_code, after_s=load.run_s, times=MAX_LIVES)),))
-    return Pod(containers=(Container(name=SERVER, program=HOLDS),))
+    return Pod(containers=(Container(name=SERVER, program=HOLDS, probes=_probes(load)),))
 
 
 def scenario_of(load: AnyLoad, pod: str, *, profile: str) -> PodScenario:
@@ -42,6 +44,21 @@ def serial_of(pod: str) -> int:
     """The serial number in a pod's name; 0 in names chosen by controllers."""
     number = pod.rpartition("-")[2]
     return int(number) if number.isdecimal() else 0
+
+
+def _probes(load: Demand) -> tuple[Probe, ...]:
+    """The liveness probe, which may kill; by itself it never fails."""
+    if load.probe is None:
+        return ()
+    return (
+        Probe(
+            handler=Handler.HTTP,
+            fails_after_s=NEVER_S,
+            period_s=load.probe.period_s,
+            timeout_s=load.probe.timeout_s,
+            failure_threshold=load.probe.failure_threshold,
+        ),
+    )
 
 
 def _crashing(load: Crash, serial: int) -> Pod:

@@ -148,7 +148,7 @@ POD = ("pod", "limited-0-0")
 
 def cadvisor(throttled: Iterable[float], pod: str = "limited-0-0", every: float = 100) -> Values:
     """Periods in which CPU was used, and of these the throttled ones; 100 in every 10 s."""
-    labels = (("container", "server"), ("pod", pod))
+    labels = (("container", ""), ("pod", pod))
     return {
         ("container_cpu_cfs_periods_total", labels): [every * at for at in range(len(TIMES))],
         ("container_cpu_cfs_throttled_periods_total", labels): list(throttled),
@@ -201,14 +201,16 @@ def with_facts(*pods: ServedPod, sources: Iterable[Scrapes], **bounds: Any) -> S
 
 
 def test_arms_whose_limits_do_not_show_are_not_judged() -> None:
-    free = server("unlimited", limit=None)
+    free, limited = server("unlimited", limit=None), server(bursts=((ns(40), ns(60), 20.0),))
+    bound = {"at_least": 1}
     throttled = scrapes(TIMES, cadvisor([10 * at for at in range(11)]), source="cadvisor")
-    assert with_facts(server(), free, sources=[throttled], limits_as_planned={"at_least": 1}).outcome is Outcome.PASS
+    assert with_facts(limited, free, sources=[throttled], limits_as_planned=bound).outcome is Outcome.PASS
     both = {**cadvisor([10 * at for at in range(11)]), **cadvisor([1 * at for at in range(11)], free.pod)}
-    wrong = scrapes(TIMES, both, source="cadvisor")
-    verdict = with_facts(server(), free, sources=[wrong], limits_as_planned={"at_least": 1})
-    assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "50 % of the servers throttled if and only if they have a CPU limit" in verdict.sentence
+    for wrong in (both, cadvisor([0] * 11)):
+        source = scrapes(TIMES, wrong, source="cadvisor")
+        verdict = with_facts(limited, free, sources=[source], limits_as_planned=bound)
+        assert verdict.outcome is Outcome.INCONCLUSIVE
+        assert "50 % of the servers throttled in a burst if and only if they have a CPU limit" in verdict.sentence
 
 
 def test_servers_that_no_request_reached_are_not_judged() -> None:

@@ -3,6 +3,8 @@
 from itertools import takewhile
 from pathlib import Path
 
+import msgspec
+
 from crashloop.report.stress.document import stress_document
 from crashloop.stress.assignment import Operation
 from crashloop.stress.judging import judge_run
@@ -18,9 +20,9 @@ LOAD = Demand(node="storm", rate_per_s=2, cpu_limit="50m", bursts=(Burst(after_s
 STAGE = Stage(name="loop", duration_s=100, users={"limited": 1})
 
 
-def loop(root: Path) -> Folder:
+def loop(root: Path, load: Demand = LOAD) -> Folder:
     """A server that is killed at 15 s and at 35 s, and then stays down."""
-    folder = Folder(root, plan(loads={"limited": LOAD}, stages=(STAGE,), slos=Slos(files=("liveness",), report=("*",))))
+    folder = Folder(root, plan(loads={"limited": load}, stages=(STAGE,), slos=Slos(files=("liveness",), report=("*",))))
     folder.marks((0, "begin", 0, 0), (0, "measure", 1, 1), (0, "drain", 101, 1), (0, "end", 103, 0))
     folder.write(folder.pod("limited-0-0", (0.5, 15, 137), (20, 35, 137), ends_s=101, of=SERVER))
     folder.operations(Operation(load="limited", what="create", pod="limited-0-0", sent_ns=ns(0), code=201))
@@ -58,9 +60,17 @@ def test_a_server_that_stays_down_is_one_that_did_not_recover(tmp_path: Path) ->
 
 def test_nothing_is_promised_where_it_is_unknown_whether_limits_took_effect(tmp_path: Path) -> None:
     results = judge_run(loop(tmp_path / "run").run)
-    (verdict,) = (each for each in results.verdicts if each.slo == "loop-ends")
+    (verdict,) = (each for each in results.judged if each.requirement == "PROBE-9")
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "limits_as_planned is not known" in verdict.sentence
+    assert "limits_as_planned is not known" in verdict.findings[0]
+
+
+def test_a_kill_by_a_probe_breaks_no_rule_of_a_pod(tmp_path: Path) -> None:
+    results = judge_run(loop(tmp_path / "run").run)
+    assert {each.outcome for each in results.judged if each.requirement == "BACKOFF-24"} == {Outcome.PASS}
+    unprobed = msgspec.structs.replace(LOAD, probe=None)
+    killed = judge_run(loop(tmp_path / "other", unprobed).run)
+    assert {each.outcome for each in killed.judged if each.requirement == "BACKOFF-24"} == {Outcome.FAIL}
 
 
 def test_the_report_has_a_row_and_two_plots_per_server(tmp_path: Path) -> None:
