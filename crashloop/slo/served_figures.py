@@ -15,6 +15,8 @@ from crashloop.slo.types import Measured, Phase, ServedPod
 
 WHOLE_POD = ("",)
 """Values of the label `container` of cAdvisor's series of a pod's own cgroup, which stays when its container is restarted."""
+LEAST_USED = 0.5
+"""Share of a limit; counters of CPU are up to 15 s old."""
 BOOT_S = 20.0
 """A start is throttled too, and cAdvisor looks every 10 s."""
 
@@ -82,7 +84,15 @@ def _seen_down(pod: ServedPod, _: Measured, window: Phase) -> Value:
 
 
 def _throttled_in_bursts(pod: ServedPod, measured: Measured, _: Phase) -> Value:
-    return _throttled_share(pod, measured, [(from_ns, to_ns) for from_ns, to_ns, rate in pod.bursts if rate > 0])
+    """A pod that got far less CPU than its limit was short of CPU, and not throttled."""
+    bursts = [(from_ns, to_ns) for from_ns, to_ns, rate in pod.bursts if rate > pod.rate_per_s]
+    used_s = sum(grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *burst) for burst in bursts)
+    allowed_s = sum(to_ns - from_ns for from_ns, to_ns in bursts) / 1e9 * (pod.cpu_limit or 0.0)
+    if used_s < LEAST_USED * allowed_s:
+        raise ObservationError(
+            f"{pod.pod} used {used_s:.1f} s of CPU in bursts, of {allowed_s:.1f} s that its limit allows."
+        )
+    return _throttled_share(pod, measured, bursts)
 
 
 def _throttled_before_bursts(pod: ServedPod, measured: Measured, window: Phase) -> Value:

@@ -21,16 +21,16 @@ BIN_S = 5.0
 def served_pods(
     loads: Mapping[str, AnyLoad], operations: Iterable[Operation], lifecycles: Iterable[Lifecycle]
 ) -> Iterator[ServedPod]:
-    """One per server of which requests are known."""
+    """One per server of which requests are known, in the order of the loads."""
     requests: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
     for each in operations:
         if each.what in ("request", "unanswered") and each.intended_ns is not None:
             requests[each.load, each.pod].append(each)
     lives = {pod.pod: pod for pod in lifecycles}
-    for (name, pod), found in requests.items():
-        load = loads.get(name)
+    for name, load in loads.items():
         if isinstance(load, Demand):
-            yield _served(name, load, pod, found, lives.get(pod))
+            for pod in sorted(pod for of, pod in requests if of == name):
+                yield _served(name, load, pod, requests[name, pod], lives.get(pod))
 
 
 def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], life: Lifecycle | None) -> ServedPod:

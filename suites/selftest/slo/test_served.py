@@ -155,19 +155,30 @@ def cadvisor(throttled: Iterable[float], pod: str = "limited-0-0", every: float 
     }
 
 
+def busy(cores: float) -> Scrapes:
+    """So many cores in use all the time."""
+    return scrapes(
+        TIMES, {("pod_cpu_usage_seconds_total", (POD,)): [10 * cores * at for at in range(11)]}, source="resource"
+    )
+
+
+BURST = ((ns(40), ns(60), 20.0),)
+
+
 def test_throttling_in_a_burst_and_before_it_are_kept_apart() -> None:
     grows = [0, 50, 50, 50, 50, 150, 250, 250, 250, 250, 250]
-    source = scrapes(TIMES, cadvisor(grows), source="cadvisor")
-    pod = server(bursts=((ns(40), ns(60), 20.0),))
-    assert value("throttled-in-bursts", pod, sources=[source]) == 100
+    source, pod = scrapes(TIMES, cadvisor(grows), source="cadvisor"), server(bursts=BURST)
+    assert value("throttled-in-bursts", pod, sources=[source, busy(0.05)]) == 100
     assert value("throttled-before-bursts", pod, sources=[source]) == 0
     assert value("throttled", pod, sources=[source]) == 25
 
 
-def test_a_burst_that_is_not_throttled_breaks_the_promise() -> None:
-    source = scrapes(TIMES, cadvisor([0] * 11), source="cadvisor")
-    pod = server(bursts=((ns(40), ns(60), 20.0),))
-    assert judged("throttled-in-bursts", [pod], {"at_least": 50}, source).outcome is Outcome.FAIL
+def test_a_burst_that_is_not_throttled_breaks_the_promise_if_the_server_got_its_cpu() -> None:
+    source, pod = scrapes(TIMES, cadvisor([0] * 11), source="cadvisor"), server(bursts=BURST)
+    assert judged("throttled-in-bursts", [pod], {"at_least": 10}, source, busy(0.05)).outcome is Outcome.FAIL
+    starved = judged("throttled-in-bursts", [pod], {"at_least": 10}, source, busy(0.02))
+    assert starved.outcome is Outcome.INCONCLUSIVE
+    assert "limited-0-0 used 0.4 s of CPU in bursts, of 1.0 s that its limit allows." in starved.sentence
 
 
 def test_the_latency_of_probes_is_their_mean_and_unknown_without_any() -> None:
