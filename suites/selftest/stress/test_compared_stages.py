@@ -8,6 +8,7 @@ import pytest
 
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.judging import judge_run
+from crashloop.stress.places import loaded_in
 from crashloop.stress.profile import Slos, Stage
 from crashloop.verdict import Outcome
 from suites.selftest.kit.stress_kit import CRASHERS, Folder, crashing, plan
@@ -68,3 +69,15 @@ def test_stages_are_compared_with_each_other_and_with_their_prediction(
     }
     assert "in phase storm, plain." in found["as-often"].sentence
     assert "restarts/s predicted." in found["predicted"].sentence
+
+
+HOSTS = {"base": "node-1", "treat": "node-2"}
+
+
+@pytest.mark.parametrize(
+    ("exchanged", "host"), [(None, "node-2"), (("base", "treat"), "node-1")], ids=["own-places", "changed-places"]
+)
+def test_a_stage_loads_the_hosts_that_its_nodes_have_in_it(exchanged: tuple[str, str] | None, host: str) -> None:
+    loads = {"of-treat": msgspec.structs.replace(CRASHERS, node="treat"), "idle": CRASHERS}
+    stage = Stage(name="storm", duration_s=10, users={"of-treat": 2, "idle": 0}, exchanged=exchanged)
+    assert list(loaded_in(stage, loads, HOSTS)) == [host]
