@@ -24,7 +24,17 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
-from crashloop.model.phase import FAILED, IS_RUNNING, NEVER_STARTED, PENDING, KnownState, StateKind, phase, terminated
+from crashloop.model.phase import (
+    FAILED,
+    IS_RUNNING,
+    NEVER_STARTED,
+    PENDING,
+    SUCCEEDED,
+    KnownState,
+    StateKind,
+    phase,
+    terminated,
+)
 from crashloop.spec.scenario import ContainerKind
 
 
@@ -205,12 +215,20 @@ def _begun(changes: tuple[PhaseChange, ...], known: int, t_ns: int) -> int:
 
 
 def _doubted(case: Case, pod: PodHistory, sentence: str, status: StatusReport, lines: tuple[int, ...]) -> Finding:
-    """A FAIL unless truth may have missed something."""
+    """A FAIL unless truth may have missed something that the status shows."""
     for spec in case.scenario.pod.containers:
         blind = blind_spot(case, pod, pod.instances(spec.name), case.recording.begin_ns, status.t_ns)
+        if blind is not None and _ends_without_an_exit(status):
+            return fail(f"{sentence} That status shows no exit of any container.", *lines)
         if blind is not None:
             return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
     return fail(sentence, *lines)
+
+
+def _ends_without_an_exit(status: StatusReport) -> bool:
+    """Whether a status says by itself that its containers have ended, and shows no end of any."""
+    ended = any(each.state.kind == "terminated" or each.last_state is not None for each in status.containers.values())
+    return status.phase in (SUCCEEDED, FAILED) and not status.reason and bool(status.containers) and not ended
 
 
 def _final(case: Case, pod: PodHistory) -> Iterator[Finding]:

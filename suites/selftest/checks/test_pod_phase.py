@@ -115,6 +115,27 @@ def test_a_wrong_phase_is_inconclusive_where_an_instance_could_have_gone_unseen(
     assert finding.startswith("INCONCLUSIVE: the pod's phase was said to be Running")
 
 
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [({}, Outcome.FAIL), ({"reason": "OutOfcpu"}, Outcome.INCONCLUSIVE)],
+    ids=["by-itself", "for-another-reason"],
+)
+def test_a_pod_cannot_have_failed_while_no_container_has_exited_whatever_evidence_is_missing(
+    said: dict[str, str], outcome: Outcome
+) -> None:
+    never_ran = {"app": {"name": "app", "restartCount": 0, "state": {"waiting": {"reason": "ContainerCreating"}}}}
+    history = History(STAYS_FAILED).status(1, never_ran, phase="Failed", **said)
+    history.gap(Channel.RUNTIME, 0, 39).gap(Channel.JOURNAL, 0, 39).ends(40)
+    line = history.line_of(Kind.STATUS)
+    found = checked("pod-phase", history)
+    assert found.outcome is outcome
+    if outcome is Outcome.FAIL:
+        assert told(found) == [
+            f"FAIL: the pod's phase was said to be Failed (history line {line}); Pending was due. "
+            "That status shows no exit of any container."
+        ]
+
+
 def test_without_a_status_the_phase_is_inconclusive() -> None:
     assert told(checked("pod-phase", failing())) == [
         "INCONCLUSIVE: no pod status was seen, one that says Failed needed: the scenario was complete."
