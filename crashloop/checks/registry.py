@@ -40,6 +40,7 @@ from crashloop.checks.reset import check_reset
 from crashloop.checks.resize_restart import check_resize_restart
 from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
 from crashloop.checks.restart_all_statements import (
+    check_condition_without_rule,
     check_restart_all_condition,
     check_restart_all_goes_on,
     check_restart_all_phase,
@@ -60,6 +61,7 @@ from crashloop.checks.while_unreachable import check_delays_while_away, check_ki
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "back-off-message": check_back_off_message,
     "cap": check_cap,
+    "condition-without-rule": check_condition_without_rule,
     "delays": check_delays,
     "delays-while-away": check_delays_while_away,
     "doubling": check_doubling,

@@ -40,6 +40,24 @@ def check_restart_all_condition(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"resets_shown": seen})
 
 
+def check_condition_without_rule(case: Case) -> Checked:
+    """A pod without a rule that restarts all containers MUST NOT have the condition AllContainersRestarting.
+
+    Needs such a pod, and a status of it.
+    """
+    if case.restarts_all:
+        return Checked(findings=(inconclusive("a rule of the pod restarts all containers; a pod without one needed."),))
+    findings: list[Finding] = []
+    statuses = [each for pod in case.pods for each in pod.statuses]
+    for status in statuses:
+        if status.restarting_all is not None:
+            sentence = f"a status says {RESTARTING_ALL} is {status.restarting_all} {at_lines([status.line])}"
+            findings.append(fail(f"{sentence}; no rule of the pod restarts all containers.", status.line))
+    if not statuses:
+        findings.append(inconclusive(f"no pod status was seen, one needed: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings[:1]), facts={"statuses": len(statuses)})
+
+
 def check_restart_all_phase(case: Case) -> Checked:
     """A status that says AllContainersRestarting MUST say the phase Pending. Needs min_resets (1) such statuses."""
     findings: list[Finding] = []

@@ -261,6 +261,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """States another address after each restart."""
     states_reset: bool = True
     """Whether pods have the condition AllContainersRestarting."""
+    condition_without_rule: str = "none"
+    """Pods without a rule that restarts all containers that have that condition: none, restarted, ruled (any rule), or every."""
     reset_from_the_start: bool = False
     reset_never_over: bool = False
     phase_in_reset: str | None = None

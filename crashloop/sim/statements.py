@@ -13,7 +13,6 @@ from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import reset_source, restarts
 from crashloop.sim.policy import Policies
-from crashloop.spec.policy import Action
 from crashloop.spec.scenario import Container
 
 State = dict[str, Any]
@@ -102,14 +101,23 @@ class Statements:
 
     def _restarting_all(self, view: PodView, phase: str) -> list[dict[str, str]]:
         """The condition of pods with a rule that can restart all containers (status/generate.go@v1.37.1)."""
-        rules = (rule for each in self.pod.spec.containers for rule in each.rules)
         behaviour = self.policies.behaviour
-        can = self.policies.reset and any(rule.action is Action.RESTART_ALL_CONTAINERS for rule in rules)
-        if not can or not behaviour.states_reset:
+        if not self.policies.reset or not behaviour.states_reset:
             return []
+        if not self.pod.spec.restarts_all:
+            return [{"type": RESTARTING_ALL, "status": "False"}] if self._has_condition_without_rule() else []
         asked = phase not in TERMINAL and reset_source(self.pod, view, self.policies) is not None
         self._resets = asked or (behaviour.reset_never_over and self._resets)
         return [{"type": RESTARTING_ALL, "status": str(self._resets or behaviour.reset_from_the_start)}]
+
+    def _has_condition_without_rule(self) -> bool:
+        match self.policies.behaviour.condition_without_rule:
+            case "restarted":
+                return any(self.pod.numbers.values())
+            case "ruled":
+                return any(each.rules for each in self.pod.spec.containers)
+            case pods:
+                return pods == "every"
 
     def _address(self) -> str | None:
         """The address that came with the first sandbox; each further one has one of its own."""

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from crashloop.spec.policy import Action, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Scenario
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
 
 RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
@@ -57,8 +58,21 @@ def test_init_containers_run_again_first() -> Iterator[Scenario]:
 
 
 @requirement("RAC-4")
-def test_each_container_counts_one_restart() -> Scenario:
-    return EVERY_KIND
+def test_each_container_counts_one_restart() -> Iterator[Scenario]:
+    yield EVERY_KIND
+    yield PodScenario(
+        name="restarts-after-restart-all",
+        profile="stock",
+        pod=Pod(
+            containers=(
+                app(runs((4, 42), (1, 1), (1, 1), (1, 1)), policy=NEVER, rules=(*RESTART_ALL, restart_in(1))),
+                app(HOLDS, name="neighbour"),
+            ),
+            restart_policy=NEVER,
+        ),
+        until=Until(restarts={"app": 4, "neighbour": 1}, quiet_s=30, at_most_s=150),
+        mode=Mode.ANNOTATED,
+    )
 
 
 @requirement("RAC-5")
@@ -99,6 +113,12 @@ def test_the_pod_does_not_end_meanwhile() -> Iterator[Scenario]:
 @requirement("RAC-15")
 def test_the_pod_is_pending_meanwhile() -> Scenario:
     return EVERY_KIND
+
+
+@requirement("RAC-17")
+def test_no_other_pod_has_the_condition() -> Iterator[Scenario]:
+    yield the.IN_MATCHES
+    yield the.MAX_2S
 
 
 @requirement("X-3")

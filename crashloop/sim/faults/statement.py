@@ -66,6 +66,18 @@ class StatementFault(Fault):
         {"reset_from_the_start": True},
     )
     RESET_STATED_FOR_GOOD = "states AllContainersRestarting for good", {"reset_never_over": True}
+    RESET_STATED_OF_EVERY_POD = (
+        "states the condition AllContainersRestarting of every pod",
+        {"condition_without_rule": "every"},
+    )
+    RESET_STATED_OF_EVERY_RULE = (
+        "states the condition AllContainersRestarting of pods with any restart rule",
+        {"condition_without_rule": "ruled"},
+    )
+    RESET_STATED_OF_RESTARTS = (
+        "states the condition AllContainersRestarting of pods that have restarted a container",
+        {"condition_without_rule": "restarted"},
+    )
     FAILED_IN_RESET = "states the phase Failed while all containers restart", {"phase_in_reset": "Failed"}
     SUCCEEDED_IN_RESET = "states the phase Succeeded while all containers restart", {"phase_in_reset": "Succeeded"}
     UNKNOWN_IN_RESET = "states the phase Unknown while all containers restart", {"phase_in_reset": "Unknown"}

@@ -74,6 +74,33 @@ def test_a_condition_that_no_status_shows_is_open() -> None:
     ]
 
 
+UNRULED = scenario(app(runs((2, 42), (2, 42)), restart_policy=NEVER, rules=(restart_in(42),)), policy=NEVER)
+
+
+def test_a_pod_without_such_a_rule_has_no_condition() -> None:
+    assert told(checked("condition-without-rule", History(UNRULED).lives("app", (1.0, 3.0, 42)).ends(5))) == []
+
+
+def test_a_condition_of_a_pod_without_such_a_rule_is_found() -> None:
+    history = History(UNRULED).lives("app", (1.0, 3.0, 42), status=False)
+    history.status(3.5, {"app": history.exited("app", 0, 1.0, 3.0, 42)}, **restarting("False")).ends(5)
+    line = history.line_of(Kind.STATUS, 0)
+    assert told(checked("condition-without-rule", history)) == [
+        f"FAIL: a status says AllContainersRestarting is False (history line {line}); "
+        "no rule of the pod restarts all containers."
+    ]
+
+
+def test_a_pod_with_such_a_rule_or_without_a_status_proves_nothing() -> None:
+    assert told(checked("condition-without-rule", reset().ends(10))) == [
+        "INCONCLUSIVE: a rule of the pod restarts all containers; a pod without one needed."
+    ]
+    unseen = History(UNRULED).lives("app", (1.0, 3.0, 42), status=False).ends(5)
+    assert told(checked("condition-without-rule", unseen)) == [
+        "INCONCLUSIVE: no pod status was seen, one needed: the scenario was complete."
+    ]
+
+
 def test_pending_beside_the_condition_is_right() -> None:
     assert told(checked("restart-all-phase", reset().ends(10))) == []
 
