@@ -75,11 +75,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         """What the kubelet ran with at a time (UTC); at the end of the recording, if the time is not known."""
         return self.prediction.in_force[self.profile_at(self.recording.end_ns if t_ns is None else t_ns).name]
 
-    def lost_sandbox(self, instance: Instance) -> bool:
-        """Whether the scenario had killed the pod's sandbox by the time at which an instance ended."""
-        ended = instance.exit_ns
+    def lost_sandbox(self, instance: Instance, following: Instance | None) -> bool:
+        """Whether the scenario had killed the pod's sandbox by the time at which an instance ended, or the next one began."""
+        begun_ns = following.begun_ns if following else self.recording.end_ns
+        until_ns = max((each for each in (instance.exit_ns, begun_ns) if each is not None), default=None)
         kills = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
-        return ended is not None and any(each.ok and each.t_ns <= ended for each in kills)
+        return instance.exit_ns is not None and any(each.ok and each.t_ns <= (until_ns or 0) for each in kills)
 
     def decided(
         self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None
@@ -99,7 +100,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
                 "deviations": self.prediction.deviations,
             }
             code = instance.exit_code if instance.exit_code is not None else 0
-            decided = decide(pod, spec, code, killed=killed, sandbox_lost=self.lost_sandbox(instance), **known)
+            decided = decide(
+                pod, spec, code, killed=killed, sandbox_lost=self.lost_sandbox(instance, following), **known
+            )
             put_off = stranded(pod, spec, alone=alone, **known) if killed and spec.killing_probes else None
             return decided if put_off is None or decided.decision is not Decision.RESTART else put_off
 

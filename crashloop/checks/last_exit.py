@@ -15,6 +15,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
+from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart_all import shown_exit_code
 from crashloop.verdict import Outcome
 
@@ -92,6 +93,9 @@ class _Instances:
 def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, present: Instance) -> Iterator[Finding]:
     """What a status of a restarted container says about the instance before it."""
     last, previous = status.containers[name].last_state, pod.instances(name)[present.ordinal - 1]
+    purged = case.lost_sandbox(previous, present) and previous.removed is not None
+    if purged and last is None and may_be_hidden(case.scenario.pod.container(name), case.prediction.deviations):
+        return
     if last is None or last.kind != "terminated":
         sentence = (
             f'a status of "{name}" {at_lines([status.line])} shows no last exit; restart {present.ordinal} was running.'

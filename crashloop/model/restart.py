@@ -14,7 +14,13 @@ from enum import StrEnum
 import msgspec
 
 from crashloop.model.gates import is_enabled
-from crashloop.model.variants import DOCUMENTED, NEVER_GETS_NO_SANDBOX, RULE_HIDES_LATER_RULES, RULES_MATCH_KILLS
+from crashloop.model.variants import (
+    DOCUMENTED,
+    NEVER_GETS_NO_SANDBOX,
+    RULE_HIDES_LATER_RULES,
+    RULES_MATCH_KILLS,
+    SUCCESS_GETS_NO_SANDBOX,
+)
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.scenario import Container, ContainerKind, Pod
@@ -71,7 +77,8 @@ def decide(
     """What the kubelet does about `container` of `pod` after an exit with `exit_code`.
 
     `gates` are those of the node; what they leave out is as the kubelet's `version` has it by default.
-    `killed`: a failed liveness or startup probe had the container killed. `sandbox_lost`: the pod's sandbox was gone by then.
+    `killed`: a failed liveness or startup probe had the container killed. `sandbox_lost`: the pod's sandbox was gone by
+    then, or before the restart.
     """
     if container.kind is ContainerKind.EPHEMERAL:
         return Decided(Decision.STOP, "ephemeral containers are never restarted")
@@ -79,6 +86,8 @@ def decide(
         return Decided(Decision.STOP, "a pod under Never gets no second sandbox")
     rules_apply = not killed or _matches_kills(pod, container, gates, version, deviations)
     rule = _deciding_rule(container, exit_code, gates, version, deviations) if rules_apply else None
+    if rule is not None and sandbox_lost and _gets_no_sandbox(pod, container, exit_code, gates, version, deviations):
+        return Decided(Decision.STOP, "a pod that has succeeded under OnFailure gets no second sandbox, rules or not")
     if rule is not None:
         return Decided(_BY_ACTION[rule.action], f"{describe(rule)} matches exit code {exit_code}")
     if container.is_sidecar:
@@ -112,6 +121,20 @@ def stranded(
     if RULES_MATCH_KILLS in deviations and never and alone:
         return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
     return None
+
+
+def _gets_no_sandbox(
+    pod: Pod,
+    container: Container,
+    exit_code: int,
+    gates: dict[str, bool],
+    version: KubernetesVersion,
+    deviations: frozenset[str],
+) -> bool:
+    """Whether the success of the only regular container keeps its pod from another sandbox, whatever its rules say."""
+    policy, _ = effective_policy(pod, container, gates, version)
+    alone = pod.of_kind(ContainerKind.REGULAR) == (container,)
+    return SUCCESS_GETS_NO_SANDBOX in deviations and alone and exit_code == 0 and policy is RestartPolicy.ON_FAILURE
 
 
 def effective_policy(

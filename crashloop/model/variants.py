@@ -49,6 +49,8 @@ RESTART_ALL_HIDES_EXIT_CODE = "restart-all-hides-exit-code"
 RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
 PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
+SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
+SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
 RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
 RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
@@ -177,6 +179,20 @@ VARIANTS: tuple[Variant, ...] = (
         source="KEP-5307, Design Details; kubernetes/kubernetes#141948; "
         "pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
         since=(1, 34),
+    ),
+    Variant(
+        name=SUCCESS_GETS_NO_SANDBOX,
+        sentence="A pod that loses its sandbox after its container has succeeded under OnFailure gets no other, and stays "
+        "Running without a container if a rule restarts that container after success; it was to be restarted.",
+        source="KEP-5307, Design Details; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
+        since=(1, 34),
+    ),
+    Variant(
+        name=SANDBOX_HIDES_EXIT,
+        sentence="An init container or sidecar that the kubelet ends and removes to create another sandbox shows no last exit "
+        "in its next instance; it was to show it.",
+        source="Pod Lifecycle, Container states; pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 purgeInitContainers",
+        since=(1, 33),
     ),
     Variant(
         name=RESTART_ALL_LOSES_PROBES,

@@ -126,7 +126,7 @@ def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Ac
     finished = {
         container.name
         for container in pod.regulars
-        if pod.spec.restart_policy is RestartPolicy.ON_FAILURE
+        if policies.runs_once(container, pod.spec.restart_policy)
         and not policies.behaviour.new_sandbox_runs_all
         and (newest := view.newest(container.name)) is not None
         and newest.state is InstanceState.EXITED

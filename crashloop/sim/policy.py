@@ -56,6 +56,10 @@ class Policies(msgspec.Struct, frozen=True):
         """Whether a container that the kubelet kills is started in the same sync: rules are not asked."""
         return (self._own_policy(container) or pod_policy) is not RestartPolicy.NEVER
 
+    def runs_once(self, container: Container, pod_policy: RestartPolicy) -> bool:
+        """Whether success ends a container by policy: rules are not asked."""
+        return (self._own_policy(container) or pod_policy) is RestartPolicy.ON_FAILURE
+
     def resets(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether this exit restarts all containers of the pod."""
         return (

@@ -123,6 +123,7 @@ class PodSync:
             self.worker.completed(failed=True)
             return
         if actions.create_sandbox:
+            self._purge_inits()
             self.metrics.pods += 1
             yield from self.runtime.create_sandbox(self.pod)
         yield from self._start_all(actions, view)
@@ -137,6 +138,12 @@ class PodSync:
             for container in self.pod.spec.containers:
                 self.delays.waited(container, self.loop.now)
         return self.pod.is_mounted
+
+    def _purge_inits(self) -> None:
+        """A new sandbox begins without the init containers of the last one: kuberuntime_manager.go SyncPod."""
+        inits = {each.name for each in self.pod.inits}
+        for instance in [each for each in self.pod.instances if each.name in inits and each.exited_ns is not None]:
+            self.runtime.remove(self.pod, instance)
 
     def _start_all(self, actions: Actions, view: PodView) -> Steps:
         if self.behaviour.siblings_wait and (longest_ns := self._longest_wait_ns(actions, view)) > FREE:

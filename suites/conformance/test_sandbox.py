@@ -1,10 +1,25 @@
 """What becomes of a pod whose sandbox is killed."""
 
+from collections.abc import Iterator
+
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.policy import restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, after_restart, app, at
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, after_restart, app, at, init
+
+
+def killed_during_a_delay(name: str, *containers: Container, at_most_s: float) -> PodScenario:
+    """The sandbox is killed while "app" waits for its third restart."""
+    return PodScenario(
+        name=name,
+        profile="stock",
+        pod=Pod(containers=containers),
+        until=Until(restarts={"app": 3}, at_most_s=at_most_s),
+        mode=Mode.ANNOTATED,
+        interventions=(after_restart(2, InterventionKind.KILL_SANDBOX, after_s=5),),
+    )
 
 
 @requirement("X-1")
@@ -16,6 +31,18 @@ def test_a_pod_under_never_goes_on_or_ends_without_its_sandbox() -> Scenario:
         pod=Pod(containers=(app(HOLDS, policy=ALWAYS),), restart_policy=NEVER),
         until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
         interventions=(kill,),
+    )
+
+
+@requirement("X-15")
+def test_a_container_that_a_rule_restarts_after_success_goes_on_without_its_sandbox() -> Scenario:
+    return PodScenario(
+        name="sandbox-killed-after-success",
+        profile="stock",
+        pod=Pod(containers=(app(exits_with(0, times=2), policy=ON_FAILURE, rules=(restart_in(0),)),)),
+        until=Until(restarts={"app": 2}, at_most_s=120),
+        mode=Mode.ANNOTATED,
+        interventions=(after_restart(1, InterventionKind.KILL_SANDBOX, after_s=4),),
     )
 
 
@@ -31,12 +58,11 @@ def test_what_has_succeeded_does_not_run_again_in_another_sandbox() -> Scenario:
 
 
 @requirement("RESET-11")
-def test_a_container_that_waits_keeps_its_delay_without_its_sandbox() -> Scenario:
-    return PodScenario(
-        name="sandbox-killed-during-a-delay",
-        profile="stock",
-        pod=Pod(containers=(app(exits_with(1, times=3)),)),
-        until=Until(restarts={"app": 3}, at_most_s=QUICK_WATCH_S),
-        mode=Mode.ANNOTATED,
-        interventions=(after_restart(2, InterventionKind.KILL_SANDBOX, after_s=5),),
+def test_a_container_that_waits_keeps_its_delay_without_its_sandbox() -> Iterator[Scenario]:
+    yield killed_during_a_delay("sandbox-killed-during-a-delay", app(exits_with(1, times=3)), at_most_s=QUICK_WATCH_S)
+    yield killed_during_a_delay(
+        "sandbox-killed-under-a-sidecar",
+        init(HOLDS, name="sidecar", policy=ALWAYS),
+        app(exits_with(0, times=3), policy=ALWAYS),
+        at_most_s=150,
     )

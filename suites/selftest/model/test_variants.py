@@ -15,6 +15,7 @@ from crashloop.model.phase import KnownState, StateKind, phase
 from crashloop.model.planned_exit import failures_go_on
 from crashloop.model.pod_start_samples import most_samples
 from crashloop.model.prediction import predict
+from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart import decide
 from crashloop.model.restart_all import probes_go_on, shown_exit_code
 from crashloop.model.variants import (
@@ -35,7 +36,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)
@@ -76,6 +77,11 @@ def kill_of_a_sandbox(deviations: frozenset[str]) -> Any:
     return decide(pod, app, 143, gates={}, version=V1_37, killed=True, sandbox_lost=True, deviations=deviations)
 
 
+def success_before_the_loss_of_a_sandbox(deviations: frozenset[str]) -> Any:
+    app = Container(restart_policy=RestartPolicy.ON_FAILURE, rules=(restart_in(0),))
+    return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, sandbox_lost=True, deviations=deviations)
+
+
 def phase_during_reset(deviations: frozenset[str]) -> Any:
     state = KnownState(kind=StateKind.WAITING, last_exit_code=137, being_reset=True)
     return phase(RESETTING, {"app": state}, gates={}, version=V1_37, deviations=deviations)
@@ -102,6 +108,10 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "restart-all-loses-probes": probes_go_on,
     "probe-failures-go-on-after-a-restart": failures_go_on,
     "never-gets-no-second-sandbox": kill_of_a_sandbox,
+    "new-sandbox-hides-exits-of-init-containers": lambda deviations: may_be_hidden(
+        Container(kind=ContainerKind.INIT), deviations
+    ),
+    "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "pod-start-measured-twice": lambda deviations: most_samples(5, deviations),
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
@@ -136,6 +146,7 @@ def test_a_release_ships_with_the_variants_of_its_time() -> None:
         "rules-match-probe-kills",
         "ignored-restart-all-rule-hides-later-rules",
         "never-gets-no-second-sandbox",
+        "success-gets-no-second-sandbox",
     }
     assert RESTART_ALL_STALLS in shipped(35)
     assert shipped(35) - shipped(36) == {RESTART_ALL_STALLS}

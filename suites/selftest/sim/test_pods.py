@@ -177,6 +177,20 @@ def test_a_container_is_ready_while_its_readiness_probe_succeeds() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("policy", "times"), [(RestartPolicy.ON_FAILURE, 2), (RestartPolicy.NEVER, 3)], ids=["on-failure", "never"]
+)
+def test_success_under_on_failure_gets_no_second_sandbox_though_a_rule_restarts_it(
+    policy: RestartPolicy, times: int
+) -> None:
+    app = Container(program=exits_with(0, times=2), restart_policy=policy, rules=(restart_in(0),))
+    kill = Intervention(
+        trigger=Trigger(container="app", after_restart=1, after_s=4), action=InterventionKind.KILL_SANDBOX
+    )
+    history = sim.simulated(sim.pod_of(app, watch_s=60, interventions=(kill,)))
+    assert (sim.starts(history), sim.phases(history)[-1]) == (times, "Running")
+
+
 def test_a_pod_under_never_gets_no_second_sandbox() -> None:
     kill = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
     app = Container(restart_policy=RestartPolicy.ALWAYS)

@@ -1,0 +1,64 @@
+"""What follows from the loss of a sandbox: a restart that does not come, and an exit that is not shown."""
+
+import msgspec
+import pytest
+
+from crashloop.checks.evaluate import run_checkers
+from crashloop.history.event import Kind
+from crashloop.model.variants import DOCUMENTED, SANDBOX_HIDES_EXIT, SUCCESS_GETS_NO_SANDBOX
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.scenario import Container, ContainerKind, PodScenario, Until
+from crashloop.verdict import Outcome
+from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.histories import History
+
+KILL = (Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX),)
+SIDECAR = Container(name="sidecar", kind=ContainerKind.INIT, program=HOLDS, restart_policy=RestartPolicy.ALWAYS)
+
+
+def lost(*containers: Container) -> PodScenario:
+    return msgspec.structs.replace(scenario(*containers, until=Until(restarts={"app": 1})), interventions=KILL)
+
+
+def purged(*, killed: bool = True) -> History:
+    """The sandbox goes at 5 s; the sidecar ends at 5.9 s, is removed, and starts again at 6.5 s without a last state."""
+    history = History(lost(SIDECAR, app(HOLDS))).lives("sidecar", (1.0, 5.9, 143), status=False)
+    history.intervention(5.0, "kill-sandbox", outcome="ok" if killed else "failed")
+    history.runtime(6.0, Kind.REMOVED, "sidecar", "sidecar-0").lives("sidecar", (6.5, None, 0), first=1, status=False)
+    return history.status(6.6, {"sidecar": {**history.running("sidecar", 1, 6.5), "lastState": {}}}).ends(40)
+
+
+def test_an_exit_that_went_with_the_sandbox_is_missing() -> None:
+    history = purged()
+    found = run_checkers(question(history, "last-exit"), DOCUMENTED)
+    assert found.outcome is Outcome.FAIL
+    assert found.findings[0].sentence == (
+        f'a status of "sidecar" (history line {history.line_of(Kind.STATUS)}) shows no last exit; restart 1 was running.'
+    )
+
+
+@pytest.mark.parametrize(("killed", "outcome"), [(True, Outcome.PASS), (False, Outcome.FAIL)], ids=["lost", "kept"])
+def test_only_the_loss_of_a_sandbox_explains_it(killed: bool, outcome: Outcome) -> None:
+    found = run_checkers(question(purged(killed=killed), "last-exit"), frozenset({SANDBOX_HIDES_EXIT}))
+    assert found.outcome is outcome
+
+
+def succeeded(*, killed_s: float) -> History:
+    """A success at 2 s that a rule is to follow with a restart, which does not come."""
+    ruled = app(exits_with(0), restart_policy=RestartPolicy.ON_FAILURE, rules=(restart_in(0),))
+    history = History(lost(ruled)).lives("app", (1.0, 2.0, 0))
+    return history.intervention(killed_s, "kill-sandbox").ends(100)
+
+
+def test_a_restart_by_rule_that_does_not_come_is_found_and_explained_by_the_variant() -> None:
+    history = succeeded(killed_s=2.1)
+    exited = history.line_of(Kind.EXITED, 1, container="app")
+    found = run_checkers(question(history, "restart-decision"), DOCUMENTED)
+    assert [each.sentence for each in found.findings] == [
+        f'restart 1 of "app" did not come within 98 s after the exit (history line {exited}); 0 s was due, and 2 s at the '
+        "latest: restart rule Restart In [0] matches exit code 0."
+    ]
+    explained = run_checkers(question(history, "restart-decision"), frozenset({SUCCESS_GETS_NO_SANDBOX}))
+    assert explained.outcome is Outcome.PASS
