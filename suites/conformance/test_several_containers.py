@@ -80,6 +80,19 @@ def test_a_sidecar_climbs_the_default_curve() -> Scenario:
     return CLIMBING_SIDECAR
 
 
+@requirement("BACKOFF-17")
+def test_sidecars_that_wait_together_climb_each_for_itself() -> Scenario:
+    """There is a time at which all four have exited and none has restarted."""
+    sidecars = [init(exits_with(1, after_s=6, times=3), name=f"sidecar-{number}", policy=ALWAYS) for number in range(4)]
+    return PodScenario(
+        name="four-crashing-sidecars-stock",
+        profile="stock",
+        pod=Pod(containers=(*sidecars, app(HOLDS))),
+        until=Until(restarts={each.name: 3 for each in sidecars}, at_most_s=150),
+        mode=Mode.ANNOTATED,
+    )
+
+
 @requirement("ALT-4")
 def test_a_busy_node_changes_no_delay() -> Scenario:
     return CROWD

@@ -9,7 +9,7 @@ from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, app, at, ending, init
+from suites.conformance.scenarios import ALWAYS, ON_FAILURE, app, at, ending, init
 from suites.conformance.test_programs import TASKS
 
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
@@ -59,6 +59,21 @@ FOLDER_COMES_LATER = PodScenario(
     objects=NEVER_RAN.objects,
     interventions=(on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=12)),),
 )
+IN_ANOTHER_SANDBOX = PodScenario(
+    name="object-comes-to-another-sandbox",
+    profile="max-2s",
+    pod=Pod(
+        containers=(app(runs((1, 0)), name="done"), Container(program=HOLDS, env=(GREETING,))),
+        restart_policy=ON_FAILURE,
+    ),
+    until=Until(at_least_s=80, at_most_s=100),
+    objects=NEVER_RAN.objects,
+    interventions=(
+        at(15, InterventionKind.KILL_SANDBOX),
+        on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=45)),
+    ),
+)
+"""The sandbox is killed after one container has succeeded, and before the other has been created."""
 BESIDE_A_DELAY = PodScenario(
     name="object-comes-during-a-delay-stock",
     profile="stock",
@@ -142,8 +157,9 @@ def test_containers_start_in_their_order() -> Scenario:
 
 
 @requirement("BACKOFF-15")
-def test_a_container_that_has_never_run_is_not_delayed() -> Scenario:
-    return NEVER_RAN
+def test_a_container_that_has_never_run_is_not_delayed() -> Iterator[Scenario]:
+    yield NEVER_RAN
+    yield IN_ANOTHER_SANDBOX
 
 
 @requirement("OVH-15")
