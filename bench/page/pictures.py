@@ -35,10 +35,12 @@ def along_time(results: StressResults) -> Iterator[Picture]:
 
 
 def backlogs(results: StressResults) -> Iterator[Picture]:
-    """The backlog of every server over time."""
+    """The backlog of every server of the first stage over time."""
+    shown = {each.load for each in results.served if each.stage == results.stages[0].name}
     for row in rows(results):
         for plot in row.plots if row.title == BACKLOG else ():
-            yield _picture(results, "backlog", plot.node, plot)
+            if plot.node in shown:
+                yield _picture(results, "backlog", plot.node, plot)
 
 
 def against(results: StressResults) -> Iterator[Picture]:

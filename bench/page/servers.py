@@ -38,23 +38,22 @@ def servers(results: StressResults) -> str:
         if each.stage == stage.name and isinstance(load, Demand):
             curve = CURVES[profile.node(load.node).profile]
             model = [modelled(load, curve, long_s=stage.to_s - stage.from_s, seed=seed) for seed in SEEDS]
-            rows.append(_row(each, model))
+            rows.append(_row(each, model, has_burst=bool(load.bursts)))
     return table(HEADER, rows, right=True)
 
 
-def _row(seen: ServedResult, model: Sequence[Modelled]) -> tuple[str, ...]:
+def _row(seen: ServedResult, model: Sequence[Modelled], *, has_burst: bool) -> tuple[str, ...]:
     figures = seen.figures
     recoveries = [each.recovery_s for each in model]
     recovered = [each for each in recoveries if each is not None]
-    in_model = (
-        "not" if not recovered else _range(recovered, " s") + ("" if len(recovered) == len(model) else ", or not")
-    )
+    in_model = _range(recovered, " s") + ("" if len(recovered) == len(model) else ", or not") if recovered else "not"
+    after = "not" if figures.get("unrecovered") else _figure(figures.get("recovery"), " s")
     return (
         seen.load,
         _figure(figures.get("kills")),
         _range([each.kills for each in model]),
-        "not" if figures.get("unrecovered") else _figure(figures.get("recovery"), " s"),
-        in_model,
+        after if has_burst else "–",
+        in_model if has_burst else "–",
         _figure(figures.get("highest-backlog")),
         _range([each.highest_backlog for each in model]),
         _figure(figures.get("down-share"), " %"),
