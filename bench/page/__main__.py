@@ -10,41 +10,52 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
 from bench.page.servers import servers
 from bench.page.tables import about, compared, costs, stages, verdicts
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
+from crashloop.stress.profile import StressProfile
 from crashloop.stress.publishing import published_stress
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (DOCS / "benchmark.md", DOCS / "liveness-loop.md")
 MARK = re.compile(r"<!-- (?P<profile>[\w-]+): (?P<part>\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
-PARTS: dict[str, Callable[[StressResults, Path], str]] = {
-    "about": lambda results, _: about(results),
-    "stages": lambda results, _: stages(results),
-    "verdicts": lambda results, _: verdicts(results),
-    "compared": lambda results, _: compared(results),
-    "costs": lambda results, _: costs(results),
-    "servers": lambda results, _: servers(results),
-    "timeline": lambda results, pictures: as_markdown(along_time(results), pictures),
-    "against": lambda results, pictures: as_markdown(against(results), pictures),
-    "delays": lambda results, pictures: as_markdown(delays(results), pictures),
-    "backlogs": lambda results, pictures: as_markdown(backlogs(results), pictures),
+
+class Run(NamedTuple):
+    """A run to draw from."""
+
+    results: StressResults
+    load: StressProfile
+    """As it was planned."""
+
+
+PARTS: dict[str, Callable[[Run, Path], str]] = {
+    "about": lambda run, _: about(run.results),
+    "stages": lambda run, _: stages(run.results),
+    "verdicts": lambda run, _: verdicts(run.results),
+    "compared": lambda run, _: compared(run.results),
+    "costs": lambda run, _: costs(run.results),
+    "servers": lambda run, _: servers(run.results, run.load),
+    "timeline": lambda run, pictures: as_markdown(along_time(run.results), pictures),
+    "against": lambda run, pictures: as_markdown(against(run.results), pictures),
+    "delays": lambda run, pictures: as_markdown(delays(run.results), pictures),
+    "backlogs": lambda run, pictures: as_markdown(backlogs(run.results), pictures),
 }
 """By name: the text of a part, from the run and the folder of the page's pictures."""
 
 
-def filled(page: str, runs: dict[str, StressResults], pictures: Path) -> str:
+def filled(page: str, runs: dict[str, Run], pictures: Path) -> str:
     """The page with the parts of these runs, by profile."""
 
     def part(match: re.Match[str]) -> str:
-        results = runs.get(match["profile"])
-        if results is None:
+        run = runs.get(match["profile"])
+        if run is None:
             return match[0]
-        return f"<!-- {match['profile']}: {match['part']} -->\n{PARTS[match['part']](results, pictures)}\n<!-- end -->"
+        return f"<!-- {match['profile']}: {match['part']} -->\n{PARTS[match['part']](run, pictures)}\n<!-- end -->"
 
     return MARK.sub(part, page)
 
@@ -52,9 +63,10 @@ def filled(page: str, runs: dict[str, StressResults], pictures: Path) -> str:
 def main(paths: list[Path]) -> None:
     if not paths:
         sys.exit("Name the stress runs to draw from.")
-    found = [published_stress(StressDir.open(path)) for path in paths]
+    folders = [StressDir.open(path) for path in paths]
+    runs = [Run(published_stress(folder), folder.stress_plan().load) for folder in folders]
     for page in PAGES:
-        text = filled(page.read_text(encoding="utf-8"), {each.profile: each for each in found}, page.with_suffix(""))
+        text = filled(page.read_text(encoding="utf-8"), {run.load.name: run for run in runs}, page.with_suffix(""))
         page.write_text(text, encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from crashloop.report.markdown import table
 from crashloop.report.stress.results import ServedResult, StressResults
 from crashloop.slo.text import number
 from crashloop.stress.loads import Demand
-from crashloop.stress.profiles import load_stress_profile
+from crashloop.stress.profile import StressProfile
 
 SEEDS = range(5)
 CURVES = {"stock": Curve(), "max-2s": Curve(2.0, 2.0)}
@@ -28,9 +28,8 @@ HEADER = (
 )
 
 
-def servers(results: StressResults) -> str:
+def servers(results: StressResults, profile: StressProfile) -> str:
     """One row per server of the first stage: what happened, and what the model says of it."""
-    profile = load_stress_profile(results.profile)
     stage = results.stages[0]
     rows = []
     for each in results.served:
