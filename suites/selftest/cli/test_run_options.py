@@ -139,3 +139,16 @@ def test_a_crash_within_pytest_is_no_verdict(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "INTERNALERROR" in done.stdout
     assert done.returncode == ExitCode.ERROR
+
+
+@pytest.mark.parametrize(
+    ("api_server", "oldest", "newest"), [("1.37.1", "v1-34-4", "v1-37-1"), ("1.36.4", "v1-33-13", "v1-36-4")]
+)
+def test_a_run_on_several_versions_has_the_kubelets_that_its_api_server_may_have(
+    tmp_path: Path, api_server: str, oldest: str, newest: str
+) -> None:
+    chosen = ("--scope", "versions", "--kubernetes-version", api_server, "-k", "BACKOFF-2", "--dry-run")
+    status, output = crashloop_run(tmp_path, *chosen)
+    assert status == ExitCode.OK
+    nodes = {line.split()[0] for line in output.splitlines() if line.strip().startswith("stock-v1-")}
+    assert (min(nodes), max(nodes), len(nodes)) == (f"stock-{oldest}", f"stock-{newest}", 4)
