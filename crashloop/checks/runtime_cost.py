@@ -50,10 +50,11 @@ def check_runtime_operations(case: Case) -> Checked:
         done = {
             "create": sum(each.created is not None for each in instances) - 1,
             "start": sum(each.started is not None for each in instances) - 1,
-            "remove": sum(each.removed is not None for each in instances),
+            "remove": sum(each.removed is not None for each in instances[:-1]),
         }
-        # What was created last may not have come to its start, and what exited last is not removed yet.
-        most = {"create": restarts + (not instances[-1].has_run)}
+        # What was created last may not have come to its start, and no restart removes it; what exited last is not removed yet.
+        pending = restarts + (not instances[-1].has_run)
+        most = {"create": pending, "remove": pending}
         least = {"remove": restarts - MOST_EXITED}
         operations[name] = {"restarts": restarts} | {f"{what}s": number for what, number in done.items()}
         lines = (instances[0].lines[0], instances[-1].lines[0])

@@ -7,7 +7,7 @@ wait until the container has started.
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import too_few
+from crashloop.checks.evidence import is_journal_lost, too_few
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless
 from crashloop.checks.probe_answers import answers_of
@@ -33,17 +33,18 @@ def check_startup_again(case: Case) -> Checked:
         for spec in case.scenario.pod.containers:
             for probe in (each for each in spec.probes if each.kind is ProbeKind.STARTUP):
                 instances = ran(pod, spec.name)
-                findings += [finding for each in instances for finding in _of_life(case, spec, probe, each)]
+                lost = "Its journal may be lost" if is_journal_lost(case, pod) else None
+                findings += [finding for each in instances for finding in _of_life(case, spec, probe, each, lost)]
                 restarts += sum(any(answers_of(each, probe)) for each in instances[1:])
     if not findings:
         findings += too_few(case, restarts, "min_restarts", MIN_RESTARTS, "restart", "with an answer")
     return Checked(findings=tuple(findings), facts={"restarts": restarts})
 
 
-def _of_life(case: Case, spec: Container, probe: Probe, instance: Instance) -> Iterator[Finding]:
+def _of_life(case: Case, spec: Container, probe: Probe, instance: Instance, lost: str | None) -> Iterator[Finding]:
     name = f'instance {instance.ordinal} of "{spec.name}"'
     answers = tuple(answers_of(instance, probe))
-    doubt = _no_time(case, probe, instance)
+    doubt = lost or _no_time(case, probe, instance)
     if not answers and not (doubt and instance.exit is None):
         sentence = (
             f"the startup probe was not asked in {name} {at_lines(instance.lines[:1])}; it was due at every start."

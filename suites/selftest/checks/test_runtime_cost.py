@@ -68,6 +68,10 @@ def test_a_container_that_was_created_last_may_not_have_come_to_its_start() -> N
     assert told(checked("runtime-operations", history)) == []
 
 
+def test_what_the_end_of_the_pod_removes_is_no_cost_of_a_restart() -> None:
+    assert told(checked("runtime-operations", crashed().runtime(59.0, Kind.REMOVED, "app", f"app-{RESTARTS}"))) == []
+
+
 def test_lost_runtime_events_are_inconclusive() -> None:
     history = crashed().gap(Channel.RUNTIME, 20.0, 21.0)
     line = history.line_of(Kind.GAP)

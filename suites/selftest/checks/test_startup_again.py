@@ -45,6 +45,13 @@ def test_a_life_that_was_too_short_for_a_question_is_inconclusive() -> None:
     ]
 
 
+def test_a_start_whose_journal_is_lost_is_inconclusive() -> None:
+    history = asked(*FIRST).gap(Channel.JOURNAL, 13.0, 29.0).ends(30)
+    (finding,) = told(checked("startup-again", history))
+    assert finding.startswith('INCONCLUSIVE: the startup probe was not asked in instance 1 of "app"')
+    assert finding.endswith("Its journal may be lost.")
+
+
 def test_a_life_that_had_just_begun_at_the_end_is_not_judged() -> None:
     history = History(PROBED).lives("app", (1.0, 11.0, 1), (13.0, 23.0, 1), (25.0, None, 0))
     for at_s, life, name, answer in (*FIRST, *SECOND):

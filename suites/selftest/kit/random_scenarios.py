@@ -151,14 +151,13 @@ def _with_objects(scenario: PodScenario, chance: Random) -> PodScenario:
 
 
 def _with_notes(scenario: PodScenario, chance: Random) -> PodScenario:
-    """Now and then a first container that marks its root filesystem, or has a postStart hook."""
+    """Now and then a first container that marks its root filesystem and a volume, or has a postStart hook."""
     if chance.random() > 0.25:
         return scenario
     first, *others = scenario.pod.containers
     marks = chance.random() < 0.5
-    noting = msgspec.structs.replace(
-        first, program=msgspec.structs.replace(first.program, marks_root=marks), post_start=not marks
-    )
+    program = msgspec.structs.replace(first.program, marks_root=marks, marks_volume=marks)
+    noting = msgspec.structs.replace(first, program=program, post_start=not marks)
     return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(scenario.pod, containers=(noting, *others)))
 
 

@@ -47,15 +47,19 @@ NOT_FOR_ALL = {"no-restart", "in-place", "recovery", "restarts-within"} | ONLY_S
 PARTICULAR = {
     "delays-while-away",
     "ephemeral-kept",
+    "gate-states",
+    "image-after-backoff",
     "image-of-tag",
     "job-ends",
     "killed-once-connected",
     "no-start-while",
     "pod-spacing",
+    "pod-starts-measured",
     "pull-backoff",
     "pull-credentials",
     "pulls",
     "surroundings",
+    "volume-awaited",
 }
 """Checkers whose evidence no random scenario has."""
 
