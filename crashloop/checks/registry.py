@@ -23,6 +23,7 @@ from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_metrics import check_gate_states, check_image_after_backoff, check_pod_starts_measured
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
+from crashloop.checks.log_growth import check_log_growth
 from crashloop.checks.logs_kept import check_logs_kept
 from crashloop.checks.looks import check_looks
 from crashloop.checks.mirror_returns import check_mirror_returns
@@ -84,6 +85,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "kubelet-restarts": check_kubelet_restarts,
     "killed-once-connected": check_killed_once_connected,
     "last-exit": check_last_exit,
+    "log-growth": check_log_growth,
     "logs-kept": check_logs_kept,
     "looks": check_looks,
     "mirror-returns": check_mirror_returns,

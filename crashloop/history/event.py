@@ -136,7 +136,8 @@ class Kind(StrEnum):
     is none), stored_bytes (of `found` in the API server's storage encoding, Protobuf)."""
     LOG = "log"
     """KUBELET: a line of the kubelet's log about this container that carries a backoff. t_ns is the line's own time,
-    in steps of 1 us. data: line, delay_s."""
+    in steps of 1 us. data: line, delay_s, pod_bytes (of all lines about the pod since the one before of this kind, itself
+    included)."""
     LOG_FILES = "log-files"
     """KUBELET; when a pod is read out, where the folders of its logs can be listed. data: logs, the numbers of the log files that
     are there, in order, by container; the kubelet names a log by the restartCount of its instance."""

@@ -237,6 +237,8 @@ class LogData(msgspec.Struct, frozen=True, kw_only=True):
 
     delay_s: float | None = None
     """The delay that held a start back; None: the start failed."""
+    pod_bytes: Whole | None = None
+    """Bytes of the lines about the pod since the one before of this kind; None in older histories."""
 
 
 class LogFilesData(msgspec.Struct, frozen=True, kw_only=True):

@@ -124,7 +124,10 @@ class PodReducer:
         self._events.append(KubernetesEvent(line=number, t_ns=line.t_ns, container=line.container, data=line.data))
 
     def _log(self, number: int, line: lines.Log) -> None:
-        logged = LoggedDelay(line=number, t_ns=line.t_ns, container=line.container, delay_s=line.data.delay_s)
+        data = line.data
+        logged = LoggedDelay(
+            line=number, t_ns=line.t_ns, container=line.container, delay_s=data.delay_s, pod_bytes=data.pod_bytes
+        )
         self._logged.append(logged)
 
     def _listed(self, number: int, line: lines.LogFiles) -> None:

@@ -172,12 +172,14 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
-    """A backoff in the kubelet's log: shown, never judged."""
+    """A backoff in the kubelet's log: its words are shown, never judged."""
 
     line: int
     t_ns: int
     container: str | None
     delay_s: float | None
+    pod_bytes: int | None = None
+    """Of the lines about the pod since the one before."""
 
 
 class KubernetesEvent(msgspec.Struct, frozen=True, kw_only=True):

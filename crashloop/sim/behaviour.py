@@ -271,6 +271,12 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     final_status: str = "true"
     """What is stated when a pod is deleted: true, nothing, killed (137 for every container), or regular (no init containers)."""
 
+    # Its log (sync.py)
+    log_growth: float = 0.0
+    """Share by which the lines of each restart grow with its number."""
+    log_doubles_from: int | None = None
+    """Restart from which on each line is written twice."""
+
     # Its metrics (metrics.py)
     pod_start_moments: tuple[str, ...] = ("first sync", "running")
     """When it observes kubelet_pod_start_duration_seconds for a pod: at its first sync, when it runs, at every sync, or at every

@@ -30,6 +30,8 @@ from crashloop.spec.scenario import Container, ContainerKind
 
 FREE = 0
 LOOK_NS = S // 20
+BYTES_OF_A_START = 1_100
+"""Of the lines about a pod that a start, an exit and what the kubelet sees of them add to its log."""
 MOUNT_TIMEOUT_NS = 123 * S
 """pkg/kubelet/volumemanager/volume_manager.go@v1.37.1 podAttachAndMountTimeout."""
 SECOND_INSTANCE = 2
@@ -62,6 +64,8 @@ class PodSync:
         self.configuration = configuration
         self.puller = puller
         self._failed_starts = 0
+        self._logged: dict[str, int] = {}
+        """The restart after which a line about a container was last logged."""
         self.delays = RestartDelays(pod, policies, backoffs)
         self.statements = Statements(pod, policies)
         self.pleg = Pleg(world, runtime, pod)
@@ -233,8 +237,16 @@ class PodSync:
             f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"{container.name}\\" '
             f'with {reason}: \\"{text}\\"" podUID="{self.pod.uid}"'
         )
-        data = {"line": line, **more}
+        data = {"line": line, "pod_bytes": self._bytes(container, line), **more}
         self.pod.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
+
+    def _bytes(self, container: Container, line: str) -> int:
+        """Of the lines about the pod since the last one: this one, and those of a start."""
+        behaviour, number = self.behaviour, self.pod.numbers.get(container.name, 0)
+        begun = BYTES_OF_A_START if self._logged.get(container.name) != number else 0
+        self._logged[container.name] = number
+        doubled = behaviour.log_doubles_from is not None and number >= behaviour.log_doubles_from
+        return int((begun + len(line)) * (1 + behaviour.log_growth * number) * (2 if doubled else 1))
 
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name

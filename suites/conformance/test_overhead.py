@@ -25,6 +25,11 @@ def test_a_restart_costs_one_create_one_start_and_one_remove() -> Scenario:
     return FORTY_RESTARTS
 
 
+@requirement("OVH-9")
+def test_the_log_grows_by_as_much_with_each_restart() -> Scenario:
+    return FORTY_RESTARTS
+
+
 @requirement("OVH-10")
 def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
     return the.MAX_10S

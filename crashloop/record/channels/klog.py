@@ -20,6 +20,7 @@ _BACKOFF = re.compile(
 )
 _FAILED = re.compile(r'failed to \\"StartContainer\\" for \\"(?P<container>[^"\\]+)\\" with (?!CrashLoopBackOff)')
 _POD = re.compile(r' pod="(?P<namespace>[^/"]+)/(?P<pod>[^"]+)" podUID="(?P<uid>[^"]+)"')
+_UID = re.compile(r'podUID="(?P<uid>[^"]+)"|event=\{"ID":"(?P<event>[^"]+)"')
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -72,6 +73,12 @@ def _in_year(stamp: str, year: int) -> datetime | None:
         return datetime.strptime(f"{year}{stamp}", "%Y%m%d %H:%M:%S.%f").replace(tzinfo=UTC)
     except ValueError:
         return None  # 29 February of another year
+
+
+def pod_of(line: str) -> str | None:
+    """The uid of the pod that a line is about; None if it names none."""
+    match = _UID.search(line)
+    return None if match is None else match["uid"] or match["event"]
 
 
 def no_starts(line: str) -> Iterator[NoStart]:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import Sink, now_ns
 from crashloop.record.channels.follower import Follower
-from crashloop.record.channels.klog import no_starts, read_header, zone_of
+from crashloop.record.channels.klog import no_starts, pod_of, read_header, zone_of
 
 POLL_S = 0.2
 LOOK_BACK_BYTES = 1 << 20
@@ -66,6 +67,8 @@ class KubeletLogChannel(Follower):
         self._tails: dict[str, LogTail] = {}
         self._processes: dict[str, KubeletProcess] = {}
         self._unreadable: dict[str, tuple[int, str]] = {}
+        self._pod_bytes: Counter[str] = Counter()
+        """Bytes of the lines about a pod since the last that was reported, by its uid."""
         self._lock = threading.Lock()
 
     def add(self, node: str, path: Path) -> None:
@@ -109,6 +112,9 @@ class KubeletLogChannel(Follower):
         zone = zone_of(lines, now, now.astimezone().utcoffset() or timedelta(0))
         for line in lines:
             self._notice_process(node, line, now, zone)
+            about = pod_of(line)
+            if about is not None:
+                self._pod_bytes[about] += len(line.encode()) + 1
             if "back-off " in line or "StartContainer" in line:
                 self._notice_no_starts(node, line, now, zone)
 
@@ -142,6 +148,6 @@ class KubeletLogChannel(Follower):
                     node=node,
                     pod_uid=each.pod_uid,
                     container=each.container,
-                    data={"line": line, "delay_s": each.delay_s},
+                    data={"line": line, "delay_s": each.delay_s, "pod_bytes": self._pod_bytes.pop(each.pod_uid, 0)},
                 )
                 self._sink.pod(each.pod, event)

@@ -1,4 +1,4 @@
-"""Faults of the kubelet's metrics: it counts or names otherwise than it acts."""
+"""Faults of the kubelet's metrics and its log: it counts or names otherwise than it acts, or writes too much."""
 
 from crashloop.sim.faults.fault import Fault
 
@@ -21,6 +21,9 @@ class MetricsFault(Fault):
         {"asks_for_image_while_held": 3},
     )
     IMAGE_ASKED_TWICE = "asks for the image twice at each start", {"image_questions": 2}
+    LOG_GROWS = "writes a tenth more into its log with each restart", {"log_growth": 0.1}
+    LOG_GROWS_SLOWLY = "writes a fiftieth more into its log with each restart", {"log_growth": 0.02}
+    LOG_DOUBLED = "writes each line of its log twice from the twentieth restart on", {"log_doubles_from": 20}
     GATES_STATED_OFF = "states all its feature gates as off", {"gates_stated": "off"}
     GATES_STATED_STABLE = "states all its feature gates as stable", {"gates_stated": "stable"}
     GATES_HIDDEN = "does not state its feature gates", {"gates_stated": "hidden"}

@@ -109,6 +109,17 @@ def test_a_backoff_of_one_of_our_pods_is_reported_with_its_line(tmp_path: Path) 
     assert abs(event.received_ns - event.t_ns) < 60_000_000_000, "whatever the zone of this host"
 
 
+def test_the_bytes_of_all_lines_about_a_pod_are_reported_with_the_next_backoff(tmp_path: Path) -> None:
+    path = tmp_path / "kubelet.log"
+    about = line('"SyncLoop (PLEG): event for pod" pod="ns/crashing" event={"ID":"uid","Type":"ContainerDied"}')
+    backoff = line(f'"Error syncing pod, skipping" err="{BACKOFF}" pod="ns/crashing" podUID="uid"')
+    path.write_text(line("Started kubelet"))
+    with following(path) as (_, heard):
+        append(path, about + line('of another podUID="other"') + backoff + backoff)
+        wait_until("the backoffs", lambda: len(heard.events) == 2, timeout_s=60, every_s=0.01)
+    assert [event.data["pod_bytes"] for _, event in heard.events] == [len(about) + len(backoff), len(backoff)]
+
+
 def test_another_process_is_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.log"
     path.write_text(line("first line"))

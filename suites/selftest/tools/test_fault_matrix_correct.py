@@ -52,6 +52,7 @@ PARTICULAR = {
     "image-of-tag",
     "job-ends",
     "killed-once-connected",
+    "log-growth",
     "no-start-while",
     "pod-spacing",
     "pod-starts-measured",
