@@ -52,10 +52,15 @@ def check_runtime_operations(case: Case) -> Checked:
             "start": sum(each.started is not None for each in instances) - 1,
             "remove": sum(each.removed is not None for each in instances[:-1]),
         }
-        # What was created last may not have come to its start, and no restart removes it; what exited last is not removed yet.
-        pending = restarts + (not instances[-1].has_run)
+        # Of what was created last the runtime's events may still be on their way; what exited last is not removed yet.
+        last = instances[-1]
+        pending = restarts + (not last.has_run)
         most = {"create": pending, "remove": pending}
-        least = {"remove": restarts - MOST_EXITED}
+        least = {
+            "create": restarts - (last.created is None),
+            "start": restarts - (last.started is None),
+            "remove": restarts - MOST_EXITED,
+        }
         operations[name] = {"restarts": restarts} | {f"{what}s": number for what, number in done.items()}
         lines = (instances[0].lines[0], instances[-1].lines[0])
         findings += (
@@ -65,7 +70,7 @@ def check_runtime_operations(case: Case) -> Checked:
                 *lines,
             )
             for what, number in done.items()
-            if not least.get(what, restarts) <= number <= most.get(what, restarts)
+            if not least[what] <= number <= most.get(what, restarts)
         )
     return _checked(case, findings, {"operations": operations})
 

@@ -68,6 +68,11 @@ def test_a_container_that_was_created_last_may_not_have_come_to_its_start() -> N
     assert told(checked("runtime-operations", history)) == []
 
 
+def test_a_start_at_the_end_may_be_known_by_its_journal_only() -> None:
+    history = crashed().runtime(59.0, Kind.CREATED, "app", "next").journal(59.5, Kind.STARTED, "app", RESTARTS + 1)
+    assert told(checked("runtime-operations", history)) == []
+
+
 def test_what_the_end_of_the_pod_removes_is_no_cost_of_a_restart() -> None:
     assert told(checked("runtime-operations", crashed().runtime(59.0, Kind.REMOVED, "app", f"app-{RESTARTS}"))) == []
 
