@@ -33,9 +33,9 @@ def check_log_growth(case: Case) -> Checked:
         for spec in case.scenario.pod.containers:
             per_restart = _bytes_per_restart(pod, spec.name)
             restarts += len(per_restart)
-            third = len(per_restart) // 3
-            if not third:
+            if len(per_restart) < case.number("min_restarts", MIN_RESTARTS):
                 continue
+            third = len(per_restart) // 3
             (first, first_lines), (last, last_lines) = (
                 (median(each for each, _ in part), [line for _, line in part])
                 for part in (per_restart[:third], per_restart[-third:])

@@ -36,6 +36,11 @@ def test_a_log_that_grows_with_the_number_of_restarts_is_a_fail() -> None:
     ]
 
 
+def test_a_few_restarts_show_no_growth() -> None:
+    (finding,) = told(checked("log-growth", logged(lambda number: 700 + 100 * number), min_restarts=20))
+    assert finding.startswith("INCONCLUSIVE: 15 restarts with a line about its delay seen, 20 needed")
+
+
 def test_a_single_long_message_is_no_growth() -> None:
     assert told(checked("log-growth", logged(lambda number: 9_000 if number == 14 else 1200))) == []
 
