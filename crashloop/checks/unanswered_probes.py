@@ -9,7 +9,7 @@ from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
-from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
@@ -69,15 +69,17 @@ def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[
     instances = ran(case.pod, spec.name)
     until_ns = away.to_ns + round(ASKED_AGAIN_S * 1e9)
     blind = blind_spot(case, case.pod, instances, away.from_ns, until_ns)
-    lived = next((each for each in instances if _lives_at(each, away.from_ns)), None)
+    number, lived = next(((n, each) for n, each in enumerate(instances) if _lives_at(each, away.from_ns)), (0, None))
     if lived is None or blind is not None:
         why = blind or f'"{spec.name}" did not run when the runtime went'
         yield inconclusive(f"An answer could have gone unseen: {why}.", away.line)
         return
     answers = tuple(answers_of(lived, probe))
-    if any(each.failed for each in answers):
-        return  # a kill is due
+    if any(each.failed for each in answers) or case.restarts_all:
+        return  # it may be killed for that
     if lived.exit is not None and lived.exit_ns is not None and lived.exit_ns <= until_ns:
+        if not was_killed(case, spec.name, number, lived):
+            return
         lines = (away.line, lived.exit.line)
         after_s = (lived.exit_ns - away.from_ns) / 1e9
         yield fail(

@@ -60,6 +60,7 @@ PARTICULAR = {
     "pull-credentials",
     "pulls",
     "surroundings",
+    "unanswered-probes",
     "volume-awaited",
 }
 """Checkers whose evidence no random scenario has."""
