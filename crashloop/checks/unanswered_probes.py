@@ -74,8 +74,8 @@ def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[
         why = blind or f'"{spec.name}" did not run when the runtime went'
         yield inconclusive(f"An answer could have gone unseen: {why}.", away.line)
         return
-    answers = tuple(answers_of(lived, probe))
-    if any(each.failed for each in answers) or case.restarts_all:
+    failed = any(each.failed for kind in spec.killing_probes for each in answers_of(lived, kind))
+    if failed or case.restarts_all:
         return  # it may be killed for that
     if lived.exit is not None and lived.exit_ns is not None and lived.exit_ns <= until_ns:
         if not was_killed(case, spec.name, number, lived):
@@ -87,7 +87,7 @@ def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[
             f"its {probe.kind} probe had not failed, and what the runtime does not carry out is no failure.",
             *lines,
         )
-    elif not any(away.to_ns <= (each.fact.utc_ns or 0) <= until_ns for each in answers):
+    elif not any(away.to_ns <= (each.fact.utc_ns or 0) <= until_ns for each in answers_of(lived, probe)):
         doubt = excuse(case, (away.to_ns, until_ns), 0.0, ASKED_AGAIN_S)
         if case.recording.end_ns < until_ns:
             doubt = "The recording ended before that"
