@@ -26,9 +26,10 @@ from rich.table import Table
 from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.plan import Judgement, Plan
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 
 TARGET_S, TARGET_MB = 10.0, 500.0
 REQUIREMENTS = ("CAP-3", "CAP-4", "BACKOFF-4", "RULES-22")

@@ -3,9 +3,10 @@
 import msgspec
 
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, StartupScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until
 
 WATCH_S = 60.0
 """Longest wait for a restart. A stall of the host excuses a delay of the same length, so a late restart has to be very late."""

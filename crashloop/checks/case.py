@@ -10,8 +10,9 @@ from crashloop.model.in_force import InForce
 from crashloop.model.prediction import Prediction
 from crashloop.model.restart import Decided, Decision, decide, stranded
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import ContainerKind, PodScenario
+from crashloop.spec.scenario import PodScenario
 
 CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
 """Interventions that change the definition of a container."""

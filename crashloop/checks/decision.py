@@ -23,7 +23,7 @@ from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.restart import Decided, Decision
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 QUIET_FACTOR, QUIET_S = 2.0, 30.0
 """That something does not happen is watched for twice the delay that would be due, and a minute."""

@@ -13,7 +13,7 @@ from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.restart_window import awaits_init
 from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 MIN_DELAYS = 2
 """The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""

@@ -8,7 +8,7 @@ from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import ended
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 
 def check_final_phase(case: Case) -> Checked:

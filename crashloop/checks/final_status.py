@@ -9,7 +9,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.model.restart_all import shown_exit_code
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 
 def check_final_status(case: Case) -> Checked:

@@ -20,8 +20,8 @@ from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import ProbeKind
-from crashloop.spec.scenario import Container, ContainerKind
 
 LATEST_S = 30.0
 """No text names a number. A kubelet starts a container at the sync that what it waited for causes; where that sync is lost, it

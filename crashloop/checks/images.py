@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from crashloop.checks.case import Case
 from crashloop.checks.objects import ObjectState
 from crashloop.history.recording import ImageRequest
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 OK = 200
 ONE_PULL_NS = 5_000_000_000

@@ -10,7 +10,7 @@ from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran, replacements
 from crashloop.checks.text import at_lines
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 
 def check_logs_kept(case: Case) -> Checked:

@@ -17,7 +17,8 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.scenario import Container, Mode, PodScenario
+from crashloop.spec.pod import Container
+from crashloop.spec.scenario import Mode, PodScenario
 
 BY_EVENTS = 3
 """Looks that events of the pod may cause in one wait."""

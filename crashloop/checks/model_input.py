@@ -21,7 +21,7 @@ from crashloop.model.lives import (
     StartsBlocked,
 )
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 _CHANGED = {
     InterventionKind.CHANGE_IMAGE: ChangedPart.IMAGE,

@@ -7,8 +7,8 @@ import msgspec
 from crashloop.checks.case import Case
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container
 from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY
-from crashloop.spec.scenario import Container
 
 VERSION = "version"
 """The key of the image version in the states of an image."""

@@ -35,7 +35,7 @@ from crashloop.model.phase import (
     phase,
     terminated,
 )
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 
 class PhaseChange(msgspec.Struct, frozen=True):

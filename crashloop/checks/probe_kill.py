@@ -13,8 +13,8 @@ from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.planned_exit import failures_go_on
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import SUCCEEDS, Probe, ProbeKind
-from crashloop.spec.scenario import Container
 
 LATE_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""

@@ -15,7 +15,7 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import ImageRequest
 from crashloop.model.pulls import pull_delays
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 MIN_DELAYS = 3
 MOST_LOOKS = 3

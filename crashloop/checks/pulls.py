@@ -12,8 +12,8 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
 from crashloop.model.pulls import pulls_at_restart
+from crashloop.spec.pod import Container
 from crashloop.spec.registry_image import VERSION_VARIABLE, PullPolicy
-from crashloop.spec.scenario import Container
 
 MIN_RESTARTS = 5
 

@@ -20,8 +20,8 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.restart_all import probes_go_on
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import Probe, ProbeKind
-from crashloop.spec.scenario import Container
 
 
 def check_ready_truth(case: Case) -> Checked:

@@ -9,7 +9,7 @@ from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.lateness import latest_s
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 
 def check_recovery(case: Case) -> Checked:

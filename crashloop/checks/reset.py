@@ -9,8 +9,8 @@ from crashloop.checks.measured_delay import delays_of
 from crashloop.checks.model_input import observed
 from crashloop.history.recording import PodHistory
 from crashloop.model.lives import CounterLost, KeyChanged, Lived
+from crashloop.spec.pod import Container
 from crashloop.spec.program import Program
-from crashloop.spec.scenario import Container
 
 
 def check_reset(case: Case) -> Checked:

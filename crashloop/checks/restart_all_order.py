@@ -10,7 +10,7 @@ from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 MIN_RESETS = 1
 

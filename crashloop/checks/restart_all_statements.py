@@ -18,7 +18,7 @@ from crashloop.history.statuses import RESTARTING_ALL, StatusReport
 from crashloop.model.phase import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 MIN_RESETS = 1
 

@@ -12,8 +12,8 @@ from crashloop.history.stamps import Fact
 from crashloop.model.lateness import DETECTION_S, START_SHARE_S
 from crashloop.model.restart import REDEFINED, Decided, Decision
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.program import Program
-from crashloop.spec.scenario import ContainerKind
 
 KILLED = 137
 NOTICED_NS = round(DETECTION_S * 1e9)

@@ -8,7 +8,7 @@ from crashloop.checks.statement_age import SETTLED_NS
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.restart import Decision
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 
 
 def awaits_init(case: Case, delay: MeasuredDelay) -> bool:

@@ -16,7 +16,7 @@ from crashloop.checks.restart_all_triggers import ran, resets_of
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.blocked_start import retry_s
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 
 def check_retried_start(case: Case) -> Checked:

@@ -14,8 +14,8 @@ from crashloop.checks.probe_answers import answers_of
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import Probe, ProbeKind
-from crashloop.spec.scenario import Container
 
 ASKED_WITHIN_S = 5.0
 """From a start to the first question, beyond a period of the probe: a relist, a sync and a start of a command."""

@@ -19,7 +19,7 @@ from crashloop.model.surroundings import (
     root_notes,
     volume_notes,
 )
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 MIN_RESTARTS = 1
 

@@ -14,8 +14,8 @@ from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import Handler, Probe
-from crashloop.spec.scenario import Container
 
 ASKED_AGAIN_S = 15.0
 """A kubelet whose connection was refused tries again after no more than that: gRPC's backoff, and a period of the probe."""

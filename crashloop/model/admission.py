@@ -10,9 +10,9 @@ pkg/kubelet/lifecycle/handlers.go@v1.37.1.
 
 from crashloop.model.gates import NODE_DECLARED_FEATURES_GATE, is_enabled
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD
+from crashloop.spec.pod import Pod
 from crashloop.spec.policy import Action
 from crashloop.spec.profile import RESTART_ALL_GATE
-from crashloop.spec.scenario import Pod
 from crashloop.spec.version import KubernetesVersion
 
 

@@ -18,9 +18,10 @@ from crashloop.model.lateness import soonest_s
 from crashloop.model.prediction import setting_of
 from crashloop.model.rehearsal import Rehearsal, rehearse
 from crashloop.model.variants import as_shipped
+from crashloop.spec.pod import Pod
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import Pod, PodScenario
+from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 
 _SLOW_START_S = 3.0

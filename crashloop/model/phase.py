@@ -17,7 +17,7 @@ import msgspec
 
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, DOCUMENTED, RESTART_ALL_STAYS_RUNNING
-from crashloop.spec.scenario import Container, ContainerKind, Pod
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.version import KubernetesVersion
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"

@@ -12,8 +12,8 @@ import msgspec
 
 from crashloop.model.restart import Decision
 from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
-from crashloop.spec.scenario import Container
 
 
 class PlannedEnd(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """What is left of the exit of an init container that the kubelet removes to create another sandbox."""
 
 from crashloop.model.variants import DOCUMENTED, SANDBOX_HIDES_EXIT
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 
 def may_be_hidden(container: Container, deviations: frozenset[str] = DOCUMENTED) -> bool:

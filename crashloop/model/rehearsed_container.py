@@ -6,7 +6,7 @@ from crashloop.model.counter import Branch, Counter
 from crashloop.model.phase import KnownState, StateKind
 from crashloop.model.planned_exit import PlannedEnd, PlannedEnds, PlannedExit
 from crashloop.model.restart import Decided
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 
 class Standing(Enum):

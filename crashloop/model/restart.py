@@ -21,9 +21,9 @@ from crashloop.model.variants import (
     RULES_MATCH_KILLS,
     SUCCESS_GETS_NO_SANDBOX,
 )
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
-from crashloop.spec.scenario import Container, ContainerKind, Pod
 from crashloop.spec.version import KubernetesVersion
 
 

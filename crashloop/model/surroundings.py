@@ -9,7 +9,7 @@ pkg/kubelet/kubelet_pods.go@v1.37.1 makeEnvironmentVariables, pkg/kubelet/kuberu
 
 from collections.abc import Mapping
 
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 ROOT, VOLUME, PASSES, HOOK, HOOK_AGAIN = "root", "volume", "passes", "hook", "hook.again"
 FRESH, USED, RAN = "fresh", "used", "ran"

@@ -18,10 +18,11 @@ from crashloop.pods.program import (
     served_probes,
 )
 from crashloop.spec.config_object import ConfigKind, Variable
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.profile import PROFILE_LABEL, node_name
-from crashloop.spec.scenario import Container, ContainerKind, PodScenario
+from crashloop.spec.scenario import PodScenario
 
 SCENARIO_LABEL = "crashloop.dev/scenario"
 RUN_LABEL = "crashloop.dev/run"

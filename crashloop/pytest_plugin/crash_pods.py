@@ -4,9 +4,10 @@ from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import pod_manifest
 from crashloop.pytest_plugin.access import Access
 from crashloop.run.options import DEFAULT_IMAGE
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 
 MANY = 500
 """Exits; afterwards the container holds, so that a forgotten pod stops loading its node."""

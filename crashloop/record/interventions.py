@@ -24,7 +24,7 @@ from crashloop.record.signals import DueSignal
 from crashloop.record.site import RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
 from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind
-from crashloop.spec.scenario import ContainerKind
+from crashloop.spec.pod import ContainerKind
 from crashloop.waiting import wait_until
 
 Arguments = dict[str, Any]

@@ -8,8 +8,8 @@ from collections import defaultdict
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import LifeEnd
-from crashloop.spec.scenario import Pod
 
 SIGKILL = 9
 

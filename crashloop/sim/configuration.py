@@ -3,7 +3,7 @@
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.pod import SimPod
 from crashloop.spec.config_object import ConfigKind
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 Data = dict[str, str]
 

@@ -22,7 +22,7 @@ from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.sim.sync import PodSync
 from crashloop.sim.turns import Turns
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 START_MS = (800, 2_500)
 FIRST_PID = 4_000

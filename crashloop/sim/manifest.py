@@ -5,7 +5,7 @@ from typing import Any
 
 from crashloop.sim.behaviour import S
 from crashloop.sim.pod import SimPod
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 _LISTS = {
     ContainerKind.INIT: "initContainers",

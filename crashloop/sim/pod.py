@@ -9,8 +9,8 @@ import msgspec
 from crashloop.sim.loop import ignore
 from crashloop.sim.recorder import Tape
 from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.program import Life
-from crashloop.spec.scenario import Container, ContainerKind, Pod
 
 IMAGE = "crashloop/workload:1"
 RESOURCES = "cpu=10m"

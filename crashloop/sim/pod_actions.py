@@ -8,9 +8,9 @@ import msgspec
 
 from crashloop.sim.pod import InstanceState, InstanceView, PodView, SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.probe import ProbeKind
-from crashloop.spec.scenario import Container, ContainerKind
 
 
 class Kill(msgspec.Struct, frozen=True):

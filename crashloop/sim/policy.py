@@ -8,8 +8,8 @@ import msgspec
 
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.pod import SimulatedInstance
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
-from crashloop.spec.scenario import Container, ContainerKind, Pod
 
 
 class Policies(msgspec.Struct, frozen=True):

@@ -11,8 +11,8 @@ from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.environment import World
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Probed
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import FAILS, Handler, Probe, ProbeKind
-from crashloop.spec.scenario import Container
 
 EXEC_MS = (15, 120)
 KINDS = (ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS)

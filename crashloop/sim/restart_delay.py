@@ -6,7 +6,7 @@ pkg/kubelet/kuberuntime/kuberuntime_manager.go doBackOff and helpers.go GetBacko
 from crashloop.sim.backoff import Backoffs
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 
 class RestartDelays:

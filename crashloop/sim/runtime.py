@@ -7,8 +7,8 @@ from crashloop.history.event import Kind
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps, ignore
 from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.spec.pod import Container
 from crashloop.spec.program import LifeEnd
-from crashloop.spec.scenario import Container
 
 SHELL_MS = (1, 20)
 """From the start of the process to the journal's first stamp."""

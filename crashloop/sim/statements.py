@@ -13,7 +13,7 @@ from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import reset_source, restarts
 from crashloop.sim.policy import Policies
-from crashloop.spec.scenario import Container
+from crashloop.spec.pod import Container
 
 State = dict[str, Any]
 

@@ -26,7 +26,7 @@ from crashloop.sim.runtime import Runtime
 from crashloop.sim.statements import TERMINAL, Statements
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.sim.worker import RETRY_NS, Worker
-from crashloop.spec.scenario import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 FREE = 0
 LOOK_NS = S // 20

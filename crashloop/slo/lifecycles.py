@@ -13,7 +13,8 @@ from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
 from crashloop.model.lives import CounterLost, Lived, Observed
 from crashloop.slo.types import Lifecycle, Restart, RestartAll
-from crashloop.spec.scenario import ContainerKind, Mode
+from crashloop.spec.pod import ContainerKind
+from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
 Decides = Callable[[str, int | None], bool]

@@ -8,9 +8,9 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import Recording
 from crashloop.model.prediction import Prediction
 from crashloop.spec.deviation import Deviation
+from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import Pod
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 

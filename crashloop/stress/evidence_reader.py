@@ -12,8 +12,8 @@ from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.restart import Decision, decide
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
+from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import Pod
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.assignment import Operation
 from crashloop.stress.folder import StressDir

@@ -1,9 +1,10 @@
 """The pods of loads, as scenarios: one definition for the load generator and for the recorder. Pure."""
 
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.program import HOLDS, Life, Program, exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.stress.loads import MAX_LIVES, AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, succeeds
 
 SERVER = "server"

@@ -4,18 +4,11 @@ import msgspec
 
 from crashloop.run.scopes import LONGEST_WATCH_S
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Scope
-from crashloop.spec.scenario import (
-    Container,
-    ContainerKind,
-    Mode,
-    Pod,
-    PodScenario,
-    StartupScenario,
-    Until,
-)
+from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until
 
 ALWAYS, ON_FAILURE, NEVER = RestartPolicy
 

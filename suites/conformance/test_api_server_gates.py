@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from crashloop.spec.api_request import ApiRequest, Verb
 from crashloop.spec.control_plane import Component, ControlPlane
 from crashloop.spec.intervention import Intervention, InterventionKind
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import ApiScenario, Container, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.api_objects import STORED_RULES, codes, container, pod, rule, ruled, stored, tries
 from suites.conformance.scenarios import NEVER, app, at

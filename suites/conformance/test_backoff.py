@@ -5,8 +5,9 @@ KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handl
 
 from collections.abc import Iterator
 
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, init, restarting

@@ -6,8 +6,9 @@ KEP-5593, "Late recovery"; pkg/kubelet/kuberuntime/helpers.go GetBackoffKey.
 from typing import Any
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import after_restart, app

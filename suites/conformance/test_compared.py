@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import msgspec
 
 from crashloop.spec.comparison import Comparison, compared
+from crashloop.spec.pod import Pod
 from crashloop.spec.policy import restart_in
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, app, crashing, init, restarting

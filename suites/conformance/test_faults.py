@@ -1,9 +1,10 @@
 """Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.probe import Probe
 from crashloop.spec.program import HOLDS, exits_with
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import after_restart, app, at
 

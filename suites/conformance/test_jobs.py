@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.spec.job import Job
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import Program, exits_with, runs
-from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app
 

@@ -2,8 +2,9 @@
 
 from crashloop.spec.control_plane import Component, ControlPlane
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import HOLDS, exits_with
-from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import app, at
 

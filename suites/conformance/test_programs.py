@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import restart_in
 from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, killed, out_of_memory
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, restarting
 

@@ -2,9 +2,10 @@
 
 from crashloop.spec.config_object import ConfigKind, ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY, PullPolicy, RegistryImage
-from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import QUICK_WATCH_S
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartRule, restart_in
 from crashloop.spec.program import HOLDS
-from crashloop.spec.scenario import Container, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import NEVER, ON_FAILURE, app, at
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting

@@ -5,8 +5,9 @@ KEP-4603, "Front loaded decay curve methodology"; KEP-5593, "Risks and Mitigatio
 
 from collections.abc import Iterator
 
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import app
 

@@ -6,8 +6,9 @@ KEP-5593 and KEP-4603, "Upgrade / Downgrade Strategy".
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import Intervention, InterventionKind
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import HOLDS, exits_with
-from crashloop.spec.scenario import Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import after_restart, app, at, starting
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, after_restart, app, at, init
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
 

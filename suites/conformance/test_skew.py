@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import HOLDS, runs
-from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ON_FAILURE, QUICK_WATCH_S, QUIET_S, app, crashing

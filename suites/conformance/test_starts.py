@@ -6,8 +6,9 @@ import msgspec
 
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, ON_FAILURE, app, at, ending, init
 from suites.conformance.test_programs import TASKS

@@ -1,8 +1,9 @@
 """Static pods: files of a node, whose containers the kubelet restarts as it does any other's."""
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from crashloop.spec.static_pod import StaticPod
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import QUICK_WATCH_S, after_restart, app

@@ -13,8 +13,9 @@ from crashloop.observe.run import ObservationRequest, look
 from crashloop.pods.manifest import pod_manifest
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.waiting import wait_until
 
 from .access import apply, kubeconfig_of, manifest, remove, without

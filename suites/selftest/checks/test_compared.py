@@ -7,9 +7,10 @@ import msgspec
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import ComparisonInput
 from crashloop.history.event import Kind
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Evidence, Outcome, Verdict
 from suites.selftest.kit.cases import CRASHING, GOOD, MAX_2S, app, question, scenario
 from suites.selftest.kit.histories import History

@@ -5,8 +5,8 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import ContainerKind
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History
 

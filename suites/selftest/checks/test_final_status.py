@@ -8,9 +8,9 @@ from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import ContainerKind
 from suites.selftest.kit.cases import app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 

@@ -2,9 +2,10 @@
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.job import Job
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import app, checked, told
 from suites.selftest.kit.histories import History, stamp
 

@@ -3,8 +3,9 @@
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import STOCK, app, checked, scenario, told
 from suites.selftest.kit.histories import History
 

@@ -7,9 +7,10 @@ from crashloop.checks.evaluate import run_checkers
 from crashloop.history.event import Kind
 from crashloop.model.variants import DOCUMENTED, SANDBOX_HIDES_EXIT, SUCCESS_GETS_NO_SANDBOX
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with
-from crashloop.spec.scenario import Container, ContainerKind, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, question, scenario
 from suites.selftest.kit.histories import History

@@ -3,9 +3,10 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
-from crashloop.spec.scenario import ContainerKind, Until
+from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
 from suites.selftest.kit.histories import History

@@ -8,9 +8,10 @@ from crashloop.checks.restart_all_triggers import replacements, resets_of
 from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import ContainerKind, Until
+from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, case, checked, question, scenario, told
 from suites.selftest.kit.histories import History

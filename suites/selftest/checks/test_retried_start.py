@@ -4,9 +4,10 @@ from crashloop.checks.retried_start import check_retried_start
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import STOCK, app, case, checked, told
 from suites.selftest.kit.histories import History
 

@@ -6,8 +6,9 @@ import pytest
 from crashloop.history.event import Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import Program, exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import GOOD, app, checked, scenario, told
 from suites.selftest.kit.histories import History

@@ -5,9 +5,10 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.program import HOLDS
-from crashloop.spec.scenario import Container, PodScenario
+from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History, Life
 

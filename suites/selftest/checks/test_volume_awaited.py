@@ -3,7 +3,8 @@
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import STOCK, checked, told
 from suites.selftest.kit.histories import History
 

@@ -11,11 +11,12 @@ from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.owner import Owner
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Basis, Requirement, Scope
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.histories import VERSION, History
 

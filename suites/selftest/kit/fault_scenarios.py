@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from crashloop.requirements import load_requirements
 from crashloop.run.scopes import scope_of
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.probe import Probe
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.requirement import Basis, Requirement, Scope
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import declared_in
 from suites import conformance
 from tools.fault_matrix import FURTHER, Trial

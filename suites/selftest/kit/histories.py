@@ -16,8 +16,9 @@ from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
 from crashloop.history.jsonl import to_line
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import ContainerKind, PodScenario, Scenario, StartupScenario
+from crashloop.spec.scenario import PodScenario, Scenario, StartupScenario
 
 VERSION = "1.37.1"
 ZERO_NS = 1_800_000_000_000_000_000

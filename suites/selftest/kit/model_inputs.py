@@ -10,9 +10,10 @@ from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide
 from crashloop.model.validation import Answer, FieldError, answer
 from crashloop.model.variants import DOCUMENTED
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.spec.profile import UNSET, KubeletProfile
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_33, V1_34, V1_35, V1_36, V1_37 = VERSIONS = tuple(KubernetesVersion(1, minor) for minor in (33, 34, 35, 36, 37))

@@ -13,9 +13,10 @@ from crashloop.model.config import Curve
 from crashloop.sim import simulate
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective, take
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)

@@ -14,6 +14,7 @@ from crashloop.spec.intervention import (
     InterventionKind,
     Trigger,
 )
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.profile import (
@@ -24,7 +25,7 @@ from crashloop.spec.profile import (
     KubeletProfile,
 )
 from crashloop.spec.program import HOLDS, Life, Program
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.static_pod import OF_STATIC_PODS, StaticPod
 from crashloop.spec.version import KubernetesVersion
 

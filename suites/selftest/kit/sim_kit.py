@@ -8,9 +8,10 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import CALM, Fault, HostModel, simulate
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)

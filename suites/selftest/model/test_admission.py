@@ -4,9 +4,9 @@ import pytest
 
 from crashloop.model.admission import kubelet_rejects, needs_restart_all
 from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE
-from crashloop.spec.scenario import Container, Pod
 from crashloop.spec.version import KubernetesVersion
 
 V1_35, V1_36, V1_37 = (KubernetesVersion(1, minor) for minor in (35, 36, 37))

@@ -3,15 +3,11 @@
 import pytest
 
 from crashloop.model.course import Course, course_of
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.profile import MAX_PERIOD_GATE
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import (
-    Container,
-    ContainerKind,
-    Mode,
-    Until,
-)
+from crashloop.spec.scenario import Mode, Until
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.model_inputs import V1_34, V1_37, profile, scenario
 

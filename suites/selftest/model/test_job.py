@@ -7,9 +7,10 @@ from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, repla
 from crashloop.model.job_course import job_course_of
 from crashloop.model.variants import RESTART_ALL_COUNTS_EACH
 from crashloop.spec.job import Job
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import MAX_2S
 from suites.selftest.kit.sim_kit import V1_37
 

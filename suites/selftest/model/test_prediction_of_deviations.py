@@ -7,13 +7,11 @@ from crashloop.model.variants import (
     RULES_MATCH_KILLS,
     TWO_FREE_AFTER_KILLS,
 )
+from crashloop.spec.pod import Container
 from crashloop.spec.policy import Action, restart_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.scenario import (
-    Container,
-)
 from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, decisions, predicted, profile, restarts
 
 RESTART, STOP = Decision.RESTART, Decision.STOP

@@ -3,9 +3,9 @@
 import pytest
 
 from crashloop.model.restart import Decided, Decision
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
-from crashloop.spec.scenario import Container, ContainerKind
 from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, container, decided
 
 RESTART, RESTART_ALL, STOP = Decision.RESTART, Decision.RESTART_ALL, Decision.STOP

@@ -8,12 +8,10 @@ from crashloop.model.prediction import predict_startup
 from crashloop.model.variants import (
     GATE_OFF_REFUSES_START,
 )
+from crashloop.spec.pod import Container
 from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import (
-    Container,
-    StartupScenario,
-)
+from crashloop.spec.scenario import StartupScenario
 from suites.selftest.kit.model_inputs import V1_37, predicted, profile
 
 

@@ -27,6 +27,7 @@ from crashloop.model.variants import (
     require_known,
     variant,
 )
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.probe import Probe
 from crashloop.spec.profile import (
@@ -36,7 +37,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)

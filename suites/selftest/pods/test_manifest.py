@@ -10,11 +10,12 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from crashloop.pods.config_objects import config_manifest
 from crashloop.pods.manifest import ephemeral_containers, pod_manifest, pull_policy
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
 from crashloop.spec.registry_image import PullPolicy, RegistryImage
-from crashloop.spec.scenario import Container, ContainerKind, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 
 RICH = PodScenario(
     name="rich",

@@ -15,9 +15,9 @@ import pytest
 from crashloop.history.journal import Journal, StampKind, read_journal
 from crashloop.pods.program import command, hook_command, probe_command
 from crashloop.spec.config_object import Variable
+from crashloop.spec.pod import Container
 from crashloop.spec.probe import Probe
 from crashloop.spec.program import HOLDS, Life, Program, exits_with, killed, out_of_memory, runs
-from crashloop.spec.scenario import Container
 from crashloop.waiting import wait_until
 
 SHELLS = {"sh": ["/bin/sh"]} | ({"busybox": [busybox, "sh"]} if (busybox := shutil.which("busybox")) else {})

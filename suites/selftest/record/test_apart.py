@@ -19,9 +19,10 @@ from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.assignment import assign
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.plan import Budgets, Plan, PlannedNode
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 
 
 def crashing(name: str, control_plane: ControlPlane | None = None) -> PodScenario:

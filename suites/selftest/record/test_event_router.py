@@ -28,9 +28,10 @@ from crashloop.record.pods import Pods
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.containerd_peer import Peer, labels, stamp
 from suites.selftest.kit.history_lines import read_events
 

@@ -10,8 +10,9 @@ from crashloop.history.jsonl import Damage, Numbered
 from crashloop.record.channels.events import recorder_event
 from crashloop.record.history_ends import begin_event, end_events
 from crashloop.record.history_file import HistoryFile
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.history_lines import read_events
 
 SCENARIO = PodScenario(name="s", profile="p", pod=Pod(containers=(Container(),)), until=Until())

@@ -7,7 +7,8 @@ import msgspec
 from crashloop.history.event import Kind
 from crashloop.record.log_files import log_files
 from crashloop.record.pod_recording import PodRecording
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.recording_site import NODE, info
 
 SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())

@@ -13,7 +13,8 @@ from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.node_facts import NodeFacts
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.waiting import wait_until
 from suites.selftest.kit.object_peer import ObjectPeer, serving
 from suites.selftest.kit.recording_site import Described, plan_of, site

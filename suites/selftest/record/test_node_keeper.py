@@ -16,7 +16,8 @@ from crashloop.record.schedule import Schedule
 from crashloop.rundir import RunDir
 from crashloop.spec.assignment import assign
 from crashloop.spec.plan import Budgets
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.waiting import wait_until
 from suites.selftest.kit.object_peer import ObjectPeer, serving
 from suites.selftest.kit.recording_site import info, plan_of, site

@@ -10,7 +10,8 @@ from crashloop.history.reduction import read_recording
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer
 from suites.selftest.kit.recording_site import NODE, READY, site_with_node

@@ -17,9 +17,10 @@ from crashloop.record.settings import recorder_settings
 from crashloop.rundir import RecorderState, RunDir, RunInfo
 from crashloop.spec.assignment import assign
 from crashloop.spec.plan import Budgets, Plan
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, StartupScenario, Until
+from crashloop.spec.scenario import PodScenario, StartupScenario, Until
 from crashloop.verdict import ExitCode
 from crashloop.waiting import wait_until
 

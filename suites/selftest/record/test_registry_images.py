@@ -11,8 +11,9 @@ from crashloop.history.event import Channel, Kind
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.spec.config_object import ConfigKind, ConfigObject
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.registry_image import PASSWORD, PullPolicy, RegistryImage
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 
 SCENARIO = PodScenario(
     name="s",

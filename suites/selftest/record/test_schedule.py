@@ -16,8 +16,9 @@ from crashloop.spec.assignment import assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.occupation import REPLACE_S
 from crashloop.spec.plan import Budgets, Plan
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.scenario import ApiScenario, Container, Pod, PodScenario, Scenario, StartupScenario, Until
+from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, StartupScenario, Until
 
 BRING_UP_S = 5.0
 TAKE_DOWN_S = 2.0

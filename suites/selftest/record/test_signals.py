@@ -9,8 +9,8 @@ import pytest
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.containerd.wire import Containerd, StreamLost
 from crashloop.record.signals import DueSignal, Signals
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import Program, exits_with, killed
-from crashloop.spec.scenario import Container, Pod
 from suites.selftest.kit.containerd_peer import Peer
 
 POD = Pod(containers=(Container(program=Program((*exits_with(1).lives, *killed(after_s=2).lives))),))

@@ -15,7 +15,8 @@ from crashloop.record.channels.api import ApiChannel, take_answer
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.spec.static_pod import StaticPod
 from crashloop.waiting import wait_until
 from suites.selftest.kit import kube_peer

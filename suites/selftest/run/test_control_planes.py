@@ -10,8 +10,9 @@ from crashloop.run.wait_for_history import OVERHEAD_S, longest_s
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Plan
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import HOLDS
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.conformance.scenarios import crashing
 from suites.conformance.test_outages import without
 

@@ -4,7 +4,8 @@ from crashloop.run.wait_for_history import OVERHEAD_S, longest_s
 from crashloop.spec.assignment import assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.recording_site import plan_of
 
 

@@ -4,8 +4,8 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import Fault
 from crashloop.sim.faults import ConnectionFault
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container
 from crashloop.spec.program import HOLDS
-from crashloop.spec.scenario import Container
 from suites.conformance.scenarios import at
 from suites.conformance.test_outages import without
 from suites.selftest.kit import sim_kit as sim

@@ -16,9 +16,10 @@ from crashloop.sim.faults import (
     StatementFault,
     behaviour_of,
 )
+from crashloop.spec.pod import Container
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, Mode
+from crashloop.spec.scenario import Mode
 from suites.selftest.kit import sim_kit as sim
 
 LATE_S = 2.2

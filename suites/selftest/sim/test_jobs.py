@@ -9,9 +9,10 @@ from crashloop.sim import Fault, simulate
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults import JobFault
 from crashloop.spec.job import Job
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import Program, exits_with, runs
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit import sim_kit as sim
 
 NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE

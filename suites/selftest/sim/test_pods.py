@@ -4,10 +4,10 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule, restart_in, restart_not_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Container, ContainerKind
 from suites.selftest.kit import sim_kit as sim
 
 ALWAYS, ON_FAILURE, NEVER = RestartPolicy

@@ -7,8 +7,9 @@ from crashloop.sim import Fault, simulate
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults import StaticPodFault
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.spec.static_pod import StaticPod
 from suites.selftest.kit import sim_kit as sim
 

@@ -6,8 +6,8 @@ from crashloop.history.event import Channel, Kind
 from crashloop.model.config import Curve
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
+from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.scenario import ContainerKind
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.cases import CRASHING, app, good, scenario
 from suites.selftest.kit.histories import VERSION, ZERO_NS, History, ns

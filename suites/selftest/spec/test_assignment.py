@@ -11,8 +11,9 @@ from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.assignment import Assignment, assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import ApiScenario, Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import ApiScenario, PodScenario, Until
 
 MANY_STARTS = Budgets(container_starts_per_s=1000.0)
 

@@ -4,7 +4,8 @@ import pytest
 
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 
 CREATE, CHANGE, DELETE = InterventionKind.CREATE_OBJECT, InterventionKind.CHANGE_OBJECT, InterventionKind.DELETE_OBJECT
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})

@@ -3,8 +3,9 @@
 import pytest
 
 from crashloop.spec.job import Job
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.scenario import Container, Mode, Pod, PodScenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Until
 
 NEVER, ON_FAILURE, ALWAYS = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS
 

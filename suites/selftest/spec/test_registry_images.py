@@ -4,8 +4,9 @@ import pytest
 
 from crashloop.spec.config_object import ConfigKind, ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.registry_image import PullPolicy, RegistryImage
-from crashloop.spec.scenario import Container, Pod, PodScenario, Until
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.spec.static_pod import StaticPod
 
 LOGIN = ConfigObject(name="login", kind=ConfigKind.SECRET, data={"password": "wrong"})

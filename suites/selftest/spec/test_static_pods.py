@@ -6,7 +6,8 @@ import pytest
 
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.scenario import Container, ContainerKind, Mode, Pod, PodScenario, Until
+from crashloop.spec.pod import Container, ContainerKind, Pod
+from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.static_pod import StaticPod
 
 APP = Container()

@@ -7,8 +7,9 @@ from crashloop.run.matching import Offer
 from crashloop.run.planning import Declared, build_plan
 from crashloop.spec.comparison import Judgeable, compared
 from crashloop.spec.plan import Budgets, Judgement, Plan
+from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import Container, Pod, PodScenario, StartupScenario, Until
+from crashloop.spec.scenario import PodScenario, StartupScenario, Until
 
 SETTINGS = {"provider": "existing", "scope": "quick", "kubernetes_version": "9.99"}
 NODES = (
