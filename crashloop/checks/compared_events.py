@@ -6,7 +6,8 @@ from itertools import combinations, pairwise
 from crashloop.checks.case import Case
 from crashloop.checks.decision import DecidedExit, exits_of
 from crashloop.checks.evidence import watched_s, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.excuse import excuse
+from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.missing_restart import missing_restart
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count
@@ -83,6 +84,7 @@ def _too_short(case: Case) -> str:
 def check_same_order(cases: Sequence[Case]) -> Checked:
     """Starts and exits of all containers MUST come in the same order in each scenario, where they are 0.05 s apart or more.
 
+    A start counts from the creation of its container, which is the kubelet's decision; what follows is the runtime's time.
     Needs min_events (4) starts and exits that all scenarios have.
     """
     seen = [dict(_events(case)) for case in cases]
@@ -110,7 +112,7 @@ Key = tuple[str, int, str]
 def _events(case: Case) -> Iterator[tuple[Key, Fact]]:
     for spec in case.scenario.pod.containers:
         for number, each in enumerate(ran(case.pod, spec.name)):
-            for what, fact in (("start", each.start), ("exit", each.exit)):
+            for what, fact in (("start", each.begun), ("exit", each.exit)):
                 if fact is not None and fact.utc_ns is not None:
                     yield (spec.name, number, what), fact
 
@@ -129,7 +131,16 @@ def _swapped(
     stands_on = [(case.scenario.name, (events[one].line, events[other].line)) for case, events in (here, there)]
     (first, first_lines), (second, second_lines) = stands_on
     before, after = (one, other) if apart_s[0] > 0 else (other, one)
-    yield fail(
+    sentence = (
         f"{_name(before)} came before {_name(after)} in {first} {at_lines(first_lines)} "
         f"and after it in {second} {at_lines(second_lines)}."
-    ).at(*stands_on)
+    )
+    doubt = _held_up(one, other, *here) or _held_up(one, other, *there)
+    yield fail_unless(doubt, sentence).at(*stands_on)
+
+
+def _held_up(one: Key, other: Key, case: Case, events: dict[Key, Fact]) -> str | None:
+    """Why two events of a scenario may have changed places: programs run on while the host holds the kubelet up."""
+    first_ns, last_ns = sorted(events[each].utc_ns or 0 for each in (one, other))
+    doubt = excuse(case, (case.recording.begin_ns, last_ns), 0.0, (last_ns - first_ns) / 1e9)
+    return None if doubt is None else f"{doubt}, in {case.scenario.name}"

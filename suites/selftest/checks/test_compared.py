@@ -151,8 +151,10 @@ PAIR = scenario(
 )
 
 
-def pair(name: str, *, sidecar_s: float, app_s: float) -> History:
+def pair(name: str, *, sidecar_s: float, app_s: float, stalled_s: float = 0.0) -> History:
     history = History(msgspec.structs.replace(PAIR, name=name))
+    if stalled_s:
+        history.stall(0.3, stalled_s)
     history.lives("sidecar", (sidecar_s, None, 0), status=False)
     history.lives("app", (app_s, 6.0, 1), (6.4, None, 0), status=False)
     return history.ends(40)
@@ -165,6 +167,29 @@ def test_another_order_of_starts_is_a_fail() -> None:
     assert [each.split(" (")[0] for each in verdict.findings] == [
         'CAP-3: start 1 of "sidecar" came before start 1 of "app" in one'
     ]
+
+
+def test_a_slow_runtime_makes_no_other_order() -> None:
+    """The sidecar exits at 2.6 s; app was created before that in both, and started after it in one."""
+
+    def crashing_sidecar(name: str, app_s: float) -> History:
+        history = History(msgspec.structs.replace(PAIR, name=name))
+        history.lives("sidecar", (0.1, 2.6, 1), (3.3, None, 0), status=False)
+        history.runtime(0.25, Kind.CREATED, "app", "app-0").runtime(app_s, Kind.STARTED, "app", "app-0")
+        history.journal(app_s + 0.01, Kind.STARTED, "app", 0)
+        return history.ends(40)
+
+    prompt, slow = crashing_sidecar("one", 1.4), crashing_sidecar("other", 2.95)
+    assert compared(prompt, slow, checkers=("same-order",)).outcome is Outcome.PASS
+
+
+def test_another_order_on_a_host_that_stood_still_is_open() -> None:
+    first = pair("one", sidecar_s=0.5, app_s=1.0)
+    last = pair("other", sidecar_s=1.6, app_s=1.0, stalled_s=0.7)
+    verdict = compared(first, last, checkers=("same-order",))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "missed heartbeats 0.7 s" in verdict.findings[0]
+    assert verdict.findings[0].endswith("as long as the excess or longer, in other.")
 
 
 def test_starts_that_are_close_have_no_order() -> None:
