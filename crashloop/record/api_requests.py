@@ -12,7 +12,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.answers import Answer, collection
 from crashloop.kube.client import NOT_FOUND, PROTOBUF, STRATEGIC_MERGE
 from crashloop.kube.errors import ApiUnreachable, KubeError
-from crashloop.record.channels.events import intervention_event, now_ns
+from crashloop.record.channels.events import intervention_event, now_ns, received_event
 from crashloop.record.single_task import SingleTask, log
 from crashloop.record.site import RecordingSite, outages_of
 from crashloop.spec.api_request import ApiRequest, Verb
@@ -139,5 +139,4 @@ def answer_event(index: int, request: ApiRequest, answer: Answer, stored: Stored
         "found": None if stored.body is None else msgspec.json.decode(stored.body),
         "stored_bytes": stored.size_bytes,
     }
-    received_ns = now_ns()
-    return Event(seq=0, t_ns=received_ns, received_ns=received_ns, channel=Channel.API, kind=Kind.ANSWER, data=data)
+    return received_event(Channel.API, Kind.ANSWER, now_ns(), data)

@@ -9,7 +9,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import effective_config
-from crashloop.record.channels.events import now_ns
+from crashloop.record.channels.events import now_ns, received_event
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.channels.node_restarts import NodeSign
 from crashloop.spec.profile import KubeletProfile
@@ -40,15 +40,7 @@ def node_event(
         data["declared"] = True
     if sign is not None:
         data |= msgspec.to_builtins(sign)
-    return Event(
-        seq=0,
-        t_ns=read_ns,
-        received_ns=read_ns,
-        channel=Channel.KUBELET,
-        kind=Kind.NODE,
-        node=node,
-        data=data,
-    )
+    return received_event(Channel.KUBELET, Kind.NODE, read_ns, data, node=node)
 
 
 def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:

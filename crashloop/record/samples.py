@@ -6,7 +6,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import SampleData, Series
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.record.channels.events import now_ns
+from crashloop.record.channels.events import now_ns, received_event
 from crashloop.slo.exposition import Exposition
 
 
@@ -20,13 +20,4 @@ def sample_event(api: KubeApi, node: str, families: tuple[str, ...]) -> Event:
         data = SampleData(series=tuple(found))
     except (KubeError, ValueError) as error:
         data = SampleData(unread=" ".join(str(error).split()))
-    read_ns = now_ns()
-    return Event(
-        seq=0,
-        t_ns=read_ns,
-        received_ns=read_ns,
-        channel=Channel.KUBELET,
-        kind=Kind.SAMPLE,
-        node=node,
-        data=msgspec.to_builtins(data),
-    )
+    return received_event(Channel.KUBELET, Kind.SAMPLE, now_ns(), msgspec.to_builtins(data), node=node)

@@ -4,62 +4,38 @@ import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, WatchGap
-from crashloop.record.channels.events import gap, now_ns
-from crashloop.record.channels.follower import Follower
+from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch
+from crashloop.record.channels.events import now_ns, received_event
+from crashloop.record.channels.watch_channel import WatchChannel
 from crashloop.record.event_router import EventRouter
 
 
 def api_event(kind: Kind, pod_uid: str | None, received_ns: int, **data: object) -> Event:
     """A statement of the API about a pod, or about the scenario's Job, stamped with our clock."""
-    return Event(
-        seq=0,
-        t_ns=received_ns,
-        received_ns=received_ns,
-        channel=Channel.API,
-        kind=kind,
-        pod_uid=pod_uid,
-        data=data,
-    )
+    return received_event(Channel.API, kind, received_ns, data, pod_uid=pod_uid)
 
 
-class ApiChannel(Follower):
+class ApiChannel(WatchChannel[PodObject]):
     """Follows all pods of the run's namespace."""
 
     def __init__(self, api: KubeApi, namespace: str, *, label_selector: str, session: EventRouter) -> None:
-        super().__init__("api")
-        self._watch = PodWatch(api, namespace, label_selector=label_selector)
+        super().__init__(Channel.API, PodWatch(api, namespace, label_selector=label_selector), session)
         self._session = session
         self._present: dict[str, Metadata] = {}
         """By the uid of the object."""
-
-    def stop(self) -> None:
-        self._watch.stop()
-        super().stop()
 
     def broken_since(self) -> tuple[int, str] | None:
         """Since when the API server is not heard, and why; None while it is."""
         return self._watch.broken_since()
 
-    def follow(self) -> None:
-        for item in self._watch.items():
-            if isinstance(item, WatchGap):
-                self._session.everyone(
-                    gap(Channel.API, from_ns=item.from_ns, to_ns=item.to_ns, reason=item.reason, lost=item.lost)
-                )
-            elif isinstance(item, Listed):
-                self._take_list(item)
-            else:
-                self._take_change(item)
-
-    def _take_list(self, listed: Listed[PodObject]) -> None:
+    def take_list(self, listed: Listed[PodObject]) -> None:
         uids = {pod.metadata.uid for pod in listed.objects}
         for uid in self._present.keys() - uids:
             self._gone(uid, None, listed.received_ns)
         for pod in listed.objects:
             self._take_pod(pod, listed.received_ns)
 
-    def _take_change(self, change: Changed[PodObject]) -> None:
+    def take_change(self, change: Changed[PodObject]) -> None:
         self._take_pod(change.object, change.received_ns)
         if change.type == "DELETED":
             self._gone(change.object.metadata.uid, change.object.metadata.resource_version, change.received_ns)

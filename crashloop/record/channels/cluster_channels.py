@@ -46,8 +46,10 @@ class ClusterChannels:
         self._host = HostChannel(session)
         self._run_queues = RunQueueChannel(session)
         self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
-        self._events = KubernetesEventsChannel(api, namespace, session) if shows_events else None
+        events = KubernetesEventsChannel(api, namespace, session) if shows_events else None
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
+        own = (self._host, self._run_queues, self._api, events, self._kubelet_log)
+        self._of_the_run = tuple(each for each in own if each is not None)
         self._runtimes: dict[str, RuntimeChannel] = {}
         self._controls: dict[str, ControlChannel] = {}
         self._heartbeats: dict[str, NodeHeartbeat] = {}
@@ -55,9 +57,8 @@ class ClusterChannels:
         """Channels by their nodes."""
 
     def start(self) -> None:
-        for channel in (self._host, self._run_queues, self._api, self._events, self._kubelet_log):
-            if channel is not None:
-                channel.start()
+        for channel in self._of_the_run:
+            channel.start()
 
     def add_nodes(self, cluster: ClusterInfo) -> None:
         """Follow the nodes that are new in a cluster. Raises ClusterError if one elsewhere has no heartbeat."""
@@ -104,9 +105,8 @@ class ClusterChannels:
 
     def stop(self) -> None:
         of_nodes = (channel for channels in self._of_nodes for channel in channels.values())
-        for channel in (*of_nodes, self._kubelet_log, self._events, self._api, self._run_queues, self._host):
-            if channel is not None:
-                channel.stop()
+        for channel in (*of_nodes, *reversed(self._of_the_run)):
+            channel.stop()
 
     def _follow_runtime(self, node: Node) -> None:
         if node.runtime_socket is None:

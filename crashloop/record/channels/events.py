@@ -24,6 +24,30 @@ def now_ns() -> int:
     return time.time_ns()
 
 
+def received_event(
+    channel: Channel,
+    kind: Kind,
+    received_ns: int,
+    data: dict[str, Any],
+    *,
+    node: str | None = None,
+    pod_uid: str | None = None,
+    container: str | None = None,
+) -> Event:
+    """What came without a stamp of its own, stamped with our clock on receipt."""
+    return Event(
+        seq=0,
+        t_ns=received_ns,
+        received_ns=received_ns,
+        channel=channel,
+        kind=kind,
+        node=node,
+        pod_uid=pod_uid,
+        container=container,
+        data=data,
+    )
+
+
 def recorder_event(kind: Kind, t_ns: int, data: dict[str, Any], *, node: str | None = None) -> Event:
     """An event of the recorder's own channel."""
     return Event(seq=0, t_ns=t_ns, received_ns=now_ns(), channel=Channel.RECORDER, kind=kind, node=node, data=data)

@@ -12,9 +12,9 @@ import msgspec
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import Collection, KubeApi
 from crashloop.kube.errors import ApiRefusal
-from crashloop.kube.watch import Changed, Listed, Metadata, Watch, WatchGap
-from crashloop.record.channels.events import Sink, gap
-from crashloop.record.channels.follower import Follower
+from crashloop.kube.watch import Changed, Listed, Metadata, Watch
+from crashloop.record.channels.events import Sink, received_event
+from crashloop.record.channels.watch_channel import WatchChannel
 
 OF_A_CONTAINER = re.compile(r"^spec\.(?:initContainers|containers|ephemeralContainers)\{(?P<name>.+)\}$")
 """`involvedObject.fieldPath` of an Event about a container: pkg/kubelet/container/ref.go@v1.37.1."""
@@ -45,61 +45,44 @@ class EventObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reporting_component: str = ""
 
 
-class KubernetesEventsChannel(Follower):
+class KubernetesEventsChannel(WatchChannel[EventObject]):
     """Follows all Events about pods of the run's namespace."""
 
-    def __init__(self, api: KubeApi, namespace: str, session: Sink) -> None:
-        super().__init__("kubernetes-events")
+    def __init__(self, api: KubeApi, namespace: str, sink: Sink) -> None:
         about_pods = Collection("events", namespace, {"fieldSelector": "involvedObject.kind=Pod"})
-        self._watch = Watch(api, about_pods, EventObject)
-        self._session = session
+        super().__init__(Channel.EVENTS, Watch(api, about_pods, EventObject), sink)
         self._known: dict[str, str] = {}
         """Resource version last seen, by the uid of the Event."""
 
-    def stop(self) -> None:
-        self._watch.stop()
-        super().stop()
-
     def follow(self) -> None:
         try:
-            self._follow()
+            super().follow()
         except ApiRefusal as refused:
             log.warning("no Kubernetes Events are shown: %s", refused)
 
-    def _follow(self) -> None:
-        for item in self._watch.items():
-            if isinstance(item, WatchGap):
-                self._session.everyone(
-                    gap(Channel.EVENTS, from_ns=item.from_ns, to_ns=item.to_ns, reason=item.reason, lost=item.lost)
-                )
-            elif isinstance(item, Listed):
-                for each in item.objects:
-                    self._take(each, item.received_ns)
-            elif isinstance(item, Changed) and item.type != "DELETED":  # an Event is deleted an hour after it came
-                self._take(item.object, item.received_ns)
+    def take_list(self, listed: Listed[EventObject]) -> None:
+        for each in listed.objects:
+            self._take(each, listed.received_ns)
+
+    def take_change(self, change: Changed[EventObject]) -> None:
+        if change.type != "DELETED":  # an Event is deleted an hour after it came
+            self._take(change.object, change.received_ns)
 
     def _take(self, said: EventObject, received_ns: int) -> None:
         uid, version = said.metadata.uid, said.metadata.resource_version
         if self._known.get(uid) != version:
             self._known[uid] = version
-            self._session.pod(said.involved_object.name, _event(said, received_ns))
+            self._sink.pod(said.involved_object.name, _event(said, received_ns))
 
 
 def _event(said: EventObject, received_ns: int) -> Event:
     named = OF_A_CONTAINER.match(said.involved_object.field_path)
-    return Event(
-        seq=0,
-        t_ns=received_ns,
-        received_ns=received_ns,
-        channel=Channel.EVENTS,
-        kind=Kind.KUBERNETES_EVENT,
-        pod_uid=said.involved_object.uid,
-        container=named["name"] if named else None,
-        data={
-            "reason": said.reason,
-            "message": said.message,
-            "type": said.type,
-            "count": said.count or 1,
-            "reporter": said.source.component or said.reporting_component,
-        },
-    )
+    data = {
+        "reason": said.reason,
+        "message": said.message,
+        "type": said.type,
+        "count": said.count or 1,
+        "reporter": said.source.component or said.reporting_component,
+    }
+    uid, container = said.involved_object.uid, named["name"] if named else None
+    return received_event(Channel.EVENTS, Kind.KUBERNETES_EVENT, received_ns, data, pod_uid=uid, container=container)
