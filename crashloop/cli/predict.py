@@ -13,14 +13,40 @@ from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.model.config import Curve
+    from crashloop.spec.profile import KubeletProfile
 
 
 def predict(
+    maximum: Annotated[
+        str | None, typer.Option("--max", metavar="DURATION", help="The maximum to configure: 1s to 300s. Default: 1s.")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option("--from", metavar="DURATION", help="The maximum before. Default: 300s, the kubelet's own."),
+    ] = None,
     profile: Annotated[
-        str, typer.Option(metavar="PROFILE", help="Kubelet profile (name or file) whose curve the nodes follow.")
-    ] = "max-1s",
+        str | None,
+        typer.Option(
+            metavar="PROFILE", help="Kubelet profile (name or file) whose curve the nodes follow, instead of --max."
+        ),
+    ] = None,
     nodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Nodes of the cluster.")] = 1,
-    pods: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Crashing pods on each node.")] = 110,
+    pods: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10_000,
+            metavar="N",
+            help="Pods on each node; all of them crash, or the share of --crashing. Default: 110.",
+        ),
+    ] = None,
+    crashing: Annotated[
+        str | None, typer.Option("--crashing", metavar="SHARE", help="The share of the pods that crash, such as 10%.")
+    ] = None,
+    crashing_pods_in_all: Annotated[
+        int | None,
+        typer.Option("--crashing-pods", min=1, max=1_000_000, metavar="N", help="Crashing pods of the whole cluster."),
+    ] = None,
     containers: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Crashing containers in each pod.")] = 1,
     life: Annotated[
         str,
@@ -41,22 +67,29 @@ def predict(
 ) -> None:
     """Predict API requests, etcd writes and CPU of crashing pods, from the cost of one restart."""
     from crashloop.predict.costs import read_costs
+    from crashloop.predict.headline import every_pod_sentence, headline, limit_rows, limit_sentences
     from crashloop.predict.load import CrashLoad
     from crashloop.predict.measured import MEASURED
+    from crashloop.predict.spread import FULL_NODE, crashing_pods, spread
     from crashloop.predict.steps import predictions
     from crashloop.predict.text import claim_rows, claim_sentences, cost_rows, rate_rows, sentences, window_rows
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
+    number = crashing_pods(nodes, pods, share=crashing, number=crashing_pods_in_all)
+    placed = spread(number, nodes)
     load = CrashLoad(
-        nodes=nodes,
-        pods=pods,
-        curve=_curve(profile, kubernetes_version),
+        nodes=placed.nodes,
+        pods=placed.pods,
+        of_nodes=nodes,
+        of_pods=FULL_NODE if pods is None and crashing is not None else pods,
+        curve=_curve(_configured(profile, maximum), kubernetes_version),
         containers=containers,
         run_s=_life_s(life),
         cores=measured.cores if cores is None else cores,
         kube_api_qps=kube_api_qps,
     )
-    found = predictions(load, measured)
+    curve_before = _curve(_of_maximum("--from", before or "300s"), kubernetes_version)
+    found = predictions(load, measured, before=curve_before)
     if as_json:
         print_json(found)
         return
@@ -64,10 +97,15 @@ def predict(
         out.print(_table(_CLAIMS, claim_rows(found.claims)))
         _say(claim_sentences(measured))
         return
-    out.print(_table(_RATES, rate_rows(found)))
-    out.print(_table(_COSTS, cost_rows(found)))
-    out.print(_table(_FIRST, window_rows(found)))
-    _say(sentences(found))
+    _say((headline(found), *every_pod_sentence(found)))
+    for columns, rows in (
+        (_RATES, rate_rows(found)),
+        (_COSTS, cost_rows(found)),
+        (_LIMITS, limit_rows(found)),
+        (_FIRST, window_rows(found)),
+    ):
+        out.print(_table(columns, rows))
+    _say((*sentences(found), *limit_sentences(found)))
 
 
 LONGEST_LIFE_S = 86_400.0
@@ -76,6 +114,7 @@ _RATES = ("pods/node", "restarts/s", "by the curve", "limit", "late, p50 (s)", "
 _COSTS = (
     "pods/node", "API requests/s", "etcd writes/s", "kubelet cores/node", "runtime cores/node", "API server cores", "etcd cores",
 )  # fmt: skip
+_LIMITS = ("limit", "by default", "used", "share", "headroom", "what it is")
 _FIRST = ("after the start of all", "restarts/s", "requests/s", "late, p50 (s)", "p99 (s)")
 _CLAIMS = ("KEP", "number", "says", "computed", "measured", "unit", "contradiction")
 
@@ -92,21 +131,37 @@ def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
     return table
 
 
-def _curve(profile: str, version: str | None) -> "Curve":
+def _configured(profile: str | None, maximum: str | None) -> "KubeletProfile":
+    from crashloop.profiles import check_spelling, load_profile
+
+    if profile is None:
+        return _of_maximum("--max", maximum or "1s")
+    if maximum is not None:
+        raise UsageError("--profile and --max: both name the curve; expected one of them.")
+    configured = load_profile(profile)
+    check_spelling(configured)
+    return configured
+
+
+def _of_maximum(option: str, maximum: str) -> "KubeletProfile":
+    from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
+
+    config = {"featureGates": {MAX_PERIOD_GATE: True}, "crashLoopBackOff": {"maxContainerRestartPeriod": maximum}}
+    return KubeletProfile(name=f"{option} {maximum}", config=config)
+
+
+def _curve(configured: "KubeletProfile", version: str | None) -> "Curve":
     from crashloop.cluster.binaries.skew import check_supported
     from crashloop.model.config import Refusal, effective_curve
-    from crashloop.profiles import check_spelling, load_profile
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
     kubernetes = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
     check_supported("--kubernetes-version", kubernetes)
-    configured = load_profile(profile)
-    check_spelling(configured)
     curve = effective_curve(configured, kubernetes)
     if isinstance(curve, Refusal):
         raise UsageError(
-            f'kubelet profile "{profile}": a kubelet v{kubernetes} refuses to start with it: {curve.text}.'
+            f'kubelet profile "{configured.name}": a kubelet v{kubernetes} refuses to start with it: {curve.text}.'
         )
     return curve
 

@@ -44,8 +44,9 @@ class CrashLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Crashing pods on a cluster of identical nodes. Raises UsageError for invalid numbers."""
 
     nodes: int
+    """Nodes with crashing pods."""
     pods: int
-    """Crashing pods on each node."""
+    """Crashing pods on each of them."""
     curve: Curve
     containers: int = 1
     """Crashing containers in each pod."""
@@ -55,6 +56,14 @@ class CrashLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Of each node."""
     kube_api_qps: float = KUBE_API_QPS
     event_record_qps: float = EVENT_RECORD_QPS
+    of_nodes: int | None = None
+    """Nodes of the cluster; None: all have crashing pods."""
+    of_pods: int | None = None
+    """All pods on each node of the cluster, of which healthy ones cost nothing here; None: only the crashing ones."""
+
+    @property
+    def cluster_nodes(self) -> int:
+        return self.of_nodes or self.nodes
 
     def __post_init__(self) -> None:
         for name, least in (("nodes", 1), ("pods", 1), ("containers", 1), ("run_s", 0)):
@@ -220,7 +229,7 @@ def _cpu_ceiling(load: CrashLoad, costs: Costs) -> float:
     """Restarts per second that a node's CPU allows: as measured if it was driven that far, else by the sum of its costs."""
     if costs.sustained_per_s is not None:
         return costs.sustained_per_s * load.cores / costs.cores
-    shared = costs.apiserver_cpu_s + costs.etcd_cpu_s if costs.shared_host and load.nodes == 1 else 0.0
+    shared = costs.apiserver_cpu_s + costs.etcd_cpu_s if costs.shared_host and load.cluster_nodes == 1 else 0.0
     return load.cores / (costs.kubelet_cpu_s + costs.runtime_cpu_s + shared)
 
 
@@ -253,15 +262,15 @@ def _cut_short(played: Simulated) -> Iterator[str]:
 
 def _notes(load: CrashLoad) -> list[str]:
     notes = []
+    pods, nodes = load.of_pods or load.pods, load.cluster_nodes
     allowed = min(OFFICIAL_PODS_PER_NODE, PODS_PER_CORE * load.cores)
-    if load.pods > allowed:
+    if pods > allowed:
         notes.append(
-            f"{load.pods} pods per node are more than the {allowed:g} that official SLOs hold for (min(110, 10 x cores))."
+            f"{pods} pods per node are more than the {allowed:g} that official SLOs hold for (min(110, 10 x cores))."
         )
-    if load.nodes > OFFICIAL_NODES:
-        notes.append(f"{load.nodes:,} nodes are more than the {OFFICIAL_NODES:,} that official SLOs hold for.")
-    if load.nodes * load.pods > OFFICIAL_PODS:
-        notes.append(
-            f"{load.nodes * load.pods:,} pods are more than the {OFFICIAL_PODS:,} that official SLOs hold for."
-        )
+    if nodes > OFFICIAL_NODES:
+        notes.append(f"{nodes:,} nodes are more than the {OFFICIAL_NODES:,} that official SLOs hold for.")
+    all_pods = load.nodes * load.pods if load.of_pods is None else nodes * pods
+    if all_pods > OFFICIAL_PODS:
+        notes.append(f"{all_pods:,} pods are more than the {OFFICIAL_PODS:,} that official SLOs hold for.")
     return notes

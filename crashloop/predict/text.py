@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from crashloop.model.config import DEFAULT_CURVE
 from crashloop.predict.costs import Costs
 from crashloop.predict.kep import Claim
 from crashloop.predict.load import Limit, LoadPrediction, PredictedWindow
@@ -31,7 +32,7 @@ def claim_sentences(costs: Costs) -> Iterator[str]:
 
 
 def rate_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
-    """Restarts and lateness: one row per number of pods, and one with the default curve."""
+    """Restarts and lateness: one row per number of pods, one with the curve before, and one if every pod crashes."""
     for name, each in _named(found):
         at_most, roughly = _bounds(each.is_bound)
         rates = (
@@ -58,7 +59,7 @@ def cost_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
 
 def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
     """Windows after the start of all pods at once."""
-    asked = found.predictions[-1]
+    asked = found.requested
     for each in asked.first:
         at_most, roughly = _bounds(_is_at_ceiling(asked, each))
         rates = f"{at_most}{figure(each.restarts_per_s)}", f"{at_most}{figure(each.api_requests_per_s)}"
@@ -71,9 +72,13 @@ def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
 
 def sentences(found: Predictions) -> Iterator[str]:
     """The basis of the numbers, the knee, and the official thresholds that are exceeded."""
-    asked, costs = found.predictions[-1], found.costs
+    asked, costs = found.requested, found.costs
     curve = asked.load.curve
     where = f"{counted(asked.load.nodes, 'node')} of {counted(asked.load.cores, 'core')}"
+    if asked.load.nodes < asked.load.cluster_nodes:
+        where = (
+            f"{where} with {counted(asked.load.pods, 'crashing pod')} each, {asked.load.cluster_nodes:,} nodes in all"
+        )
     yield (
         f"A prediction for {where}, curve {curve.initial_s:g} s to {curve.maximum_s:g} s: restarts at the maximum of the curve "
         "with the kubelet's mean jitter, times the cost of one. Lateness (exit to create, minus the due delay) and the "
@@ -132,7 +137,13 @@ def counted(number: float, noun: str) -> str:
 def _named(found: Predictions) -> Iterator[tuple[str, LoadPrediction]]:
     for each in found.predictions:
         yield str(each.load.pods), each
-    yield f"{found.today.load.pods}, default", found.today
+    before = found.today.load
+    yield (
+        f"{before.pods}, {'default' if before.curve == DEFAULT_CURVE else f'{before.curve.maximum_s:g} s'}",
+        found.today,
+    )
+    if found.every_pod is not None:
+        yield f"{found.every_pod.load.pods}, every pod", found.every_pod
 
 
 def _bounds(is_bound: bool) -> tuple[str, str]:

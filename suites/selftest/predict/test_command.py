@@ -35,6 +35,22 @@ def test_the_table_names_the_knee_and_where_the_costs_are_from() -> None:
     assert MEASURED.source in text
 
 
+def test_a_sentence_comes_first() -> None:
+    text = said("--max", "10s", "--from", "300s", "--nodes", "500", "--crashing-pods", "60")
+    assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.3 x the restarts")
+    assert "A prediction for 60 nodes of 2 cores with 1 crashing pod each, 500 nodes in all" in text
+
+
+def test_a_share_of_the_pods_crashes_beside_the_worst_case() -> None:
+    text = said("--max", "10s", "--nodes", "500", "--pods", "30", "--crashing", "10%")
+    assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 1,500 crashing pods")
+    assert "\n 30, every pod " in text
+
+
+def test_the_curve_before_has_its_own_row() -> None:
+    assert "5, 60 s " in said("--max", "10s", "--from", "60s", "--pods", "5")
+
+
 def test_the_keps_numbers_stand_beside_what_they_come_to() -> None:
     text = said("--kep")
     columns = re.search(r"170,500 +164,450 +([\d,]+) ", text)
@@ -81,6 +97,9 @@ def test_costs_of_a_stress_run_are_used(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--profile", "max-500ms"], 'kubelet profile "max-500ms": a kubelet v1.37.1 refuses to start with it'),
+        (["--max", "500ms"], 'kubelet profile "--max 500ms": a kubelet v1.37.1 refuses to start with it'),
+        (["--from", "1h"], 'kubelet profile "--from 1h": a kubelet v1.37.1 refuses to start with it'),
+        (["--max", "10s", "--profile", "max-1s"], "--profile and --max: both name the curve; expected one of them."),
         (["--costs", "/nowhere/costs.json"], "costs /nowhere/costs.json: cannot be read (No such file or directory)."),
     ],
 )

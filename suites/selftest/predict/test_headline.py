@@ -1,0 +1,71 @@
+"""The first sentence of a prediction names the change, the restarts, the requests, and the nearest limit."""
+
+import msgspec
+import pytest
+
+from crashloop.model.config import DEFAULT_CURVE, REDUCED_CURVE, Curve
+from crashloop.predict.headline import every_pod_sentence, headline, limit_rows, limit_sentences
+from crashloop.predict.load import CrashLoad
+from crashloop.predict.measured import MEASURED
+from crashloop.predict.steps import predictions
+from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
+
+TEN_SECONDS = Curve(10.0, 10.0)
+SIXTY_OF_500 = CrashLoad(nodes=60, pods=1, of_nodes=500, curve=TEN_SECONDS)
+
+
+def test_a_lower_maximum_is_one_sentence() -> None:
+    assert headline(predictions(SIXTY_OF_500, MEASURED)) == (
+        "Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.3 x the restarts (0.19 to 4.42 a second), "
+        "+27.6 requests/s, 3.54 % of the nearest limit of the control plane (etcd, writes to its log)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "begin"),
+    [
+        (DEFAULT_CURVE, DEFAULT_CURVE, "A maximum of 300 s on 1 node with 5 crashing pods: 1 x the restarts"),
+        (TEN_SECONDS, DEFAULT_CURVE, "Raising 10 s to 300 s on 1 node"),
+        (DEFAULT_CURVE, REDUCED_CURVE, "Changing the curve from 10-300 s to 1-60 s on 1 node"),
+        (REDUCED_CURVE, REDUCED_CURVE, "A maximum of 1-60 s on 1 node"),
+    ],
+)
+def test_the_sentence_names_what_changes(before: Curve, now: Curve, begin: str) -> None:
+    load = CrashLoad(nodes=1, pods=5, curve=now)
+    assert headline(predictions(load, COSTS, before=before)).startswith(begin)
+
+
+def test_a_higher_maximum_takes_requests_away() -> None:
+    load = CrashLoad(nodes=1, pods=5, curve=DEFAULT_CURVE)
+    assert ", -" in headline(predictions(load, COSTS, before=ONE_SECOND))
+
+
+def test_beyond_the_knee_the_sentence_gives_bounds() -> None:
+    text = headline(predictions(CrashLoad(nodes=1, pods=110, curve=ONE_SECOND), MEASURED))
+    assert ": ≤ " in text
+    assert " to ≤ 11.1 a second)" in text
+
+
+def test_the_worst_case_is_every_pod() -> None:
+    load = msgspec.structs.replace(SIXTY_OF_500, of_pods=30)
+    (text,) = every_pod_sentence(predictions(load, MEASURED))
+    assert text.startswith("If every pod crashes (15,000 crashing pods): 1,106 restarts/s")
+    assert not list(every_pod_sentence(predictions(SIXTY_OF_500, MEASURED)))
+
+
+def test_rows_beyond_the_measured_rate_are_marked_as_extrapolated() -> None:
+    few = predictions(SIXTY_OF_500, MEASURED)
+    many = predictions(msgspec.structs.replace(SIXTY_OF_500, nodes=500, pods=20), MEASURED)
+    assert not any("*" in cell for row in limit_rows(few) for cell in row)
+    assert len(list(limit_sentences(few))) == 1
+    marked = {row[0] for row in limit_rows(many) if "*" in row[2]}
+    assert "etcd, writes to its log" in marked
+    assert "client rate of a kubelet" not in marked
+    assert "* Extrapolated" in list(limit_sentences(many))[1]
+    assert "%* of the nearest limit" in headline(many)
+
+
+def test_limits_that_kubernetes_does_not_set_have_no_headroom() -> None:
+    rows = {row[0]: row for row in limit_rows(predictions(SIXTY_OF_500, MEASURED))}
+    assert rows["CPU of the API server"][3:5] == ("–", "–")
+    assert rows["etcd, writes to its log"][3:5] == ("3.54 %", "28.3 x")
