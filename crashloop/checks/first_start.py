@@ -20,6 +20,7 @@ from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
+from crashloop.model.admission import Admission
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import ProbeKind
 
@@ -56,7 +57,7 @@ def check_first_start(case: Case) -> Checked:
 
 def owed_starts(case: Case, pod: PodHistory) -> Iterator[Owed]:
     """Every init and regular container of a pod that is owed a start, in the order of the starts."""
-    since = pod.created
+    since = pod.created if case.prediction.admission is Admission.RUNS else None
     for init in case.scenario.pod.of_kind(ContainerKind.INIT):
         if since is None:
             return

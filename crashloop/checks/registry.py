@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from crashloop.checks.admission import check_admitted, check_placement
 from crashloop.checks.case import Case
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
@@ -60,6 +61,7 @@ from crashloop.checks.volume_awaited import check_volume_awaited
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
+    "admitted": check_admitted,
     "back-off-message": check_back_off_message,
     "cap": check_cap,
     "condition-without-rule": check_condition_without_rule,
@@ -94,6 +96,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "no-restart": check_no_restart,
     "no-start-while": check_no_start_while,
     "outages-as-planned": check_outages_as_planned,
+    "placement": check_placement,
     "pod-phase": check_pod_phase,
     "pod-starts-measured": check_pod_starts_measured,
     "pod-spacing": check_pod_spacing,

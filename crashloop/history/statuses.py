@@ -11,6 +11,9 @@ from crashloop.history.payload import ContainerStatusData, DeletionData, PodStat
 RESTARTING_ALL = "AllContainersRestarting"
 """The condition by which a pod shows a RestartAllContainers: KEP-5532; k8s.io/api/core/v1/types.go@v0.37.1."""
 
+SCHEDULED = "PodScheduled"
+"""The condition by which the scheduler states whether it has found a node."""
+
 
 class ContainerState(msgspec.Struct, frozen=True, gc=False):
     """A container state. Reported times are whole seconds, in UTC nanoseconds."""
@@ -53,6 +56,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Condition AllContainersRestarting; None without it."""
     deletion_ns: int | None = None
     """Since when the pod was being deleted, to the second below; None: it was not."""
+    scheduled: bool | None = None
+    """Condition PodScheduled: whether a node was found; None without it."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -62,7 +67,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         *(status.container_statuses or ()),
         *(status.ephemeral_container_statuses or ()),
     )
-    restarting = [one.status for one in status.conditions or () if one.type == RESTARTING_ALL]
+    conditions = {one.type: one.status == "True" for one in status.conditions or ()}
     return StatusReport(
         line,
         received_ns,
@@ -70,8 +75,9 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         {one.name: _container(one) for one in each},
         status.reason,
         intern(status.pod_ip),
-        restarting[0] == "True" if restarting else None,
+        conditions.get(RESTARTING_ALL),
         None if deletion is None else (_ns(deletion.timestamp) or 0) - deletion.grace_s * 1_000_000_000,
+        conditions.get(SCHEDULED),
     )
 
 

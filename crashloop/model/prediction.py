@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from crashloop.model.admission import kubelet_rejects
+from crashloop.model.admission import Admission, kubelet_rejects, scheduler_places
 from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve, Refusal, effective_curve, unknown_flag
 from crashloop.model.counter import Setting
 from crashloop.model.in_force import InForce, in_force
 from crashloop.model.lives import Observed
-from crashloop.model.phase import FAILED
+from crashloop.model.phase import FAILED, PENDING
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse
 from crashloop.model.variants import DOCUMENTED, require_known
@@ -53,6 +53,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
     """The pod's phase once all programs have ended, holding included."""
     deviations: frozenset[str] = DOCUMENTED
+    admission: Admission = Admission.RUNS
 
     @property
     def at_first(self) -> InForce:
@@ -95,9 +96,12 @@ def predict(
     require_known(deviations)
     begins = in_force(profile, version, deviations)
     setting = setting_of(scenario, begins, deviations)
-    rehearsal = rehearse(scenario.pod, setting, begins.gates, pace=lambda due_s: due_s)
-    if kubelet_rejects(scenario.pod, begins.gates, begins.version, deviations):
-        rehearsal = Rehearsal(exits={}, exits_s={}, starts_s={}, phase=FAILED, ended_s=0.0, loops=False)
+    admission = admission_of(scenario, begins, version, deviations)
+    if admission is Admission.RUNS:
+        rehearsal = rehearse(scenario.pod, setting, begins.gates, pace=lambda due_s: due_s)
+    else:
+        stays = FAILED if admission is Admission.REJECTED else PENDING
+        rehearsal = Rehearsal(exits={}, exits_s={}, starts_s={}, phase=stays, ended_s=0.0, loops=False)
     return Prediction(
         scenario=scenario.name,
         profile=profile.name,
@@ -106,7 +110,18 @@ def predict(
         containers={each.name: _container(scenario, each.name, rehearsal) for each in scenario.pod.containers},
         phase=rehearsal.phase,
         deviations=deviations,
+        admission=admission,
     )
+
+
+def admission_of(
+    scenario: PodScenario, in_force: InForce, version: KubernetesVersion, deviations: frozenset[str] = DOCUMENTED
+) -> Admission:
+    """What becomes of the pod of a scenario on a node with that in force. `version` is the scheduler's."""
+    pod, gates = scenario.pod, in_force.gates
+    if scenario.by_scheduler and not scheduler_places(pod, gates, in_force.version, version):
+        return Admission.UNPLACED
+    return Admission.REJECTED if kubelet_rejects(pod, gates, in_force.version, deviations) else Admission.RUNS
 
 
 def predict_startup(

@@ -332,6 +332,14 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     api_blames_pod: bool = False
     """Names the pod spec as the wrong field for every error."""
 
+    # What comes before a pod's first sync (admission.py)
+    scheduler_misses: str = "features"
+    """What keeps a pod from its node: features that the node does not declare, nothing, or rules (every restart rule)."""
+    scheduler_gives_in_ns: int | None = None
+    """Binds a pod that it has left Pending after that time; None: never."""
+    kubelet_misses: str = "features"
+    """What a kubelet rejects a pod for: likewise."""
+
     # Static pods (static_player.py, restart_delay.py)
     mirror_returns_ms: tuple[float, float] | None = (50, 1_100)
     """Until a deleted mirror pod is there again; None: never."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import REFUSED
+from crashloop.sim.admission import UNSCHEDULABLE, holds_back
 from crashloop.sim.behaviour import S
 from crashloop.sim.completion import Completion
 from crashloop.sim.config import Effective, StartRefusal
@@ -86,8 +87,19 @@ class ScenarioPlayer:
         writer.on_delivery = self._status_seen
         self._completion.add(pod)
         self._accept(pod)
-        self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: self.kubelet.admit(pod, writer))
+        self.loop.after(self.host.takes_ms(REQUEST_MS), lambda: self._place(pod, writer))
         return pod, writer
+
+    def _place(self, pod: SimPod, writer: StatusWriter) -> None:
+        """The pod is bound to its node, by its creation or by the scheduler."""
+        node, behaviour = self.kubelet.effective, self.kubelet.behaviour
+        # The scheduler is taken to be of the kubelet's release.
+        if not self.scenario.by_scheduler or not holds_back(pod.spec, node, node.release, behaviour):
+            self.kubelet.admit(pod, writer)
+            return
+        writer.state(UNSCHEDULABLE)
+        if behaviour.scheduler_gives_in_ns is not None:
+            self.loop.after(behaviour.scheduler_gives_in_ns, lambda: self.kubelet.admit(pod, writer))
 
     def _accept(self, pod: SimPod) -> None:
         """The API server has taken the pod."""

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Kind
+from crashloop.sim.admission import REJECTED, rejects
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
@@ -145,6 +146,9 @@ class Kubelet:
 
     def admit(self, pod: SimPod, writer: StatusWriter) -> None:
         """A pod was bound to this node."""
+        if rejects(pod.spec, self.effective, self.behaviour):
+            writer.state(REJECTED)
+            return
         self._pods[pod.uid] = pod, writer
         if self.up:
             self._take(pod, writer)

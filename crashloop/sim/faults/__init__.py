@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+from crashloop.sim.faults.admission import AdmissionFault
 from crashloop.sim.faults.api_server import ApiServerFault
 from crashloop.sim.faults.configuration import ConfigurationFault
 from crashloop.sim.faults.connection import ConnectionFault
@@ -31,6 +32,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         MetricsFault,
         ConfigurationFault,
         ApiServerFault,
+        AdmissionFault,
         JobFault,
         StaticPodFault,
         PullFault,
@@ -40,6 +42,7 @@ FAULTS: tuple[Fault, ...] = tuple(
 
 __all__ = [
     "FAULTS",
+    "AdmissionFault",
     "ApiServerFault",
     "ConfigurationFault",
     "ConnectionFault",

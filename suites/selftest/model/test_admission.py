@@ -1,8 +1,9 @@
-"""Which kubelets take a pod with a RestartAllContainers rule."""
+"""Which schedulers place and which kubelets take a pod with a RestartAllContainers rule."""
 
 import pytest
 
-from crashloop.model.admission import kubelet_rejects, needs_restart_all
+from crashloop.model.admission import kubelet_rejects, needs_restart_all, scheduler_places
+from crashloop.model.gates import default_gates
 from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
@@ -35,3 +36,21 @@ def test_a_kubelet_without_it_rejects_the_pod_though_it_was_to_ignore_the_action
     assert kubelet_rejects(RESETTING, gates, version, SHIPPED) is rejected
     assert not kubelet_rejects(RESETTING, gates, version)
     assert not kubelet_rejects(RESTARTING, gates, version, SHIPPED)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "version", "gates", "placed"),
+    [
+        (V1_37, V1_37, {}, True),
+        (V1_37, V1_37, OFF, False),
+        (V1_37, V1_35, {}, False),
+        (V1_35, V1_35, {}, True),
+    ],
+    ids=["declared", "gate-off", "older-kubelet", "older-scheduler"],
+)
+def test_the_scheduler_places_it_where_the_node_declares_the_feature(
+    scheduler: KubernetesVersion, version: KubernetesVersion, gates: dict[str, bool], placed: bool
+) -> None:
+    effective = default_gates(version) | gates
+    assert scheduler_places(RESETTING, effective, version, scheduler) is placed
+    assert scheduler_places(RESTARTING, effective, version, scheduler)

@@ -8,13 +8,7 @@ import pytest
 import yaml
 
 import crashloop
-from crashloop.model.variants import (
-    RESTART_ALL_OFF_REJECTS_POD,
-    RESTART_ALL_STALLS,
-    RULE_HIDES_LATER_RULES,
-    VARIANTS,
-    variant,
-)
+from crashloop.model.variants import RESTART_ALL_STALLS, RULE_HIDES_LATER_RULES, VARIANTS, variant
 from crashloop.requirements import load_requirements
 from crashloop.spec.requirement import Level
 from crashloop.spec.version import KubernetesVersion
@@ -23,11 +17,7 @@ FILE = Path(crashloop.__file__).with_name("deviations.yaml")
 ENTRIES: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["deviations"]
 EACH = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
 
-WITHOUT_A_REQUIREMENT = {
-    RESTART_ALL_OFF_REJECTS_POD,
-    RESTART_ALL_STALLS,
-    RULE_HIDES_LATER_RULES,
-}
+WITHOUT_A_REQUIREMENT = {RESTART_ALL_STALLS, RULE_HIDES_LATER_RULES}
 """Variants about KEP-5532, of which the catalogue holds no promise that they break."""
 
 

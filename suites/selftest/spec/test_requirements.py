@@ -111,6 +111,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-27",
         "X-13",
         "RAC-9",
+        "RAC-13",
         "RAC-17",
     ]
 
