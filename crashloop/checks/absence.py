@@ -6,7 +6,7 @@ import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.history.recording import Done
-from crashloop.spec.intervention import RESTART_THE_KUBELET
+from crashloop.spec.intervention import RESTART_THE_KUBELET, down_s
 
 
 class Absence(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Absence(msgspec.Struct, frozen=True):
 def absences(case: Case) -> Iterator[Absence]:
     """The kubelet is surely away for as long as it was to stay away before the next one started."""
     for done in _ended(case):
-        down_ns = round(float((done.data.arguments or {}).get("down_s", 0.0)) * 1e9)
+        down_ns = round(down_s(done.data.arguments) * 1e9)
         back_ns = _back_ns(case, done)
         if back_ns is not None:
             yield Absence(done.line, max(done.t_ns, back_ns - down_ns), back_ns)

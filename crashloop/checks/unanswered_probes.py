@@ -13,7 +13,7 @@ from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import InterventionKind, down_s
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import Handler, Probe
 
@@ -60,7 +60,7 @@ def _restarts(done: Done) -> bool:
 
 
 def _away(done: Done) -> _Away:
-    down_ns = round(float((done.data.arguments or {}).get("down_s", 0.0)) * 1e9)
+    down_ns = round(down_s(done.data.arguments) * 1e9)
     return _Away(done.t_ns, max(done.data.ended_ns or done.t_ns, done.t_ns + down_ns), done.line)
 
 

@@ -23,7 +23,7 @@ from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.signals import DueSignal
 from crashloop.record.site import RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
-from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind
+from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s
 from crashloop.spec.pod import ContainerKind
 from crashloop.waiting import wait_until
 
@@ -62,8 +62,8 @@ class Interventions:
             InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
-            InterventionKind.RESTART_RUNTIME: lambda watched, arguments: self._cluster.restart_runtime(
-                watched.node.name, down_s=float(arguments.get("down_s", 0.0))
+            InterventionKind.RESTART_RUNTIME: lambda watched, given: self._cluster.restart_runtime(
+                watched.node.name, down_s=down_s(given)
             ),
             InterventionKind.STOP_COMPONENT: lambda _, given: self._outages().stop(Component(given["component"])),
             InterventionKind.START_COMPONENT: lambda _, given: self._outages().start(
@@ -147,7 +147,7 @@ class Interventions:
         node, name = watched.node.name, arguments.get("profile")
         profile = None if name is None else self._facts.write(node, name)
         self._facts.restarts(node)
-        self._cluster.restart_kubelet(node, kill=kill, down_s=float(arguments.get("down_s", 0.0)), profile=profile)
+        self._cluster.restart_kubelet(node, kill=kill, down_s=down_s(arguments), profile=profile)
 
     def _write_kubelet_config(self, watched: PodRecording, arguments: Arguments) -> None:
         node = watched.node.name

@@ -22,7 +22,7 @@ from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.control_plane import Component
-from crashloop.spec.intervention import Intervention, InterventionKind
+from crashloop.spec.intervention import Intervention, InterventionKind, down_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 
 SAME_IMAGE = "crashloop/workload@sha256:1"
@@ -248,7 +248,7 @@ class ScenarioPlayer:
             return
         if "profile" in arguments:
             self._write_kubelet_config(arguments)
-        self.kubelet.restart(int(float(arguments.get("down_s", 0.0)) * 1e9))
+        self.kubelet.restart(int(down_s(arguments) * 1e9))
 
     def _write_kubelet_config(self, arguments: dict[str, Any]) -> None:
         profile = arguments["profile"]
@@ -257,7 +257,7 @@ class ScenarioPlayer:
         self.kubelet.write(profile, effective)
 
     def _restart_runtime(self, arguments: dict[str, Any]) -> None:
-        down_ns = self.host.takes_ms(RUNTIME_DOWN_MS) + int(float(arguments.get("down_s", 0.0)) * 1e9)
+        down_ns = self.host.takes_ms(RUNTIME_DOWN_MS) + int(down_s(arguments) * 1e9)
         self.runtime.restart(down_ns)
         self.tape.gap(Channel.RUNTIME, self.loop.now, self.loop.now + down_ns, "container runtime restarted")
 

@@ -1,5 +1,6 @@
 """Interventions: what a scenario does to its pod or node while it is watched, and when."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -70,7 +71,6 @@ NAME_A_PROFILE = RESTART_THE_KUBELET | {InterventionKind.WRITE_KUBELET_CONFIG}
 DISTURB_NODE = NAME_A_PROFILE | {InterventionKind.RESTART_RUNTIME}
 """Interventions that every pod of the node feels."""
 
-
 NEED_OWN_CONTROL_PLANE = frozenset(
     (
         InterventionKind.STOP_COMPONENT,
@@ -80,6 +80,11 @@ NEED_OWN_CONTROL_PLANE = frozenset(
     )
 )
 """Interventions that everything in the cluster feels."""
+
+
+def down_s(arguments: Mapping[str, Any] | None) -> float:
+    """The pause before a kubelet or runtime starts again, by the arguments of its restart."""
+    return float((arguments or {}).get("down_s", 0.0))
 
 
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):
