@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.spec.profile import AT
+from crashloop.spec.profile import with_version
 from crashloop.spec.scenario import AnyScenario, PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 
@@ -17,7 +17,7 @@ def pod_on_version(scenario: PodScenario, version: str) -> PodScenario:
     if KubernetesVersion.parse(version).release <= LOOKS_SELDOM:
         until = msgspec.structs.replace(until, at_most_s=max(until.at_most_s, LONGEST_WATCH_S))
     return msgspec.structs.replace(
-        scenario, name=_name(scenario, version), profile=f"{scenario.profile}{AT}{version}", until=until
+        scenario, name=_name(scenario, version), profile=with_version(scenario.profile, version), until=until
     )
 
 
@@ -26,9 +26,9 @@ def startup_on_version(scenario: StartupScenario, version: str) -> StartupScenar
     return msgspec.structs.replace(
         scenario,
         name=_name(scenario, version),
-        profile=f"{scenario.profile}{AT}{version}",
-        candidate=f"{scenario.candidate}{AT}{version}",
-        control=None if scenario.control is None else f"{scenario.control}{AT}{version}",
+        profile=with_version(scenario.profile, version),
+        candidate=with_version(scenario.candidate, version),
+        control=None if scenario.control is None else with_version(scenario.control, version),
     )
 
 

@@ -6,7 +6,7 @@ from crashloop.cluster.binaries.skew import can_join_api_server
 from crashloop.run.kinds import KINDS
 from crashloop.spec.comparison import Judgeable
 from crashloop.spec.control_plane import controllers_of
-from crashloop.spec.profile import AT
+from crashloop.spec.profile import version_of
 from crashloop.spec.scenario import AnyScenario
 from crashloop.spec.version import KubernetesVersion
 
@@ -27,5 +27,5 @@ def can_join(judged: Judgeable, api_server: KubernetesVersion) -> bool:
     controllers = map(KubernetesVersion.parse, controllers_of(each.control_plane for each in judged.scenarios))
     if any(api_server.minor - each.minor != 1 for each in controllers):
         return False
-    named = [profile.rpartition(AT) for each in judged.scenarios for profile in each.profiles]
-    return all(can_join_api_server(KubernetesVersion.parse(version), api_server) for _, at, version in named if at)
+    versions = filter(None, (version_of(profile) for each in judged.scenarios for profile in each.profiles))
+    return all(can_join_api_server(KubernetesVersion.parse(version), api_server) for version in versions)

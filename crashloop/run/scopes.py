@@ -5,7 +5,7 @@ from math import inf
 
 from crashloop.errors import UsageError
 from crashloop.spec.comparison import Judgeable
-from crashloop.spec.profile import AT
+from crashloop.spec.profile import version_of
 from crashloop.spec.requirement import Requirement, Scope
 
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
@@ -20,7 +20,7 @@ def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
     What has nodes with a version of their own is for a run on several versions.
     """
     if requirement.scope is Scope.VERSIONS or any(
-        AT in profile for each in scenario.scenarios for profile in each.profiles
+        version_of(profile) is not None for each in scenario.scenarios for profile in each.profiles
     ):
         return Scope.VERSIONS
     return next(

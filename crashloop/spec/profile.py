@@ -31,6 +31,17 @@ def merged(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def with_version(profile: str, version: str) -> str:
+    """The name of the profile on a kubelet of that version."""
+    return f"{profile}{AT}{version}"
+
+
+def version_of(profile: str) -> str | None:
+    """The version in a profile's name; None where the kubelet's is the cluster's."""
+    _, at, version = profile.rpartition(AT)
+    return version if at else None
+
+
 def node_name(profile: str) -> str:
     """The profile's name as that of a node, and as the value of a label: `max-2s@1.36.4` becomes `max-2s-v1-36-4`."""
     name, at, version = profile.rpartition(AT)

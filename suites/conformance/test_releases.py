@@ -9,7 +9,7 @@ from crashloop.run.planning import Declared
 from crashloop.run.releases import PINNED, on_version
 from crashloop.spec.comparison import Comparison, compared
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.profile import AT
+from crashloop.spec.profile import with_version
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
@@ -77,7 +77,9 @@ NEIGHBOURS = tuple(pairwise(PINNED))
 
 def upgraded(older: str, newer: str) -> Scenario:
     """A crash loop whose kubelet is upgraded after the third exit."""
-    loop = reconfigured("upgraded", "max-2s", to(f"max-2s{AT}{newer}", after_exit=3), restarts=5, at_most_s=120)
+    loop = reconfigured(
+        "upgraded", "max-2s", to(with_version("max-2s", newer), after_exit=3), restarts=5, at_most_s=120
+    )
     return on_version(loop, older)
 
 
