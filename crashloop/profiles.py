@@ -2,11 +2,11 @@
 
 A file is upstream's own KubeletConfiguration, with its purpose in the comment at its top; further documents of YAML are files of
 its drop-in directory, in their order. Loading checks only its form, so
-that a configuration which the kubelet refuses can be a candidate. `validate_for_node` checks its content.
+that a configuration which the kubelet refuses can be a candidate. `validate_for_cluster` checks its content.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
@@ -21,7 +21,7 @@ from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.resources import MANIFESTS
-from crashloop.spec.profile import API_VERSION, AT, KIND, KubeletProfile, node_name
+from crashloop.spec.profile import API_VERSION, AT, KIND, KubeletProfile, node_name, with_version
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
@@ -51,7 +51,7 @@ def load_profile(profile: str | Path) -> KubeletProfile:
     path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, file)
     config, *drop_ins = _documents(path, text)
     return KubeletProfile(
-        name=path.stem if version is None else f"{path.stem}{AT}{version}",
+        name=path.stem if version is None else with_version(path.stem, version),
         config=config,
         drop_ins=tuple(drop_ins),
         description=purpose(text),
@@ -116,6 +116,16 @@ def check_releases(profiles: Iterable[KubeletProfile], version: KubernetesVersio
                 f'kubelet profiles "{other}" and "{each.name}": their nodes would have one name, {node_name(each.name)}.\n'
                 "Rename one of the files."
             )
+
+
+def validate_for_cluster(profiles: Collection[KubeletProfile], version: KubernetesVersion) -> None:
+    """Check that a cluster of this version can be made with nodes of these profiles, and that each of them can run.
+
+    Raises UsageError as `check_releases` and `validate_for_node`.
+    """
+    check_releases(profiles, version)
+    for each in profiles:
+        validate_for_node(each, version)
 
 
 def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> None:

@@ -108,7 +108,7 @@ def check(
 ) -> None:
     """Check kubelet profiles: spelling, what a kubelet of the version refuses, and the delays that follow."""
     from crashloop.model.gates import kubelet_version
-    from crashloop.profiles import check_releases, load_profile, validate_for_node
+    from crashloop.profiles import load_profile, validate_for_cluster
     from crashloop.run.analysis import curve_in_words
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
@@ -117,8 +117,7 @@ def check(
     table = Table("profile", "Kubernetes", "delays", box=None)
     for each in profiles:
         profile = load_profile(each)
-        check_releases((profile,), version)
-        validate_for_node(profile, version)
+        validate_for_cluster((profile,), version)
         table.add_row(each, str(kubelet_version(profile, version)), curve_in_words(profile, version))
     out.print(table)
 

@@ -37,7 +37,7 @@ def up(
     from crashloop.cluster.ownership import mark_kept
     from crashloop.cluster.provider import ClusterRequest, NodeRequest
     from crashloop.cluster.providers import owning_provider
-    from crashloop.profiles import check_releases, load_profile, validate_for_node
+    from crashloop.profiles import load_profile, validate_for_cluster
     from crashloop.progress import default_progress
     from crashloop.run.feature_gates import parsed_gates
     from crashloop.settings import resolve_settings
@@ -48,9 +48,7 @@ def up(
         kubernetes_version or version_in_tag(node_image) or resolve_settings().versions.kubernetes
     )
     profiles = [load_profile(each) for each in profile or DEFAULT_PROFILES]
-    check_releases(profiles, version)
-    for each in profiles:
-        validate_for_node(each, version)
+    validate_for_cluster(profiles, version)
     request = ClusterRequest(
         name=name,
         kubernetes_version=str(version),

@@ -7,7 +7,7 @@ import pytest
 
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.cluster.providers import owning_provider
-from crashloop.profiles import check_releases, load_profile, validate_for_node
+from crashloop.profiles import load_profile, validate_for_cluster
 from crashloop.pytest_plugin.k8s_options import K8sOptions
 from crashloop.pytest_plugin.manager import CrashloopManager
 from crashloop.settings import resolve_settings
@@ -54,9 +54,7 @@ class Clusters:
     def _request(self, profiles: tuple[str, ...], version: str, gates: dict[str, bool]) -> ClusterRequest:
         parsed = KubernetesVersion.parse(version)
         loaded = [load_profile(each) for each in profiles]
-        check_releases(loaded, parsed)
-        for each in loaded:
-            validate_for_node(each, parsed)
+        validate_for_cluster(loaded, parsed)
         return ClusterRequest(
             name=self._base if not self._made else f"{self._base}-{len(self._made) + 1}",
             kubernetes_version=str(parsed),
