@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -45,6 +46,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     file: str
     lines: tuple[int, ...] = ()
+
+    @property
+    def scenario(self) -> str:
+        """The scenario whose history it is, if it is one."""
+        return PurePosixPath(self.file).stem
 
 
 COMPARED = "compared"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import groupby
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -140,10 +139,10 @@ def timeline_anchor(position: int) -> str:
 
 def _timelines(results: Results, verdict: Verdict) -> Paragraph | None:
     """Links to the pods that it rests on."""
-    files = {PurePosixPath(each.file).stem for each in verdict.evidence}
+    scenarios = {each.scenario for each in verdict.evidence}
     links: list[Inline] = []
     for position, each in enumerate(results.timelines):
-        if each.scenario in files:
+        if each.scenario in scenarios:
             links += [", " if links else "", Span(f"pod of {each.scenario}", href=f"#{timeline_anchor(position)}")]
     return Paragraph(("Timeline: ", *links), on=Medium.PAGE) if links else None
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import PurePosixPath
 
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
@@ -35,4 +34,4 @@ def _timelines(run: RunDir, plan: Plan, results: Results) -> Iterator[Timeline]:
 def _scenarios(results: Results) -> dict[str, None]:
     """Those whose histories are the evidence of such a verdict."""
     accused = (each for each in results.verdicts if Standing.of(each) not in _UNREMARKABLE)
-    return dict.fromkeys(PurePosixPath(each.file).stem for verdict in accused for each in verdict.evidence)
+    return dict.fromkeys(each.scenario for verdict in accused for each in verdict.evidence)
