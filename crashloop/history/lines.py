@@ -132,7 +132,7 @@ class Mirror(Line, tag="mirror", frozen=True, kw_only=True):
     data: payload.MirrorData
 
 
-class KubernetesEvent(Line, tag="kubernetes-event", frozen=True, kw_only=True):
+class KubernetesEventLine(Line, tag="kubernetes-event", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.KUBERNETES_EVENT
     data: payload.KubernetesEventData
 
@@ -146,7 +146,7 @@ class Log(Line, tag="log", frozen=True, kw_only=True):
     data: payload.LogData = payload.LogData()
 
 
-class LogFiles(Line, tag="log-files", frozen=True, kw_only=True):
+class LogFilesLine(Line, tag="log-files", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.LOG_FILES
     data: payload.LogFilesData
 
@@ -214,10 +214,10 @@ OfAPod = (
     | Sandbox
     | Status
     | Mirror
-    | KubernetesEvent
+    | KubernetesEventLine
     | Deleted
     | Log
-    | LogFiles
+    | LogFilesLine
 )
 AnyLine = OfTheRun | OfAPod
 

@@ -57,8 +57,8 @@ class PodReducer:
                 lines.ExecExited: self._shown,
             },
             _JOURNAL: {lines.Started: self._life, lines.Noted: self._life, lines.Exited: self._life},
-            _KUBELET: {lines.Log: self._log, lines.LogFiles: self._listed},
-            Channel.EVENTS: {lines.KubernetesEvent: self._kubernetes_event},
+            _KUBELET: {lines.Log: self._log, lines.LogFilesLine: self._listed},
+            Channel.EVENTS: {lines.KubernetesEventLine: self._kubernetes_event},
             Channel.RECORDER: {},
         }
 
@@ -120,7 +120,7 @@ class PodReducer:
         data = line.data
         self._mirrors.append(MirrorEvent(fact=fact_of(number, line), mirror_uid=data.mirror_uid, phase=data.phase))
 
-    def _kubernetes_event(self, number: int, line: lines.KubernetesEvent) -> None:
+    def _kubernetes_event(self, number: int, line: lines.KubernetesEventLine) -> None:
         self._events.append(KubernetesEvent(line=number, t_ns=line.t_ns, container=line.container, data=line.data))
 
     def _log(self, number: int, line: lines.Log) -> None:
@@ -130,7 +130,7 @@ class PodReducer:
         )
         self._logged.append(logged)
 
-    def _listed(self, number: int, line: lines.LogFiles) -> None:
+    def _listed(self, number: int, line: lines.LogFilesLine) -> None:
         self._log_files.append(LogFiles(line=number, t_ns=line.t_ns, logs=line.data.logs))
 
     def _shown(self, number: int, line: Line) -> None:
