@@ -55,9 +55,13 @@ def expected(pod: ServedPod, from_ns: int, to_ns: int) -> float:
     """Requests by the rate in an interval."""
     requests = pod.rate_per_s * (to_ns - from_ns) / 1e9
     for begin_ns, end_ns, rate in pod.bursts:
-        inside_ns = max(0, min(to_ns, end_ns) - max(from_ns, begin_ns))
-        requests += (rate - pod.rate_per_s) * inside_ns / 1e9
+        requests += (rate - pod.rate_per_s) * overlap_ns((begin_ns, end_ns), (from_ns, to_ns)) / 1e9
     return requests
+
+
+def overlap_ns(one: tuple[int, int], other: tuple[int, int]) -> int:
+    """How long two intervals are together."""
+    return max(0, min(one[1], other[1]) - max(one[0], other[0]))
 
 
 def outages_ns(pod: ServedPod) -> Iterator[tuple[int, int]]:

@@ -62,7 +62,7 @@ def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
         yield _together(measured.phases)
         return
     for phase in measured.phases:
-        if not _is_judged(row, phase):
+        if not row.judges(phase.name, phase.mix, phase.arm):
             continue
         slices = 0 if row.slice_s is None else int(phase.seconds // row.slice_s)
         if slices == 0:
@@ -71,11 +71,6 @@ def windows(row: SloRow, measured: Measured) -> Iterator[Phase]:
             from_ns = phase.from_ns + round(number * (row.slice_s or 0) * 1e9)
             to_ns = from_ns + round((row.slice_s or 0) * 1e9)
             yield msgspec.structs.replace(phase, from_ns=from_ns, to_ns=to_ns)
-
-
-def _is_judged(row: SloRow, phase: Phase) -> bool:
-    of_mix = not row.mixes or phase.mix in row.mixes
-    return row.phase in (None, phase.name) and of_mix and row.arm in (None, phase.arm)
 
 
 def _together(phases: Sequence[Phase]) -> Phase:

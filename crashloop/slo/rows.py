@@ -291,6 +291,11 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     source: str
     """Author and place of the promise."""
 
+    def judges(self, phase: str, mix: str | None, arm: str | None) -> bool:
+        """Whether it is about a phase of that name, mix and arm."""
+        of_mix = not self.mixes or mix in self.mixes
+        return self.phase in (None, phase) and of_mix and self.arm in (None, arm)
+
     def explains(self, value: float | None) -> bool:
         """Whether a missed target is a known deviation."""
         if self.deviation is None or value is None:

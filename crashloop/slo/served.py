@@ -32,7 +32,7 @@ def served(sli: ServedSli, measured: Measured, window: Phase) -> Iterator[SliRes
 
 def pods_in(pods: Iterable[ServedPod], load: str, window: Phase) -> list[ServedPod]:
     """The pods of a load with demand in a window. Raises ObservationError without any."""
-    found = [pod for pod in pods if pod.load == load and pod.began_ns < window.to_ns and pod.ended_ns > window.from_ns]
+    found = [pod for pod in pods if pod.load == load and pod.has_demand_in(window)]
     if not found:
         raise ObservationError(f"load {load} had no pod with demand.")
     return found

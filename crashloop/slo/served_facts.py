@@ -39,4 +39,4 @@ def steady_utilisation(measured: Measured, phase: Phase) -> float | None:
 
 
 def _present(measured: Measured, phase: Phase) -> list[ServedPod]:
-    return [pod for pod in measured.served if pod.began_ns < phase.to_ns and pod.ended_ns > phase.from_ns]
+    return [pod for pod in measured.served if pod.has_demand_in(phase)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from crashloop.errors import ObservationError
-from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, recovered_ns
+from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, overlap_ns, recovered_ns
 from crashloop.slo.rows import Selection
 from crashloop.slo.sources import find
 from crashloop.slo.types import Measured, Phase, ServedPod
@@ -42,7 +42,7 @@ def _kills(pod: ServedPod, _: Measured, window: Phase) -> Value:
 
 def _down_share(pod: ServedPod, _: Measured, window: Phase) -> Value:
     begin_ns = max(window.from_ns, pod.began_ns)
-    down_ns = sum(_overlap_ns(each, (begin_ns, window.to_ns)) for each in pod.downs_ns)
+    down_ns = sum(overlap_ns(each, (begin_ns, window.to_ns)) for each in pod.downs_ns)
     return Value(100 * down_ns / (window.to_ns - begin_ns))
 
 
@@ -80,7 +80,7 @@ def _seen_down(pod: ServedPod, _: Measured, window: Phase) -> Value:
     down_ns = sum(to_ns - from_ns for from_ns, to_ns in downs)
     if not down_ns:
         raise ObservationError(f"{pod.pod} was never down for {DOWN_S:g} s.")
-    return Value(100 * sum(_overlap_ns(down, seen) for down in downs for seen in outages) / down_ns, len(downs))
+    return Value(100 * sum(overlap_ns(down, seen) for down in downs for seen in outages) / down_ns, len(downs))
 
 
 def _throttled_in_bursts(pod: ServedPod, measured: Measured, _: Phase) -> Value:
@@ -150,10 +150,6 @@ def _long_downs(pod: ServedPod, window: Phase) -> list[tuple[int, int]]:
     """Interruptions within the window that are not short."""
     clipped = ((max(window.from_ns, from_ns), min(window.to_ns, to_ns)) for from_ns, to_ns in pod.downs_ns)
     return [(from_ns, to_ns) for from_ns, to_ns in clipped if to_ns - from_ns >= DOWN_S * 1e9]
-
-
-def _overlap_ns(one: tuple[int, int], other: tuple[int, int]) -> int:
-    return max(0, min(one[1], other[1]) - max(one[0], other[0]))
 
 
 def _of(window: Phase) -> tuple[int, int]:

@@ -147,6 +147,9 @@ class ServedPod(msgspec.Struct, frozen=True, kw_only=True):
     downs_ns: tuple[tuple[int, int], ...] = ()
     """From the end of its process, by ground truth, to the next one's start, or to the end of the observation."""
 
+    def has_demand_in(self, window: Phase) -> bool:
+        return self.began_ns < window.to_ns and self.ended_ns > window.from_ns
+
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """All evidence for the judgement of SLOs."""

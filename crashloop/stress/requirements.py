@@ -79,11 +79,7 @@ def judged_nodes(plan: StressPlan, row: SloRow) -> tuple[KubeletProfile, ...]:
     """Kubelet profiles of the nodes under load in the mixes or the arm of a row; of all nodes for a row without either."""
     if not row.mixes and row.arm is None:
         return plan.kubelets
-    stages = [
-        each
-        for each in plan.stages
-        if row.phase in (None, each.name) and (not row.mixes or each.mix in row.mixes) and row.arm in (None, each.arm)
-    ]
+    stages = [each for each in plan.stages if row.judges(each.name, each.mix, each.arm)]
     nodes = dict.fromkeys(plan.load.loads[name].node for each in stages for name in each.users)
     return tuple(plan.kubelet(node) for node in nodes)
 
