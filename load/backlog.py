@@ -64,9 +64,8 @@ class Backlog:
                 continue
             intended_ns = heapq.heappop(self._waiting)
             self._sent.add(intended_ns)
-            if self._request(intended_ns):
-                self._sent.remove(intended_ns)
-                continue
+            answered = self._request(intended_ns)
             self._sent.remove(intended_ns)
-            heapq.heappush(self._waiting, intended_ns)
-            gevent.sleep(AGAIN_S)
+            if not answered:
+                heapq.heappush(self._waiting, intended_ns)
+                gevent.sleep(AGAIN_S)
