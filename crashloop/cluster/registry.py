@@ -4,9 +4,6 @@ from typing import Protocol
 
 import msgspec
 
-TAG = "current"
-"""The only tag of every repository."""
-
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """What the registry answers about a repository."""

@@ -8,9 +8,8 @@ import hashlib
 import msgspec
 
 from crashloop.cluster.images import image_config
+from crashloop.cluster.registry_server import MANIFEST
 from crashloop.spec.registry_image import VERSION_VARIABLE, VERSIONS
-
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
 class RegistryImages(msgspec.Struct, frozen=True, kw_only=True):

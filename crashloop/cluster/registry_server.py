@@ -18,7 +18,8 @@ from pathlib import Path
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONTENT = re.compile(r"/v2/(?P<name>[a-z0-9][a-z0-9/._-]*)/(?P<what>manifests|blobs)/(?P<reference>[A-Za-z0-9:._-]+)")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
-_TAG = "current"
+TAG = "current"
+"""The only tag of every repository."""
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -44,7 +45,7 @@ class Answer(BaseHTTPRequestHandler):
     def _from(self, folder: Path, what: str, reference: str, came_ns: int) -> None:
         offer = json.loads((folder / "offer.json").read_bytes())
         password, content = self._password(), b""
-        digest = f"sha256:{offer['manifest']}" if (what, reference) == ("manifests", _TAG) else reference
+        digest = f"sha256:{offer['manifest']}" if (what, reference) == ("manifests", TAG) else reference
         if offer["manifest"] is None:
             status = HTTPStatus.SERVICE_UNAVAILABLE
         elif offer["password"] not in (None, password):

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from crashloop.cluster.registry import TAG, Offer, Registry
+from crashloop.cluster.registry import Offer, Registry
+from crashloop.cluster.registry_server import TAG
 from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import now_ns

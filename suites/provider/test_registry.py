@@ -1,7 +1,8 @@
 """The image registry of a cluster: nodes pull from it, and every request is known."""
 
 from crashloop.cluster.provider import Capability, Cluster
-from crashloop.cluster.registry import TAG, Offer
+from crashloop.cluster.registry import Offer
+from crashloop.cluster.registry_server import TAG
 from crashloop.kube.client import KubeApi
 
 from .conftest import Kit
