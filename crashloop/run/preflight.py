@@ -25,10 +25,11 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
     """
     if plan.provider in LENDING:
         return
+    resolved, progress = resolve_settings(), default_progress()
     for version in sorted({each.kubernetes_version for each in plan.profiles if each.kubernetes_version is not None}):
-        require_kubelet(resolve_settings(), kubernetes_version=version, progress=default_progress())
+        require_kubelet(resolved, kubernetes_version=version, progress=progress)
     for version in controllers_of(each.control_plane for each in plan.scenarios):
-        require_controllers(resolve_settings(), kubernetes_version=version, progress=default_progress())
+        require_controllers(resolved, kubernetes_version=version, progress=progress)
     if settings.cluster is not None:
         _check_kept(settings.cluster, plan)
         return
