@@ -47,7 +47,7 @@ class ExistingCluster:
             image=self._options.image,
         )
 
-    def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:  # noqa: ARG002
+    def add_nodes(self, nodes: tuple[NodeRequest, ...], progress: Progress) -> None:
         """Start using nodes. Raises ClusterError for a node that does not exist or can no longer be used."""
         for request in nodes:
             try:
@@ -67,22 +67,22 @@ class ExistingCluster:
         self,
         node: str,
         *,
-        kill: bool = False,  # noqa: ARG002
-        down_s: float = 0.0,  # noqa: ARG002
-        profile: KubeletProfile | None = None,  # noqa: ARG002
+        kill: bool = False,
+        down_s: float = 0.0,
+        profile: KubeletProfile | None = None,
     ) -> None:
         raise lacking("existing", node, Capability.KUBELET_RESTART)
 
-    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:  # noqa: ARG002
+    def write_kubelet_config(self, node: str, profile: KubeletProfile) -> None:
         raise lacking("existing", node, Capability.KUBELET_RECONFIGURATION)
 
-    def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
+    def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
         raise lacking("existing", node, Capability.STATIC_PODS)
 
-    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:  # noqa: ARG002
+    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         raise lacking("existing", node, Capability.RUNTIME_RESTART)
 
-    def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:  # noqa: ARG002
+    def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         raise lacking("existing", node, Capability.KUBELET_CANDIDATE)
 
     def load_images(self, archive: Path) -> None:
