@@ -65,7 +65,7 @@ def _of_life(case: Case, spec: Container, probe: Probe, instance: Instance, lost
 
 
 def _no_time(case: Case, probe: Probe, instance: Instance) -> str | None:
-    """Why the kubelet may not have come to ask; None if it had the time."""
+    """Why the kubelet may not have had the time to ask; None if it had."""
     begun_ns = instance.start_ns
     ended_ns = case.recording.end_ns if instance.exit is None else instance.exit_ns
     if begun_ns is None or ended_ns is None:

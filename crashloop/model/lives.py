@@ -68,7 +68,7 @@ class StartsBlocked(msgspec.Struct, frozen=True):
     at_s: float
     until_s: float
     late_s: float = 0.0
-    """For how long the host had held the kubelet up before it, so that a start that was due may not have come until then."""
+    """For how long the host had held the kubelet up before it, so that a start that was due may have waited until then."""
 
 
 Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed | StartsBlocked

@@ -85,14 +85,14 @@ class Puller:
             tries = [(None, UNAUTHORIZED), (password, OK if password == PASSWORD else UNAUTHORIZED)]
         for sent, status in tries:
             yield self._host.takes_ms(REQUEST_MS)
-            self._tell(pod, name, "HEAD", "current", status, sent)
+            self._note(pod, name, "HEAD", "current", status, sent)
         if tries[-1][1] != OK:
             return tries[-1][1]
         assert offered is not None
         if offered not in pod.present.setdefault(name, set()):
             pod.present[name].add(offered)
             yield self._host.takes_ms(REQUEST_MS)
-            self._tell(pod, name, "GET", f"sha256:{offered:064x}", OK, password)
+            self._note(pod, name, "GET", f"sha256:{offered:064x}", OK, password)
         if name not in pod.pulled or not self._behaviour.keeps_first_image:
             pod.pulled[name] = offered
         return OK
@@ -104,7 +104,7 @@ class Puller:
         first = self._passwords.setdefault(pod.uid, data[PASSWORD_KEY])
         return first if self._behaviour.pull_secrets_stay else data[PASSWORD_KEY]
 
-    def _tell(self, pod: SimPod, name: str, method: str, reference: str, status: int, password: str | None) -> None:
+    def _note(self, pod: SimPod, name: str, method: str, reference: str, status: int, password: str | None) -> None:
         """The registry notes a request."""
         data: dict[str, Any] = {"method": method, "what": "manifests", "reference": reference}
         pod.tape.requested(self._loop.now, name, data | {"status": status, "password": password})

@@ -1,4 +1,4 @@
-"""The image registry answers what it is told to offer, and writes every request down."""
+"""The image registry answers by its offer, and writes every request down."""
 
 import hashlib
 import json

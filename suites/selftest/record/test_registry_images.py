@@ -31,7 +31,7 @@ SCENARIO = PodScenario(
 
 
 class Offers:
-    """A registry that keeps what it is told."""
+    """A registry that keeps its offers."""
 
     address = "10.101.0.1:5000"
 

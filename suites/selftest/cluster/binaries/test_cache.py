@@ -100,7 +100,7 @@ Cache(Path(sys.argv[1])).ensure(NAME, make_when_told, SILENT)
 
 @contextmanager
 def another_process_making(cache_dir: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that holds the entry's lock until it is told to go on."""
+    """A process that holds the entry's lock until it reads a line."""
     argv = [sys.executable, "-c", MAKER, str(cache_dir)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""What a person is told whose cluster exists, but cannot be used as it is, or no longer; and what is left there."""
+"""What a person reads whose cluster exists, but cannot be used as it is, or no longer; and what is left there."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a person is told who starts a run on an existing cluster in a way that cannot work."""
+"""What a person reads who starts a run on an existing cluster in a way that cannot work."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A kubelet's restart is seen from afar, and where it cannot be seen that is told rather than that there was none."""
+"""A kubelet's restart is seen from afar; where it cannot be seen, that is reported, and not that there was none."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Which image the nodes of a run were made from is told wherever a run is described."""
+"""The image that the nodes of a run were made from stands wherever a run is described."""
 
 from pathlib import Path
 
