@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from crashloop import __version__
-from crashloop.cli import catalogue, clusters, compare, host, kind, observe, predict, runs, stress
+from crashloop.cli import catalogue, clusters, compare, export, host, kind, observe, predict, runs, stress
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.extras import missing
 from crashloop.verdict import ExitCode
@@ -26,6 +26,7 @@ for command in (
     *catalogue.COMMANDS,
     *stress.COMMANDS,
     *compare.COMMANDS,
+    *export.COMMANDS,
     *predict.COMMANDS,
     *observe.COMMANDS,
     *clusters.COMMANDS,

@@ -128,7 +128,8 @@ def manifests(
     """List the manifests that come with crashloop, or print one: `crashloop manifests rbac/observe.yaml | kubectl apply -f -`."""
     from crashloop.resources import MANIFESTS
 
-    known = {path.relative_to(MANIFESTS).as_posix(): path for path in sorted(MANIFESTS.rglob("*.yaml"))}
+    files = sorted(path for path in MANIFESTS.rglob("*") if path.suffix in (".yaml", ".json"))
+    known = {path.relative_to(MANIFESTS).as_posix(): path for path in files}
     if name is None:
         out.print("\n".join(known))
         return

@@ -9,7 +9,7 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import PLAN_FORMAT
-from crashloop.stress.assignment import MARKS, Operation, StageMark
+from crashloop.stress.assignment import MARKS, Operation, Order, StageMark
 from crashloop.stress.incidents import Incident
 from crashloop.stress.plan import StressJson, StressPlan
 
@@ -43,6 +43,17 @@ class StressDir(RunDir):
         if self.stress_json.exists():
             return read_document(self.stress_json, StressJson, STRESS_JSON_FORMAT).plan
         return read_document(self.plan_json, StressPlan, PLAN_FORMAT)
+
+    def hosts(self) -> dict[str, str]:
+        """Node objects by the names of the plan. Raises UsageError without load.json: the run ended before its load."""
+        try:
+            return msgspec.json.decode(self.order_json.read_bytes(), type=Order).hosts
+        except FileNotFoundError as error:
+            raise UsageError(
+                f"run directory {self.root}: load/{self.order_json.name} is missing; the run ended before its load began."
+            ) from error
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"run directory {self.root}: load/{self.order_json.name} is damaged ({error}).") from error
 
     def marks(self) -> tuple[StageMark, ...]:
         return tuple(read_jsonl(self.stages_jsonl, StageMark))

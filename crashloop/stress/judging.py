@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from crashloop.checks.everywhere import of_all_pods
 from crashloop.deviations import load_deviations
-from crashloop.errors import UsageError
 from crashloop.measure.files import load_scrapes, write_lifecycles
 from crashloop.report.coverage import coverage_of
 from crashloop.report.results import DeviationText, texts_of
@@ -32,7 +31,6 @@ from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.arrivals import open_models
-from crashloop.stress.assignment import Order
 from crashloop.stress.checks import checks
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.costing import run_costs
@@ -77,7 +75,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     scrapes = load_scrapes(run.metrics_dir)
     began = began_ns(marks) or round(info.started.timestamp() * 1e9)
     ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
-    hosts = _hosts(run)
+    hosts = run.hosts()
     seen = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
     measured = tuple(_under_load(each, plan, hosts) for each in seen)
     of_stages = Measured(
@@ -236,18 +234,6 @@ def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
 def _profile_on(plan: StressPlan, hosts: dict[str, str], host: str, stage: Stage) -> str:
     """The kubelet profile of a Node object in a stage. Raises KeyError."""
     return plan.kubelet({name: node for node, name in hosts_in(stage, hosts).items()}[host]).name
-
-
-def _hosts(run: StressDir) -> dict[str, str]:
-    """Node objects by the names of the plan. Raises UsageError without load.json: the run ended before its load."""
-    try:
-        return msgspec.json.decode(run.order_json.read_bytes(), type=Order).hosts
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"run directory {run.root}: load/{run.order_json.name} is missing; the run ended before its load began."
-        ) from error
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"run directory {run.root}: load/{run.order_json.name} is damaged ({error}).") from error
 
 
 def _cut_ns(incidents: Iterable[Incident]) -> int | None:

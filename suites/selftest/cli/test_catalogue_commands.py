@@ -61,7 +61,7 @@ def test_a_profile_is_checked_with_the_delays_that_follow() -> None:
     assert "refuses to start with it" in str(done.exception)
 
 
-@pytest.mark.parametrize("path", sorted(MANIFESTS.rglob("*.yaml")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", sorted(MANIFESTS.rglob("*.[jy]*")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_manifest_is_printed_as_it_is(path: object) -> None:
     name = path.relative_to(MANIFESTS).as_posix()  # type: ignore[attr-defined]
     text = printed("manifests", name)

@@ -39,7 +39,18 @@ def of(program: str) -> list[tuple[str, list[str]]]:
 
 def test_pages_show_nothing_but_programs_of_this_project() -> None:
     programs = {words[0].rpartition("/")[2] for _, words in COMMANDS}
-    assert programs <= {"crashloop", "pytest", "make", "python", "eval", "kubectl", "docker", "pip", "base-image"}
+    assert programs <= {
+        "crashloop",
+        "pytest",
+        "make",
+        "python",
+        "eval",
+        "kubectl",
+        "docker",
+        "pip",
+        "promtool",
+        "base-image",
+    }
     assert {"crashloop", "pytest", "make"} <= programs
 
 
