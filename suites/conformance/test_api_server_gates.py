@@ -15,7 +15,7 @@ from crashloop.spec.program import runs
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.api_objects import STORED_RULES, codes, container, pod, rule, ruled, stored, tries
-from suites.conformance.scenarios import NEVER, app, at
+from suites.conformance.scenarios import NEVER, app, at, starting
 
 OFF = {RESTART_RULES_GATE: False, RESTART_ALL_GATE: False}
 """With the gate of the rules also the one that cannot be on without it."""
@@ -86,6 +86,7 @@ OFF_AND_ON = changing(
 @requirement("ROLLBACK-9")
 def test_rules_of_existing_pods_are_kept_and_ignored() -> Iterator[Scenario]:
     yield KEPT
+    yield starting("rules-off-alone")
     yield changing(
         "rules-ignored-after-rollback",
         "max-2s",

@@ -53,7 +53,7 @@ WITH_UNKNOWN_FIELDS = {"unknown-field", "unknown-backoff-field"}
 """Candidates whose field the kubelet drops."""
 ACCEPTED_BY_ROUNDING = "max-300s0009"
 """A candidate that is to be refused, and is not."""
-BY_RELEASE = {"max-2s-default-gates", "reduced-decay", "rules-off", "restart-all-off"}
+BY_RELEASE = {"max-2s-default-gates", "reduced-decay", "rules-off", "rules-off-alone", "restart-all-off"}
 """Profiles whose meaning depends on the release."""
 BEYOND_RESTARTS = {
     "sync-5s": {"syncFrequency"},
