@@ -5,14 +5,16 @@ from itertools import groupby
 
 import msgspec
 
-from crashloop.history.recording import KubernetesEvent, PodHistory, Recording
+from crashloop.history.recording import JobReport, KubernetesEvent, PodHistory, Recording
 from crashloop.history.statuses import ContainerReport
 from crashloop.report.curves import PlottedCurve
+from crashloop.spec.probe import FAILS, ProbeKind
 
 MOST_IN_A_LANE = 200
 """Stretches, or moments; what comes later is left out."""
 EVENTS = "Events"
 INTERVENTIONS = "interventions"
+JOB = "Job"
 
 
 class Stretch(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +88,7 @@ class _Lanes:
 
     def all(self, due: dict[str, PlottedCurve]) -> Iterator[Lane]:
         yield self._interventions()
+        yield Lane(name=JOB, stretches=_first(self._stated(map(_job, self._recording.jobs))))
         yield Lane(
             name="pod",
             stretches=_first(self._stated((each.t_ns, each.phase, each.line) for each in self._pod.statuses)),
@@ -93,6 +96,7 @@ class _Lanes:
         for name in self._pod.containers:
             yield Lane(name=name, stretches=_first((*self._due(name, due.get(name)), *self._ran(name))))
             yield Lane(name=f"{name}, as stated", stretches=_first(self._stated(self._states(name))))
+            yield from self._probed(name)
         yield Lane(name=EVENTS, moments=tuple(map(self._event, self._pod.events[:MOST_IN_A_LANE])))
 
     def _s(self, t_ns: int) -> float:
@@ -128,10 +132,25 @@ class _Lanes:
             label = f"restart {each.restart} is due"
             yield Stretch(look="due", from_s=round(exit_s + each.due_s, 3), to_s=latest_s, label=label)
 
+    def _probed(self, name: str) -> Iterator[Lane]:
+        """The answers of each probe, by the container's journal: those that failed, and the others."""
+        notes = [note for each in self._pod.instances(name) for note in each.notes if note.fact.utc_ns is not None]
+        for kind in ProbeKind:
+            answers = [(each, each.value == FAILS) for each in notes if each.name.startswith(f"{kind}.")]
+            for failed, said in ((True, "failed"), (False, "answered")):
+                moments = tuple(
+                    Moment(at_s=self._s(each.fact.utc_ns or 0), label=f"{each.name} {said}", line=each.line)
+                    for each, is_failure in answers
+                    if is_failure is failed
+                )
+                yield Lane(name=f"{name}, {kind} {said}", moments=moments[:MOST_IN_A_LANE])
+
     def _states(self, name: str) -> Iterator[tuple[int, str, int]]:
-        for report in self._pod.statuses:
-            if (said := report.containers.get(name)) is not None:
-                yield report.t_ns, _state(said), report.line
+        """Readiness is named where a status has denied it to the container while it ran."""
+        reports = [(each, each.containers[name]) for each in self._pod.statuses if name in each.containers]
+        denied = any(said.state.kind == "running" and not said.ready for _, said in reports)
+        for report, said in reports:
+            yield report.t_ns, ("ready, " if denied and said.ready else "") + _state(said), report.line
 
     def _stated(self, said: Iterable[tuple[int, str, int]]) -> Iterator[Stretch]:
         """Each statement up to the next that differs."""
@@ -149,6 +168,11 @@ class _Lanes:
 
 def _first(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
     return tuple(stretches)[:MOST_IN_A_LANE]
+
+
+def _job(report: JobReport) -> tuple[int, str, int]:
+    said = (f"{each.type} ({each.reason})" for each in report.status.conditions or () if each.status == "True")
+    return report.t_ns, ", ".join(said) or "active", report.line
 
 
 def _state(said: ContainerReport) -> str:

@@ -16,6 +16,7 @@ from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.requirements import load_requirements
 from crashloop.rundir import RecorderState, RunDir
+from crashloop.spec.deviation import Deviation
 from crashloop.spec.plan import Judgement, Plan, Skip
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
@@ -48,29 +49,30 @@ class _History(NamedTuple):
         return NOTHING if isinstance(self.recorded, Finding) else self.recorded
 
 
-def judge_scenario(run: RunDir, plan: Plan, name: str) -> Judged:
+def judge_scenario(run: RunDir, plan: Plan, name: str, *, deviations: Sequence[Deviation] | None = None) -> Judged:
     """Make every judgement of the plan on one scenario or comparison, whose histories are read once.
 
-    The recorder's last state explains a missing history.
+    The recorder's last state explains a missing history. `deviations` are those that excuse; all that are known by default.
     """
+    excuses = load_deviations() if deviations is None else deviations
     histories = [_History(each, _recorded(run, each), Memo()) for each in plan.histories_of(name)]
     return Judged(
         ended=max(filter(None, (_ended(each.recorded) for each in histories)), default=None),
         verdicts=tuple(
-            _verdict(plan, judgement, histories) for judgement in plan.judgements if judgement.scenario == name
+            _verdict(plan, judgement, histories, excuses) for judgement in plan.judgements if judgement.scenario == name
         ),
-        everywhere=tuple(_everywhere(plan, histories[0])) if histories[0].scenario == name else (),
+        everywhere=tuple(_everywhere(plan, histories[0], excuses)) if histories[0].scenario == name else (),
     )
 
 
-def _everywhere(plan: Plan, history: _History) -> Iterator[Verdict]:
+def _everywhere(plan: Plan, history: _History, excuses: Sequence[Deviation]) -> Iterator[Verdict]:
     """The verdicts of the requirements that hold for every pod, if this is one that was recorded."""
     judgement = next((each for each in plan.judgements if history.scenario in each.histories), None)
     if judgement is None or isinstance(history.recorded, Finding):
         return
     question = _input(plan, judgement.requirement, history)
     if not isinstance(question, str) and question.scenario.pod_spec is not None:
-        yield from judge_everywhere(load_requirements(), question, load_deviations())
+        yield from judge_everywhere(load_requirements(), question, excuses)
 
 
 def skipped(skip: Skip) -> Verdict:
@@ -99,7 +101,7 @@ def _ended(recorded: Recording | Finding) -> datetime | None:
     return datetime.fromtimestamp(recorded.end_ns / 1e9, UTC)
 
 
-def _verdict(plan: Plan, judgement: Judgement, histories: Sequence[_History]) -> Verdict:
+def _verdict(plan: Plan, judgement: Judgement, histories: Sequence[_History], excuses: Sequence[Deviation]) -> Verdict:
     inputs = [_input(plan, judgement.requirement, each) for each in histories]
     known = [each for each in inputs if not isinstance(each, str)]
     if len(known) < len(inputs):
@@ -114,7 +116,7 @@ def _verdict(plan: Plan, judgement: Judgement, histories: Sequence[_History]) ->
     if judgement.compared:
         question = ComparisonInput(requirement=known[0].requirement, name=judgement.scenario, histories=tuple(known))
     missing = tuple(each.recorded for each in histories if isinstance(each.recorded, Finding))
-    return verdict_of(question, Checked(findings=missing)) if missing else judge(question, load_deviations())
+    return verdict_of(question, Checked(findings=missing)) if missing else judge(question, excuses)
 
 
 def _input(plan: Plan, identifier: str, history: _History) -> JudgementInput | str:

@@ -15,6 +15,7 @@ from crashloop.report.standing import Standing
 from crashloop.report.timeline import (
     EVENTS,
     INTERVENTIONS,
+    JOB,
     MOST_IN_A_LANE,
     Lane,
     Moment,
@@ -169,3 +170,45 @@ def test_the_page_shows_timelines_and_links_them_from_their_verdicts() -> None:
 
 def test_a_page_without_timelines_has_no_such_section() -> None:
     assert "What happened" not in to_html(conformance_document(example_results()))
+
+
+def test_a_moment_has_its_label_beside_it_where_there_is_room() -> None:
+    moments = (Moment(at_s=1.0, label="kill-sandbox: ok", line=3), Moment(at_s=1.1, label="delete-object: ok", line=4))
+    svg = str(
+        timeline_svg(msgspec.structs.replace(TIMELINE, lanes=(Lane(name=INTERVENTIONS, moments=moments),)), name="t")
+    )
+    assert ">kill-sandbox: ok</text>" not in svg
+    assert ">delete-object: ok</text>" in svg
+
+
+def test_answers_of_probes_have_a_lane_for_each_kind_and_answer() -> None:
+    history = History(CRASHING).lives("app", *LIVES)
+    history.note(2.0, "app", 1, "liveness.0", "S").note(2.2, "app", 1, "liveness.1", "F").note(
+        2.3, "app", 1, "else", "F"
+    )
+    shown = {each.name: each.moments for each in of(history.ends(8)).lanes if each.moments}
+    assert {name: [each.label for each in moments] for name, moments in shown.items()} == {
+        "app, liveness failed": ["liveness.1 failed"],
+        "app, liveness answered": ["liveness.0 answered"],
+    }
+
+
+def test_a_job_has_a_lane_of_what_it_said() -> None:
+    history = History(CRASHING).lives("app", *LIVES)
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+    history.add(1.0, Channel.API, Kind.JOB, {"status": {"failed": 0, "succeeded": 0}})
+    history.add(4.0, Channel.API, Kind.JOB, {"status": {"failed": 1, "succeeded": 0, "conditions": [failed]}})
+    assert looks(lane(of(history.ends(8)), JOB), "stated") == [
+        (1.0, 4.0, "active"),
+        (4.0, None, "Failed (BackoffLimitExceeded)"),
+    ]
+
+
+def test_readiness_is_named_where_a_status_denied_it() -> None:
+    history = History(CRASHING).lives("app", *LIVES[:2])
+    running = history.running("app", 2, 5.1)
+    history.status(5.4, {"app": running | {"ready": False}}).status(6.0, {"app": running | {"ready": True}})
+    assert [label for *_, label in looks(lane(of(history.ends(8)), "app, as stated"), "stated")][-2:] == [
+        "running, restartCount 2",
+        "ready, running, restartCount 2",
+    ]

@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from crashloop.checks.everywhere import EVERY_POD
+from crashloop.history.event import Kind
 from crashloop.run.analysis import analyze
 from crashloop.run.judging import judge_scenario
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement
+from crashloop.spec.profile import KubeletProfile
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import CRASHING, STOCK, good, renamed
-from suites.selftest.kit.run_dirs import ASKED, a_run, left, record
+from suites.selftest.kit.histories import startup
+from suites.selftest.kit.run_dirs import ASKED, TRIED, a_run, left, record
 
 
 def verdict_in(run: RunDir, scenario: str = ASKED.scenario) -> Verdict:
@@ -25,6 +28,25 @@ def test_a_scenario_is_judged_from_its_history(tmp_path: Path) -> None:
     record(run, good())
     verdict = verdict_in(run)
     assert (verdict.requirement, verdict.outcome, verdict.profile) == ("BACKOFF-4", Outcome.PASS, "max-2s")
+
+
+def test_without_deviations_a_broken_promise_is_not_excused(tmp_path: Path) -> None:
+    off = {
+        "featureGates": {"KubeletCrashLoopBackOffMax": False},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
+    }
+    run = a_run(
+        tmp_path,
+        Judgement(requirement="CONFIG-4", scenario=TRIED.name),
+        profiles=(KubeletProfile(name=TRIED.candidate, config=off), STOCK),
+    )
+    refusal = (
+        "FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set"
+    )
+    record(run, startup(TRIED).process(0.5, Kind.PROCESS_EXITED, exit_code=1, stderr=refusal).ends(1))
+    (excused,) = judge_scenario(run, run.plan(), TRIED.name).verdicts
+    (promised,) = judge_scenario(run, run.plan(), TRIED.name, deviations=()).verdicts
+    assert (excused.deviation, promised.outcome, promised.deviation) == ("gate-off-refuses-start", Outcome.FAIL, None)
 
 
 @pytest.mark.parametrize(
