@@ -8,7 +8,7 @@ import msgspec
 
 from crashloop.history.recording import ProcessEvent, Recording, Sample
 from crashloop.report.curves import curves_of
-from crashloop.report.timeline import Lane, Moment, Stretch, Timeline, timelines_of
+from crashloop.report.timeline import EVENTS, Lane, Moment, Stretch, Timeline, timelines_of
 from crashloop.run.judging import judge_scenario, read_history
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
@@ -37,7 +37,13 @@ def subjects(run: RunDir, plan: Plan, picture: Picture) -> tuple[Timeline, ...]:
 
 
 def apart(lane: Lane) -> Iterator[Lane]:
-    """What ran, and below it when it was due: each window up to the next, for several may have no end."""
+    """What ran, and below it when it was due: each window up to the next, for several may have no end.
+
+    Of Kubernetes Events only the reason is kept: their messages name paths of the machine.
+    """
+    if lane.name == EVENTS:
+        reasons = (msgspec.structs.replace(each, label=each.label.partition(":")[0]) for each in lane.moments)
+        lane = msgspec.structs.replace(lane, moments=tuple(reasons))
     due = [each for each in lane.stretches if each.look == "due"]
     yield msgspec.structs.replace(lane, stretches=tuple(each for each in lane.stretches if each.look != "due"))
     if not due:

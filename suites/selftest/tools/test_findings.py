@@ -65,6 +65,12 @@ def test_a_lane_without_windows_stays_alone() -> None:
     assert len(list(apart(Lane(name="pod", stretches=(ran(0, 9),))))) == 1
 
 
+def test_of_an_event_only_the_reason_is_shown() -> None:
+    unhealthy = Moment(at_s=1.0, label="Unhealthy (2 times): app: dial unix /run/x.sock: no such file", line=1)
+    (events,) = apart(Lane(name="Events", moments=(unhealthy,)))
+    assert [each.label for each in events.moments] == ["Unhealthy (2 times)"]
+
+
 def good_run(tmp_path: Path) -> RunDir:
     run = a_run(tmp_path, Judgement(requirement="BACKOFF-2", scenario=CRASHING.name))
     record(run, good())
