@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from crashloop.checks.case import Case
+from crashloop.model.surroundings import KNOWN_WITHIN_S
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
@@ -37,6 +38,19 @@ def held_over_time(case: Case, each: ConfigObject) -> tuple[ObjectState, ...]:
         }[done.data.action]
         states.append(ObjectState(from_ns=done.t_ns, to_ns=done.data.ended_ns or done.t_ns, data=data, line=done.line))
     return tuple(states)
+
+
+def known_by_ns(case: Case, state: ObjectState) -> int:
+    """By when the kubelet no longer gives what was before that state: later where the host stood still."""
+    within_ns = round(KNOWN_WITHIN_S * 1e9)
+    return state.to_ns + within_ns + round(case.recording.host.held_s(state.to_ns, state.to_ns + within_ns) * 1e9)
+
+
+def possible_at(case: Case, states: tuple[ObjectState, ...], at_ns: int) -> tuple[ObjectState, ...]:
+    """Those that the kubelet may give at a time (UTC): the newest that it has to know, and all that came after it."""
+    begun = [each for each in states if each.from_ns <= at_ns]
+    known = [each for each in begun if known_by_ns(case, each) <= at_ns]
+    return (*known[-1:], *begun[len(known) :])
 
 
 def missing_for(case: Case, container: Container) -> Iterator[tuple[ObjectState, ObjectState | None]]:

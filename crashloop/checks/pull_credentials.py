@@ -3,10 +3,9 @@
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.images import OK, held_between, pulled, requests_for
-from crashloop.checks.objects import held_over_time
+from crashloop.checks.images import OK, pulled, requests_for
+from crashloop.checks.objects import held_over_time, possible_at
 from crashloop.checks.text import at_lines
-from crashloop.model.surroundings import KNOWN_WITHIN_S
 from crashloop.spec.registry_image import PASSWORD_KEY
 
 
@@ -26,9 +25,7 @@ def check_pull_credentials(case: Case) -> Checked:
             # The first request of a pull has no password: the runtime waits to be asked for one.
             if each.data.password is None:
                 continue
-            within_ns = round(KNOWN_WITHIN_S * 1e9)
-            since_ns = each.t_ns - within_ns - round(case.recording.host.held_s(each.t_ns - within_ns, each.t_ns) * 1e9)
-            held = held_between(states, since_ns, each.t_ns)
+            held = possible_at(case, states, each.t_ns)
             due = tuple(dict.fromkeys(one.data[PASSWORD_KEY] for one in held if one.data is not None))
             if each.data.password not in due:
                 lines = (each.line, *(one.line for one in held if one.line is not None))

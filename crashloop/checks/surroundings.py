@@ -6,7 +6,7 @@ from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.objects import held_over_time
+from crashloop.checks.objects import held_over_time, known_by_ns, possible_at
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
@@ -14,7 +14,6 @@ from crashloop.model.surroundings import (
     HOOK,
     HOOK_AGAIN,
     HOOK_WITHIN_S,
-    KNOWN_WITHIN_S,
     hook_notes,
     root_notes,
     volume_notes,
@@ -126,12 +125,9 @@ def _no_time(case: Case, spec: Container, instance: Instance) -> str | None:
 def _in_force(case: Case, spec: Container, instance: Instance) -> Due:
     """The values that each variable may have at a start."""
     due: dict[str, tuple[str, ...]] = {}
-    created_ns = instance.begun_ns or 0
     for variable in spec.env:
         each = next(one for one in case.scenario.objects if one.name == variable.object)
-        states = [state for state in held_over_time(case, each) if state.from_ns <= created_ns]
-        known = [state for state in states if state.to_ns + _known_ns(case, state.to_ns) <= created_ns]
-        possible = [*known[-1:], *states[len(known) :]]
+        possible = possible_at(case, held_over_time(case, each), instance.begun_ns or 0)
         values = [state.data[variable.name] for state in possible if state.data is not None]
         due[variable.name] = tuple(dict.fromkeys(values))
     return due
@@ -142,12 +138,6 @@ def _unread(case: Case, spec: Container, instances: tuple[Instance, ...]) -> Ite
     last_ns = max((each.begun_ns or 0 for each in instances), default=0)
     for each in case.scenario.objects:
         for state in held_over_time(case, each)[1:] if each.name in {one.object for one in spec.env} else ():
-            if state.data is not None and state.to_ns + _known_ns(case, state.to_ns) > last_ns:
+            if state.data is not None and known_by_ns(case, state) > last_ns:
                 sentence = f'no start of "{spec.name}" came late enough after the change of {each.name}'
                 yield inconclusive(f"{sentence} {at_lines([state.line or 0])}: {why_it_ended(case)}.", state.line or 0)
-
-
-def _known_ns(case: Case, changed_ns: int) -> int:
-    """How long after a change the kubelet may still give the old value: longer where the host stood still."""
-    within_ns = round(KNOWN_WITHIN_S * 1e9)
-    return within_ns + round(case.recording.host.held_s(changed_ns, changed_ns + within_ns) * 1e9)
