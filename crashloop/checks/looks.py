@@ -10,8 +10,8 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.evidence import too_few
+from crashloop.checks.finding import Checked, Finding, fail
 from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
@@ -24,6 +24,7 @@ BY_EVENTS = 3
 """Looks that events of the pod may cause in one wait."""
 TIMER_S = 10.0
 """The kubelet's timer is not shorter, but for the rest of a delay."""
+MIN_WAITS = 1
 
 
 def check_looks(case: Case) -> Checked:
@@ -33,11 +34,8 @@ def check_looks(case: Case) -> Checked:
     """
     waits = list(_waits(case)) if _is_left_alone(case.scenario) else []
     findings = [_too_often(each) for each in waits if len(each.lines) > each.most_looks]
-    needed = int(case.number("min_waits", 1))
-    if not findings and len(waits) < needed:
-        findings.append(
-            inconclusive(f"{len(waits)} waits of 10 s with a look seen, {needed} needed: {why_it_ended(case)}.")
-        )
+    if not findings:
+        findings += too_few(case, len(waits), "min_waits", MIN_WAITS, "wait", "of 10 s with a look")
     return Checked(findings=tuple(findings), facts={"looks": [len(each.lines) for each in waits]})
 
 

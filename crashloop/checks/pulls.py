@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, too_few, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.images import OK, held_between, pulled, requests_for
 from crashloop.checks.objects import VERSION, offered_over_time
@@ -34,10 +34,8 @@ def check_pulls(case: Case) -> Checked:
         if not _pulled_first(case, spec, instances):
             seen = f'no pull was seen before the first start of "{spec.name}"'
             findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
-    seen_restarts = sum(map(len, pulls.values()))
-    needed = int(case.number("min_restarts", MIN_RESTARTS))
-    if not findings and seen_restarts < needed:
-        findings.append(inconclusive(f"{count(seen_restarts, 'restart')} seen, {needed} needed: {why_it_ended(case)}."))
+    if not findings:
+        findings += too_few(case, sum(map(len, pulls.values())), "min_restarts", MIN_RESTARTS, "restart")
     return Checked(findings=tuple(findings), facts={"pulls": pulls})
 
 
