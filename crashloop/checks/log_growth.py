@@ -6,6 +6,7 @@ back, so those of one restart lie between the first such line of one wait and th
 expectation of this suite: KEP-5593 says that logs are spammed, and names no number.
 """
 
+from itertools import groupby, pairwise
 from statistics import median
 
 from crashloop.checks.case import Case
@@ -13,7 +14,7 @@ from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines
-from crashloop.history.recording import PodHistory
+from crashloop.history.recording import LoggedDelay, PodHistory
 from crashloop.spec.scenario import Mode
 
 MIN_RESTARTS = 12
@@ -55,19 +56,21 @@ def check_log_growth(case: Case) -> Checked:
 
 def _bytes_per_restart(pod: PodHistory, container: str) -> list[tuple[int, int]]:
     """The bytes from the first line of each wait to that of the next, if both have the newest delay, and the latter's line."""
-    found: list[tuple[float | None, int, int]] = []
     starts_ns = [each.begun_ns for each in ran(pod, container) if each.begun_ns is not None]
-    wait: int | None = None
-    delay_s: float | None = None
-    collected = 0
-    for each in pod.logged:
-        if each.container != container or each.pod_bytes is None:
-            continue
-        collected += each.pod_bytes
-        number = sum(started <= each.t_ns for started in starts_ns)
-        if number != wait:
-            if wait is not None and number == wait + 1:
-                found.append((each.delay_s if each.delay_s == delay_s else None, collected, each.line))
-            wait, collected, delay_s = number, 0, each.delay_s
-    newest_s = found[-1][0] if found else None
-    return [(collected, line) for delay_s, collected, line in found if delay_s == newest_s is not None]
+
+    def starts_before(logged: LoggedDelay) -> int:
+        return sum(started_ns <= logged.t_ns for started_ns in starts_ns)
+
+    logged = [each for each in pod.logged if each.container == container and each.pod_bytes is not None]
+    waits = [(number, list(lines)) for number, lines in groupby(logged, starts_before)]
+    restarts = [
+        (
+            after[0].delay_s if after[0].delay_s == before[0].delay_s else None,
+            sum(each.pod_bytes or 0 for each in (*before[1:], after[0])),
+            after[0].line,
+        )
+        for (number, before), (following, after) in pairwise(waits)
+        if following == number + 1
+    ]
+    newest_s = restarts[-1][0] if restarts else None
+    return [(collected, line) for delay_s, collected, line in restarts if delay_s == newest_s is not None]

@@ -42,11 +42,9 @@ def check_unanswered_probes(case: Case) -> Checked:
     findings: list[Finding] = []
     missed = 0
     for spec in case.scenario.pod.containers:
-        probe = next((each for each in spec.killing_probes if each.handler is Handler.EXEC), None)
-        for each in away if probe is not None else ():
-            assert probe is not None
-            findings += _judged(case, spec, probe, each)
-            missed += int(each.length_s / probe.period_s)
+        for probe in [each for each in spec.killing_probes if each.handler is Handler.EXEC][:1]:
+            findings += [finding for each in away for finding in _judged(case, spec, probe, each)]
+            missed += sum(int(each.length_s / probe.period_s) for each in away)
     needed = int(case.number("min_missed", 5))
     if not findings and missed < needed:
         findings.append(
@@ -69,7 +67,7 @@ def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[
     instances = ran(case.pod, spec.name)
     until_ns = away.to_ns + round(ASKED_AGAIN_S * 1e9)
     blind = blind_spot(case, case.pod, instances, away.from_ns, until_ns)
-    number, lived = next(((n, each) for n, each in enumerate(instances) if _lives_at(each, away.from_ns)), (0, None))
+    lived = next((each for each in instances if _lives_at(each, away.from_ns)), None)
     if lived is None or blind is not None:
         why = blind or f'"{spec.name}" did not run when the runtime went'
         yield inconclusive(f"An answer could have gone unseen: {why}.", away.line)
@@ -78,7 +76,7 @@ def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[
     if failed or case.restarts_all:
         return  # it may be killed for that
     if lived.exit is not None and lived.exit_ns is not None and lived.exit_ns <= until_ns:
-        if not was_killed(case, spec.name, number, lived):
+        if not was_killed(case, spec.name, instances.index(lived), lived):
             return
         lines = (away.line, lived.exit.line)
         after_s = (lived.exit_ns - away.from_ns) / 1e9
