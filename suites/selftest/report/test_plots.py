@@ -19,7 +19,7 @@ from crashloop.report.reading import describe, summary
 from crashloop.report.scale import Scale, ordinal_ticks, scale_for
 from crashloop.report.standing import Standing
 from crashloop.report.svg import to_svg
-from suites.selftest.kit.report_example import KUBELET_RESTART, LIVENESS, MAX_1S, REDUCED, SKEW_NATURAL, TWO
+from suites.selftest.kit.report_example_delays import KUBELET_RESTART, LIVENESS, MAX_1S, REDUCED, SKEW_NATURAL, TWO
 
 
 class SvgFile(SingleFileSnapshotExtension):

@@ -17,14 +17,13 @@ from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.report_example import (
     ENVIRONMENT,
     INFO,
-    MAX_2S,
     PLAN,
     STARTED,
     VERDICTS,
-    delays,
     example_results,
 )
 from suites.selftest.kit.report_example_catalogue import REQUIREMENTS
+from suites.selftest.kit.report_example_delays import MAX_2S, delays
 
 
 def verdict(
