@@ -15,8 +15,8 @@ svg { background: var(--bg); font-family: sans-serif }
 text { font-size: 10px; fill: var(--muted) } .title { font-size: 12px; fill: var(--text); font-weight: 600 }
 .y { text-anchor: end } .x, .axis { text-anchor: middle } .in-stretch { fill: var(--text) }
 .grid { stroke: var(--line); stroke-width: .6; fill: none }
-.ran-stretch { fill: var(--accent); fill-opacity: .45 } .due-stretch { fill: var(--due); fill-opacity: .35 }
-.stated-stretch { fill: var(--muted); fill-opacity: .16; stroke: var(--bg); stroke-width: .8 }
+.ran-stretch { fill: var(--accent); fill-opacity: .45 } .stated-stretch { fill: var(--muted); fill-opacity: .16 }
+.due-stretch { fill: var(--due); fill-opacity: .35 } .due-stretch, .stated-stretch { stroke: var(--bg); stroke-width: .8 }
 .dot { fill: var(--accent); stroke: var(--bg) }
 """
 """The report's colours (templates/style.css.j2); only due windows differ, which here are what was promised."""

@@ -50,8 +50,9 @@ def _x(axis: Scale, at_s: float) -> float:
 def _lane(lane: Lane, top: float, axis: Scale) -> Iterator[str]:
     middle = top + ROW / 2
     yield f'<text class="y" x="{LEFT - 6}" y="{n(middle + 3.5)}">{text(_short(lane.name))}</text>'
+    labelled = ("ran", "stated") if any(each.look != "due" for each in lane.stretches) else ("due",)
     for stretch in lane.stretches:
-        yield _stretch(stretch, middle, axis)
+        yield _stretch(stretch, middle, axis, labelled=stretch.look in labelled)
     ends_s = (*(each.at_s for each in lane.moments[1:]), axis.high)
     for moment, next_s in zip(lane.moments, ends_s, strict=False):
         yield _moment(moment, next_s, middle, axis)
@@ -61,10 +62,10 @@ def _short(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
-def _stretch(stretch: Stretch, middle: float, axis: Scale) -> str:
+def _stretch(stretch: Stretch, middle: float, axis: Scale, *, labelled: bool) -> str:
     left = _x(axis, stretch.from_s)
     width = max(_x(axis, axis.high if stretch.to_s is None else stretch.to_s) - left, 1.0)
-    label = "" if stretch.look == "due" else _label(stretch.label, left + 3, left + width - 1, middle)
+    label = _label(stretch.label, left + 3, left + width - 1, middle) if labelled else ""
     title = text(_title(stretch.label, stretch.line, stretch.from_s, stretch.to_s))
     return (
         f'<rect class="{stretch.look}-stretch" x="{n(left)}" y="{n(middle - BAR / 2)}" width="{n(width)}" '

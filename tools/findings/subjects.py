@@ -26,7 +26,7 @@ def subjects(run: RunDir, plan: Plan, picture: Picture) -> tuple[Timeline, ...]:
     if planned is None or recording is None:
         return ()
     if recording.started:
-        return (trial(planned.name, planned.subject, recording),)
+        return (trial(planned.name, recording),)
     promised = curves_of(judge_scenario(run, plan, planned.name, deviations=()).verdicts, plan)
     found = timelines_of(planned.name, planned.subject, recording, promised)
     extra = (measured(picture.histogram, recording.samples[-1]),) if picture.histogram else ()
@@ -56,31 +56,31 @@ def apart(lane: Lane) -> Iterator[Lane]:
     yield Lane(name=f"{lane.name}, due", stretches=tuple(windows))
 
 
-def trial(scenario: str, candidate: str, recording: Recording) -> Timeline:
-    """The kubelet that was tried with the candidate's configuration, in seconds from its start."""
+def trial(scenario: str, recording: Recording) -> Timeline:
+    """The kubelet that was tried, in seconds from its start."""
     zero_ns = recording.started[0].t_ns
     ended = [*recording.exited, *recording.healthy]
     length_s = LONGER * max((each.t_ns - zero_ns for each in ended), default=0) / 1e9
     return Timeline(
         scenario=scenario,
-        profile=candidate,
+        profile="",
         pod="",
         length_s=length_s,
         lanes=(
-            _kubelet(candidate, zero_ns, recording.exited, recording.healthy),
+            _kubelet(zero_ns, recording.exited, recording.healthy),
             Lane(name="its last words", stretches=tuple(map(_last_words, recording.exited))),
         ),
     )
 
 
-def _kubelet(name: str, zero_ns: int, exited: Sequence[ProcessEvent], healthy: Sequence[ProcessEvent]) -> Lane:
+def _kubelet(zero_ns: int, exited: Sequence[ProcessEvent], healthy: Sequence[ProcessEvent]) -> Lane:
     def since(event: ProcessEvent) -> float:
         return round((event.t_ns - zero_ns) / 1e9, 3)
 
-    code = f", exit code {exited[0].data.exit_code}" if exited else ", and goes on"
+    label = f"exit code {exited[0].data.exit_code}" if exited else "goes on"
     return Lane(
-        name=name,
-        stretches=(Stretch(look="ran", from_s=0.0, to_s=since(exited[0]) if exited else None, label=f"kubelet{code}"),),
+        name="kubelet",
+        stretches=(Stretch(look="ran", from_s=0.0, to_s=since(exited[0]) if exited else None, label=label),),
         moments=tuple(Moment(at_s=since(each), label="healthy", line=each.line) for each in healthy),
     )
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
+import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.report.conformance import conformance_document
@@ -156,6 +157,13 @@ def test_a_label_without_room_is_only_a_title_and_nothing_is_markup() -> None:
     assert "a-name-of-more-than-2…" in svg
     assert "<b>" not in svg
     assert "&lt;b&gt;BackOff" in svg
+
+
+@pytest.mark.parametrize(("looks", "count"), [(("due",), 1), (("due", "ran"), 0)], ids=["alone", "behind-what-ran"])
+def test_a_window_has_its_label_only_where_nothing_ran(looks: tuple[str, ...], count: int) -> None:
+    stretches = tuple(Stretch(look=look, from_s=0.0, to_s=9.0, label=f"is {look}") for look in looks)
+    svg = str(timeline_svg(msgspec.structs.replace(TIMELINE, lanes=(Lane(name="app", stretches=stretches),)), name="t"))
+    assert svg.count(">is due</text>") == count
 
 
 def test_the_page_shows_timelines_and_links_them_from_their_verdicts() -> None:

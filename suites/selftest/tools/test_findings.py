@@ -38,8 +38,14 @@ def test_a_span_begins_at_0_and_keeps_what_reaches_into_it() -> None:
     )
     shown = cut(timeline(lane), msgspec.structs.replace(SHOWN, from_s=20.0, to_s=50.0))
     assert shown.length_s == 30.0
-    assert [(each.from_s, each.to_s) for each in shown.lanes[0].stretches] == [(0.0, 5.0), (10.0, None)]
+    assert [(each.from_s, each.to_s) for each in shown.lanes[0].stretches] == [(0.0, 5.0), (10.0, 30.0)]
     assert [each.at_s for each in shown.lanes[0].moments] == [0.0, 25.0]
+
+
+def test_a_span_beyond_the_recording_shows_windows_there_and_nothing_else() -> None:
+    lanes = Lane(name="app", stretches=(ran(90, None),)), Lane(name="app, due", stretches=(ran(110, 130, "due"),))
+    shown = cut(timeline(*lanes), msgspec.structs.replace(SHOWN, from_s=80.0, to_s=120.0))
+    assert [(each.from_s, each.to_s) for lane in shown.lanes for each in lane.stretches] == [(10.0, 20.0), (30.0, 40.0)]
 
 
 def test_a_lane_is_left_out_if_the_picture_says_so_or_nothing_is_left_in_it() -> None:
@@ -103,16 +109,16 @@ def test_a_run_without_the_history_has_no_picture(tmp_path: Path) -> None:
 )
 def test_a_kubelet_that_is_refused_is_shown_with_its_last_words(stderr: str, words: str) -> None:
     history = startup(TRIED).process(0.5, Kind.PROCESS_EXITED, exit_code=1, stderr=stderr).ends(1)
-    shown = trial("start-max-2s", "max-2s", history.recording())
+    shown = trial("start-max-2s", history.recording())
     assert [(lane.name, [(each.to_s, each.label) for each in lane.stretches]) for lane in shown.lanes] == [
-        ("max-2s", [(0.5, "kubelet, exit code 1")]),
+        ("kubelet", [(0.5, "exit code 1")]),
         ("its last words", [(None, words)]),
     ]
 
 
 def test_a_kubelet_that_lives_is_shown_with_the_moment_of_its_health() -> None:
     history = startup(TRIED).process(0.4, Kind.PROCESS_HEALTHY, configz={}).ends(1)
-    kubelet, _ = trial("start-max-2s", "max-2s", history.recording()).lanes
+    kubelet, _ = trial("start-max-2s", history.recording()).lanes
     assert ([each.to_s for each in kubelet.stretches], [each.at_s for each in kubelet.moments]) == ([None], [0.4])
 
 
