@@ -3,6 +3,7 @@
 from crashloop.checks.finding import Finding, error, inconclusive
 from crashloop.checks.text import at_lines
 from crashloop.history.recording import Recording
+from crashloop.model.stored_pod import drops_policies
 from crashloop.spec.scenario import PodScenario, Scenario
 
 
@@ -53,6 +54,8 @@ def pod_obstacles(scenario: PodScenario, recording: Recording) -> tuple[Finding,
 
 def _dropped(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
     """What an API server without ContainerRestartRules drops from a pod without a word (pkg/api/pod/util.go@v1.37.1)."""
+    if drops_policies(scenario):
+        return ()  # what becomes of such a pod is what the scenario asks
     found = []
     for pod in recording.pods:
         accepted = {each.name: each for each in pod.accepted}

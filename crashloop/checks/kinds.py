@@ -23,6 +23,7 @@ from crashloop.checks.sums import TextCase, check_sums
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict, predict_startup
+from crashloop.model.stored_pod import as_stored
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 
 Variants = frozenset[str]
@@ -40,7 +41,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing in an undamaged recording can be judged; none if it can."""
 
 
-def _pod_case(scenario: PodScenario, judgement: JudgementInput, variants: Variants) -> Case:
+def _pod_case(declared: PodScenario, judgement: JudgementInput, variants: Variants) -> Case:
+    scenario = as_stored(declared, variants)
     predictions = judgement.memo.predictions
     if variants not in predictions:
         predictions[variants] = predict(scenario, judgement.profile, judgement.version, variants, later=judgement.later)

@@ -17,6 +17,7 @@ from crashloop.model.in_force import in_force
 from crashloop.model.lateness import soonest_s
 from crashloop.model.prediction import setting_of
 from crashloop.model.rehearsal import Rehearsal, rehearse
+from crashloop.model.stored_pod import as_stored
 from crashloop.model.variants import as_shipped
 from crashloop.spec.pod import Pod
 from crashloop.spec.probe import Handler, Probe
@@ -63,6 +64,7 @@ def course_of(
     Raises UsageError if the kubelet does not start with the profile.
     """
     known = as_shipped(kubelet_version(profile, version)) if deviations is None else deviations
+    scenario = as_stored(scenario, known)
     played = rehearsed(scenario, profile, version, known)
     ends_s = complete_s(scenario.until, played.soonest), complete_s(scenario.until, played.latest)
     if scenario.later_profiles:

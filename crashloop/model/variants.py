@@ -54,6 +54,7 @@ SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
 RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
 RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
+API_SERVER_DROPS_POLICIES = "api-server-drops-container-policies"
 POD_START_MEASURED_TWICE = "pod-start-measured-twice"
 
 VARIANTS: tuple[Variant, ...] = (
@@ -214,6 +215,13 @@ VARIANTS: tuple[Variant, ...] = (
         "exhaust the backoffLimit; it was to be one restart.",
         source="KEP-5532, Design Details; pkg/controller/job/job_controller.go@v1.37.1 pastBackoffLimitOnFailure",
         since=(1, 35),
+    ),
+    Variant(
+        name=API_SERVER_DROPS_POLICIES,
+        sentence="An API server with ContainerRestartRules off drops the restart policies of containers from a pod, so that "
+        "one under Never restarts for ever in a pod under Always; it was to stay down.",
+        source="KEP-5307, Feature Enablement and Rollback; pkg/api/pod/util.go@v1.37.1 dropContainerRestartRules",
+        since=(1, 34),
     ),
     Variant(
         name=POD_START_MEASURED_TWICE,

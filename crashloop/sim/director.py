@@ -15,7 +15,7 @@ from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.kubelet import Kubelet
 from crashloop.sim.loop import Action, Steps
-from crashloop.sim.manifest import manifest
+from crashloop.sim.manifest import manifest, stored_pod
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
@@ -79,9 +79,9 @@ class ScenarioPlayer:
             self.loop.after(self._period_ns(), self._poke)
 
     def _create(self) -> tuple[SimPod, StatusWriter]:
-        pod = SimPod(
-            self.scenario.name, self._uuid(), self.scenario.pod, self.loop.now, self.tape, self.scenario.objects
-        )
+        behaviour = self.kubelet.behaviour
+        stored = stored_pod(self.scenario.pod, self.scenario.own_gates, behaviour)
+        pod = SimPod(self.scenario.name, self._uuid(), stored, self.loop.now, self.tape, self.scenario.objects)
         pod.on_exit = self._exited
         writer = StatusWriter(self.world, pod, self.kubelet.connection)
         writer.on_delivery = self._status_seen

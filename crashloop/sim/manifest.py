@@ -1,17 +1,32 @@
-"""The pod object as the API server stores it."""
+"""The pod object as the API server stores it. pkg/api/pod/util.go@v1.37.1 dropDisabledPodFields."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-from crashloop.sim.behaviour import S
+import msgspec
+
+from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.config import RULES
 from crashloop.sim.pod import SimPod
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, Pod
 
 _LISTS = {
     ContainerKind.INIT: "initContainers",
     ContainerKind.REGULAR: "containers",
     ContainerKind.EPHEMERAL: "ephemeralContainers",
 }
+
+
+def stored_pod(pod: Pod, gates: dict[str, bool], behaviour: Behaviour) -> Pod:
+    """What the API server keeps of a pod with these gates of its own; it drops what belongs to a gate that is off."""
+    if gates.get(RULES, True) or behaviour.api_keeps_rules_when_off:
+        return pod
+    return msgspec.structs.replace(pod, containers=tuple(map(_dropped, pod.containers)))
+
+
+def _dropped(container: Container) -> Container:
+    kept = container.restart_policy if container.is_sidecar else None
+    return msgspec.structs.replace(container, restart_policy=kept, rules=())
 
 
 def manifest(pod: SimPod) -> dict[str, Any]:

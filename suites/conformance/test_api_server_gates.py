@@ -11,11 +11,11 @@ from crashloop.spec.intervention import Intervention, InterventionKind
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
-from crashloop.spec.program import runs
+from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.api_objects import STORED_RULES, codes, container, pod, rule, ruled, stored, tries
-from suites.conformance.scenarios import NEVER, app, at, starting
+from suites.conformance.scenarios import NEVER, QUICK_WATCH_S, QUIET_S, app, at, starting
 
 OFF = {RESTART_RULES_GATE: False, RESTART_ALL_GATE: False}
 """With the gate of the rules also the one that cannot be on without it."""
@@ -144,4 +144,15 @@ def test_restart_all_containers_needs_its_gate() -> Scenario:
         name="restart-all-needs-its-gate",
         control_plane=ControlPlane(feature_gates={RESTART_ALL_GATE: False}),
         requests=requests,
+    )
+
+
+@requirement("X-14")
+def test_a_container_under_never_stays_down_without_the_gate() -> Scenario:
+    return PodScenario(
+        name="never-under-always-without-the-gate",
+        profile="max-2s",
+        control_plane=ControlPlane(feature_gates=OFF),
+        pod=Pod(containers=(app(exits_with(1, times=3), policy=NEVER),)),
+        until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
     )

@@ -18,6 +18,7 @@ from crashloop.model.prediction import predict
 from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart import decide
 from crashloop.model.restart_all import probes_go_on, shown_exit_code
+from crashloop.model.stored_pod import as_stored
 from crashloop.model.variants import (
     RESTART_ALL_STALLS,
     RESTART_ALL_WITHOUT_BACKOFF,
@@ -27,6 +28,7 @@ from crashloop.model.variants import (
     require_known,
     variant,
 )
+from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.probe import Probe
@@ -47,6 +49,13 @@ SOURCE = Container(restart_policy=NEVER, rules=(RESET_88, restart_in(88)))
 RESETTING = Pod(containers=(SOURCE,), restart_policy=NEVER)
 TWO_RESTARTED = {"app": 1, "other": 1}
 OFF = {RESTART_ALL_GATE: False}
+NEVER_WITHOUT_THE_GATE = PodScenario(
+    name="s",
+    profile="node",
+    pod=Pod(containers=(Container(restart_policy=NEVER),)),
+    until=Until(),
+    control_plane=ControlPlane(feature_gates={RESTART_RULES_GATE: False}),
+)
 
 
 def curve_of(period: str | None, **gates: bool) -> Callable[[frozenset[str]], Any]:
@@ -115,6 +124,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "pod-start-measured-twice": lambda deviations: most_samples(5, deviations),
+    "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
 }
 SHOWS_ON_TOP_OF = {RESTART_ALL_STALLS: RESTART_ALL_WITHOUT_BACKOFF}
@@ -144,6 +154,7 @@ def test_a_release_ships_with_the_variants_of_its_time() -> None:
         return as_shipped(KubernetesVersion(1, minor))
 
     assert shipped(34) - shipped(33) == {
+        "api-server-drops-container-policies",
         "rules-match-probe-kills",
         "ignored-restart-all-rule-hides-later-rules",
         "never-gets-no-second-sandbox",
