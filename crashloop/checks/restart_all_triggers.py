@@ -11,6 +11,7 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.lateness import DETECTION_S, START_SHARE_S
 from crashloop.model.restart import REDEFINED, Decided, Decision
+from crashloop.model.surroundings import SKIPPED
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.program import Program
@@ -50,6 +51,7 @@ def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:
 def exited_by_itself(case: Case, container: str, number: int, instance: Instance) -> bool:
     """Whether instance `number` ended as its program says it does."""
     codes = _exit_codes(case.scenario.pod.container(container).program)
+    number += sum(int(note.value) for note in instance.notes if note.name == SKIPPED)
     return number < len(codes) and instance.exit_code == codes[number]
 
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from crashloop.spec.pod import Container
 
 ROOT, VOLUME, PASSES, HOOK, HOOK_AGAIN = "root", "volume", "passes", "hook", "hook.again"
+SKIPPED = "skipped"
+"""How many lives of its program a pod leaves out."""
 FRESH, USED, RAN = "fresh", "used", "ran"
 
 HOOK_WITHIN_S = 0.5

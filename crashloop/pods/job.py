@@ -24,6 +24,7 @@ def job_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> d
             "completions": job.parallelism,
             "parallelism": job.parallelism,
             "backoffLimit": job.backoff_limit,
+            **({"completionMode": "Indexed"} if scenario.is_uneven else {}),
             # So that nothing goes on if nobody deletes it.
             "activeDeadlineSeconds": ceil(scenario.longest_s),
             "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},

@@ -9,8 +9,9 @@ The journal's format, one line a stamp (boot time from /proc/uptime, in centisec
 A note says what a life has found: `root fresh` or `root used`, by a mark that each life leaves in its root filesystem;
 `volume fresh` or `volume used`, by one in a volume in memory;
 `passes 50`, how often a program ran inside of it by their marks there; `hook ran`, its postStart hook; the environment
-variables of its container by their names; `liveness.7 F`, what a probe answered the time 7 (from 0) that it was asked: S or F,
-stamped before the answer is given. A life that is killed stamps no exit.
+variables of its container by their names; `skipped 4`, how many lives of its program it has left out; `liveness.7 F`, what a
+probe answered the time 7 (from 0) that it was asked: S or F, stamped before the answer is given. A life that is killed stamps
+no exit.
 
 Each life first prints the whole journal to its log, so that the log of the newest instance holds all earlier lives.
 The boot id shows whether container and node count from the same boot: a container in its own sandbox does not.
@@ -48,6 +49,7 @@ def command(
         *_served(container),
         *(f"env={each.name}" for each in container.env),
         *((f"env={VERSION_VARIABLE}",) if container.image is not None else ()),
+        *((f"others={program.exits - 1}",) if program.first_pod_only else ()),
         *(f"{_seconds(life.run_s)}:{_end(life)}:{life.times}" for life in program.lives),
     ]
     return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *words]

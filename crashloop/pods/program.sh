@@ -1,5 +1,5 @@
 # One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, volume=MARK,
-# env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in
+# env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS, others=LIVES that all pods of a Job but the first leave out; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in
 # order. END is an exit code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
 term=
@@ -85,6 +85,13 @@ for each; do
 		;;
 	http=*)
 		serve "${each#*=}"
+		continue
+		;;
+	others=*)
+		[ "${JOB_COMPLETION_INDEX:-0}" = 0 ] || {
+			left=$((left + ${each#*=}))
+			note skipped "${each#*=}"
+		}
 		continue
 		;;
 	until=*)

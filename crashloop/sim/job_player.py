@@ -34,6 +34,7 @@ class JobPlayer(ScenarioPlayer):
 
     def _create(self) -> tuple[SimPod, StatusWriter]:
         pod, writer = super()._create()
+        pod.index = len(self._kept)
         self._kept[pod.uid] = pod, writer
         return pod, writer
 

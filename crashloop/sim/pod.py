@@ -152,6 +152,8 @@ class SimPod:
         self.pull_errors: dict[str, str] = {}
         """Why a container has no image, as the kubelet states it."""
         self.resources = {container.name: RESOURCES for container in spec.containers}
+        self.index = 0
+        """Its number among the pods of a Job."""
         self.is_static = False
         """Whether it comes from a file of its node."""
         self.was_reset = False
@@ -185,7 +187,12 @@ class SimPod:
         until_s = container.program.fails_until_s
         if until_s is not None and now_ns - self._first_ns.setdefault(container.name, now_ns) >= until_s * 1e9:
             return number, None
-        return number, lives[number] if number < len(lives) else None
+        planned = number + self.skipped(container)
+        return number, lives[planned] if planned < len(lives) else None
+
+    def skipped(self, container: Container) -> int:
+        """How many lives of a program it leaves out: the first pod of a Job none."""
+        return container.program.exits - 1 if container.program.first_pod_only and self.index else 0
 
     def alive(self) -> list[SimulatedInstance]:
         """Instances that have not exited."""

@@ -199,3 +199,5 @@ def _found(pod: SimPod, container: Container, instance: SimulatedInstance) -> It
     yield from instance.env.items()
     if program.passes:
         yield "passes", str(program.passes)
+    if pod.skipped(container):
+        yield "skipped", str(pod.skipped(container))

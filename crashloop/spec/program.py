@@ -54,6 +54,8 @@ class Program(msgspec.Struct, frozen=True):
     """Whether each life leaves a mark in the root filesystem, and notes whether it has found one."""
     marks_volume: bool = False
     """The same in a volume of the pod, which is in memory."""
+    first_pod_only: bool = False
+    """Whether the first pod of a Job alone begins with the first life; the others begin with the last, and note that."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""

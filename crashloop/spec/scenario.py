@@ -163,12 +163,19 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
         is_amended = self.mode is Mode.ANNOTATED or bool(self.pod.of_kind(ContainerKind.EPHEMERAL))
         actions = [each.action for each in self.interventions]
         needs_api = self.by_scheduler or bool(self.objects)
+        if self.is_uneven and (self.job is None or self.job.parallelism == 1):
+            return "a program of the first pod only needs a Job of several pods"
         return fault_of_owner(self.owner, self.pod.restart_policy, actions, is_amended=is_amended, needs_api=needs_api)
 
     @property
     def job(self) -> Job | None:
         """The Job that makes its pods, if one does."""
         return self.owner if isinstance(self.owner, Job) else None
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the pods of its Job do not all live the same lives."""
+        return any(each.program.first_pod_only for each in self.pod.containers)
 
     @property
     def pull_secrets(self) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
+from crashloop.spec.comparison import Comparison, compared
 from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
@@ -155,3 +158,21 @@ def test_all_pods_of_a_job_go_on_in_place() -> Scenario:
     """The journal in the pod's volume is the checkpoint: a pod that loses it repeats its first step, and the Job never ends."""
     steps = retriable(runs((1, 42), (1, 42), (1, 0)))
     return job("job-of-eight", Job(parallelism=8, backoff_limit=0), steps, pod=NEVER, restarts=16)
+
+
+@requirement("STORY-4")
+def test_a_group_waits_less_for_the_pod_that_failed() -> Comparison:
+    """The barrier is the end of the Job: it is complete when the last of its pods has succeeded."""
+    program = msgspec.structs.replace(runs(*[(1, 42)] * 4, (1, 0)), first_pod_only=True)
+    stock, low = (
+        job(
+            f"group-of-five-{profile}",
+            Job(parallelism=5, backoff_limit=0),
+            retriable(program),
+            pod=NEVER,
+            at_most_s=150.0,
+            profile=profile,
+        )
+        for profile in ("stock", "max-2s")
+    )
+    return compared("group-on-two-curves", stock, low)

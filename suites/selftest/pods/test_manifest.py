@@ -8,12 +8,14 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from crashloop.pods.config_objects import config_manifest
+from crashloop.pods.job import job_manifest
 from crashloop.pods.manifest import ephemeral_containers, pod_manifest, pull_policy
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
+from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.probe import Probe, ProbeKind
-from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
+from crashloop.spec.program import HOLDS, Life, Program, exits_with, out_of_memory, runs
 from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Until
 
@@ -170,3 +172,21 @@ def test_an_image_of_the_registry_is_named_with_its_pull_policy_and_secret() -> 
     ]
     assert "env=IMAGE_VERSION" in spec["containers"][0]["command"]
     assert "imagePullSecrets" not in manifest()["spec"]
+
+
+def test_a_job_whose_first_pod_alone_fails_numbers_its_pods() -> None:
+    lives = (Life(exit_code=42), Life(exit_code=0))
+
+    def made(program: Program) -> dict[str, Any]:
+        group = PodScenario(
+            name="group",
+            profile="stock",
+            pod=Pod(containers=(Container(program=program),), restart_policy=RestartPolicy.NEVER),
+            until=Until(),
+            owner=Job(parallelism=5, backoff_limit=0),
+        )
+        job: dict[str, Any] = job_manifest(group, node="node", image="i", run="r")["spec"]
+        return job
+
+    assert made(Program(lives, first_pod_only=True))["completionMode"] == "Indexed"
+    assert "completionMode" not in made(Program(lives))

@@ -274,3 +274,18 @@ def test_a_life_notes_its_environment(shell: list[str], tmp_path: Path) -> None:
     run = argv(shell, container, tmp_path)
     assert subprocess.run(run, env={**os.environ, "A": "one"}, check=False, timeout=WITHIN_S).returncode == 1
     assert notes(read_journal((tmp_path / "app.journal").read_text())) == [(0, "A", "one"), (0, "B", "-")]
+
+
+def test_all_pods_of_a_job_but_the_first_begin_with_the_last_life(
+    shell: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container = Container(program=Program((Life(exit_code=42, times=3), Life(exit_code=0)), first_pod_only=True))
+    first, other = tmp_path / "first", tmp_path / "other"
+    first.mkdir()
+    other.mkdir()
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "0")
+    assert [live_once(shell, container, first)[0] for _ in range(4)] == [42, 42, 42, 0]
+    assert notes(read_journal((first / "app.journal").read_text())) == []
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "3")
+    assert live_once(shell, container, other)[0] == 0
+    assert notes(read_journal((other / "app.journal").read_text())) == [(0, "skipped", "3")]

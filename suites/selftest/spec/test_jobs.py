@@ -5,6 +5,7 @@ import pytest
 from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import Life, Program
 from crashloop.spec.scenario import Mode, PodScenario, Until
 
 NEVER, ON_FAILURE, ALWAYS = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS
@@ -35,3 +36,11 @@ def test_it_is_refused(job: Job, policy: RestartPolicy, mode: Mode, fault: str) 
     pod = Pod(containers=(Container(),), restart_policy=policy)
     with pytest.raises(ValueError, match=f"scenario 's': {fault}"):
         PodScenario(name="s", profile="stock", pod=pod, until=Until(), mode=mode, owner=job)
+
+
+@pytest.mark.parametrize("owner", [None, Job()], ids=["no-job", "one-pod"])
+def test_a_program_of_the_first_pod_only_needs_a_job_of_several(owner: Job | None) -> None:
+    program = Program((Life(exit_code=42), Life(exit_code=0)), first_pod_only=True)
+    pod = Pod(containers=(Container(program=program),), restart_policy=NEVER)
+    with pytest.raises(ValueError, match="scenario 's': a program of the first pod only needs a Job of several pods"):
+        PodScenario(name="s", profile="stock", pod=pod, until=Until(), owner=owner)
