@@ -47,7 +47,7 @@ def low(delays_s: tuple[float, ...] = FAST, **more: Any) -> tuple[History, Kubel
 
 
 def answer(*groups: tuple[History, KubeletProfile], **parameters: int) -> Checked:
-    needed = {"min_pods": 3, "min_failures": 3} | parameters
+    needed: dict[str, Any] = {"min_pods": 3, "min_failures": 3} | parameters
     return check_group_wait([case(history, profile, **needed) for history, profile in groups])
 
 
