@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from crashloop.cli.command import Command, Example, JsonOption, epilog
-from crashloop.cli.suites import compared, judged_run
+from crashloop.cli.suites import compared, judged_run, judged_runs, trend_run
 from crashloop.cli.views import RequestedViews, show
 
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
@@ -61,10 +61,37 @@ def matrix(
     show(shown, matrix_document(shown), RequestedViews(json, markdown, html))
 
 
+def trend(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories, or folders of them, such as runs.")
+    ],
+    json: JsonOption = False,
+    markdown: MarkdownOption = False,
+    html: HtmlOption = None,
+) -> None:
+    """Follow figures over many runs of one kind: their scatter, and whether the newest depart from it (exit code 1)."""
+    from crashloop.comparison.trend import trend_of
+    from crashloop.comparison.trend_document import trend_document
+
+    found = trend_of(trend_run(each) for each in judged_runs(runs))
+    document = trend_document(found)
+    show(found, document, RequestedViews(json, markdown, html))
+    raise typer.Exit(document.exit_code or 0)
+
+
 DIFF_EPILOG = epilog(
     Example("crashloop diff runs/release runs/mine", "what your kubelet changes"),
     exit_codes="0 nothing got worse, 1 something did, 2 wrong usage, 3 evidence is missing",
 )
 MATRIX_EPILOG = epilog(Example("crashloop matrix --markdown runs/*-conformance", "for a job summary"))
+TREND_EPILOG = epilog(
+    Example("crashloop trend runs", "every kind of run in a folder"),
+    exit_codes="0 steady or too few runs, 1 a jump or a drift, 2 wrong usage",
+)
 
-COMMANDS = (Command(diff, {"epilog": DIFF_EPILOG}), Command(matrix, {"epilog": MATRIX_EPILOG}))
+
+COMMANDS = (
+    Command(diff, {"epilog": DIFF_EPILOG}),
+    Command(matrix, {"epilog": MATRIX_EPILOG}),
+    Command(trend, {"epilog": TREND_EPILOG}),
+)

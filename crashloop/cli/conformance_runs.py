@@ -3,6 +3,7 @@
 from crashloop.cli.suites import Suite
 from crashloop.comparison.comparison import compare
 from crashloop.comparison.side import JudgedRun
+from crashloop.comparison.trend_figures import trend_of_conformance
 from crashloop.report.conformance import conformance_document
 from crashloop.report.results import Results
 from crashloop.run.analysis import analyze
@@ -25,4 +26,5 @@ SUITE = Suite(
     side=_judged_run,
     compare=lambda before, after, values_count: compare(before, after, values_count=values_count),
     judged_run=_judged_run,
+    trend_run=trend_of_conformance,
 )

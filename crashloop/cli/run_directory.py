@@ -24,7 +24,7 @@ def unless_read_only(run: "RunDir", write: Callable[[], None]) -> None:
     try:
         write()
     except OSError as error:
-        _note(f"run directory {run.root}: results and report were not written ({error.strerror}).")
+        mention(f"run directory {run.root}: results and report were not written ({error.strerror}).")
 
 
 def is_writable(folder: Path) -> bool:
@@ -37,8 +37,9 @@ def mention_damage(run_dir: Path) -> None:
     from crashloop.rundir import RunDir
 
     for sentence in RunDir(run_dir).damage():
-        _note(sentence)
+        mention(sentence)
 
 
-def _note(sentence: str) -> None:
+def mention(sentence: str) -> None:
+    """A note on standard error."""
     Console(stderr=True, highlight=False).print(f"crashloop: {sentence}", markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from crashloop.cli.suites import Suite
 from crashloop.comparison.side import JudgedRun
 from crashloop.comparison.stress.comparison import compare_stress
 from crashloop.comparison.stress.side import JudgedStressRun
+from crashloop.comparison.trend_figures import trend_of_stress
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.verdicts import run_results
@@ -28,4 +29,5 @@ SUITE = Suite(
     side=_side,
     compare=lambda before, after, values_count: compare_stress(before, after, values_count=values_count),
     judged_run=lambda _, results: JudgedRun(run_results(results)),
+    trend_run=trend_of_stress,
 )

@@ -1,16 +1,17 @@
 """What the commands do with the runs of every suite: judge again, report, compare, show side by side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crashloop.cli.run_directory import Report, unless_read_only
+from crashloop.cli.run_directory import Report, mention, unless_read_only
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.comparison.comparison import Comparison
     from crashloop.comparison.side import JudgedRun
+    from crashloop.comparison.trend import TrendRun
     from crashloop.report.document import Document
 
 SUITES = {"conformance": "crashloop.cli.conformance_runs", "stress": "crashloop.cli.stress_runs"}
@@ -36,6 +37,8 @@ class Suite(NamedTuple):
     """The differences of two sides; whether measured values count."""
     judged_run: Callable[[Any, Any], "JudgedRun"]
     """A run and its results as a column of a matrix."""
+    trend_run: Callable[[Any], "TrendRun"]
+    """A side as a run of a trend."""
 
 
 def judged_again(run_dir: Path) -> Report:
@@ -75,6 +78,36 @@ def judged_run(run_dir: Path) -> "JudgedRun":
     """The verdicts of a run, for a matrix."""
     suite = _suite_of(run_dir)
     return suite.judged_run(*_found(suite, run_dir))
+
+
+def judged_runs(folders: Iterable[Path]) -> list[Path]:
+    """Run directories that were judged, among these and in these; each once. Raises UsageError for a folder without any."""
+    found: dict[Path, None] = {}
+    for folder in folders:
+        runs = [folder] if _is_run(folder) else sorted(filter(_is_run, folder.glob("*")))
+        judged = [each for each in runs if _is_judged(each)]
+        if not judged:
+            raise UsageError(f"{folder}: holds no judged run.\n`crashloop run` and `crashloop stress` write runs.")
+        for each in runs:
+            if each not in judged:
+                mention(f"{each.name}: was not judged yet, and is left out; `crashloop analyze {each}` judges it.")
+        found |= dict.fromkeys(each.resolve() for each in judged)
+    return list(found)
+
+
+def trend_run(run_dir: Path) -> "TrendRun":
+    """A judged run, for a trend."""
+    suite = _suite_of(run_dir)
+    return suite.trend_run(side_of(run_dir))
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "run.json").is_file()
+
+
+def _is_judged(run_dir: Path) -> bool:
+    suite = _suite_of(run_dir)
+    return suite.results_file(suite.open(run_dir)).exists()
 
 
 def _found(suite: Suite, run_dir: Path) -> tuple[Any, Any]:
