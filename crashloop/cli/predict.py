@@ -72,7 +72,15 @@ def predict(
     from crashloop.predict.measured import MEASURED
     from crashloop.predict.spread import FULL_NODE, crashing_pods, spread
     from crashloop.predict.steps import predictions
-    from crashloop.predict.text import claim_rows, claim_sentences, cost_rows, rate_rows, sentences, window_rows
+    from crashloop.predict.text import (
+        by_load_rows,
+        claim_rows,
+        claim_sentences,
+        cost_rows,
+        rate_rows,
+        sentences,
+        window_rows,
+    )
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
     number = crashing_pods(nodes, pods, share=crashing, number=crashing_pods_in_all)
@@ -103,6 +111,7 @@ def predict(
         (_COSTS, cost_rows(found)),
         (_LIMITS, limit_rows(found)),
         (_FIRST, window_rows(found)),
+        (_BY_LOAD, by_load_rows(measured)),
     ):
         out.print(_table(columns, rows))
     _say((*sentences(found), *limit_sentences(found)))
@@ -116,6 +125,9 @@ _COSTS = (
 )  # fmt: skip
 _LIMITS = ("limit", "by default", "used", "share", "headroom", "what it is")
 _FIRST = ("after the start of all", "restarts/s", "requests/s", "late, p50 (s)", "p99 (s)")
+_BY_LOAD = (
+    "at restarts/s", "maximum", "seen", "requests", "writes", "kubelet (ms)", "runtime (ms)", "API server (ms)", "etcd (ms)",
+)  # fmt: skip
 _CLAIMS = ("KEP", "number", "says", "computed", "measured", "unit", "contradiction")
 
 

@@ -9,6 +9,29 @@ from crashloop.errors import UsageError
 COSTS_FORMAT = "crashloop.costs/1"
 
 
+COSTED = ("api_requests", "api_writes", "kubelet_cpu_s", "runtime_cpu_s", "apiserver_cpu_s", "etcd_cpu_s")
+"""Costs that depend on the load."""
+
+
+class CostsAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The costs of one restart under one load, as in Costs."""
+
+    restarts_per_s: float
+    """Of the node."""
+    maximum_s: float
+    """Of the node's curve."""
+    restarts: int
+    """How many were measured."""
+    api_requests: float
+    api_writes: float
+    kubelet_cpu_s: float
+    runtime_cpu_s: float
+    apiserver_cpu_s: float
+    etcd_cpu_s: float
+    intervals: dict[str, tuple[float, float]] = {}
+    """95 % intervals by what varied within the measurement, by the name of the cost; absent where unknown."""
+
+
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """Costs of one restart of one container, beyond the node's baseline."""
 
@@ -35,6 +58,10 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the CPU was the limit during the measurement: then the overhead is mostly waiting for CPU."""
     sustained_per_s: float | None = None
     """The most restarts per second that the node sustained with busy cores; None if it was not driven that far."""
+    intervals: dict[str, tuple[float, float]] = {}
+    """As in CostsAt."""
+    by_load: tuple[CostsAt, ...] = ()
+    """The same costs under every load that was measured below the limit of the host; empty: only this one is known."""
 
 
 def read_costs(text: bytes, *, name: str) -> Costs:
@@ -51,6 +78,9 @@ def read_costs(text: bytes, *, name: str) -> Costs:
     return costs
 
 
+_ABOVE_ZERO = ("restarts_per_s", "maximum_s", "api_requests")
+
+
 def _faults(costs: Costs) -> Iterator[str]:
     for field in ("cores", "api_requests", "kubelet_cpu_s", "runtime_cpu_s"):
         if not 0 < getattr(costs, field) < float("inf"):
@@ -58,6 +88,13 @@ def _faults(costs: Costs) -> Iterator[str]:
     for field in ("api_writes", "apiserver_cpu_s", "etcd_cpu_s", "overhead_s"):
         if not 0 <= getattr(costs, field) < float("inf"):
             yield f"{field} is {getattr(costs, field):g}; expected a number that is not negative"
+    for at in costs.by_load:
+        for field in _ABOVE_ZERO:
+            if not 0 < getattr(at, field) < float("inf"):
+                yield f"by_load: {field} is {getattr(at, field):g}; expected a number above zero"
+        for field in COSTED:
+            if not 0 <= getattr(at, field) < float("inf"):
+                yield f"by_load: {field} is {getattr(at, field):g}; expected a number that is not negative"
     if costs.restarts < 1:
         yield f"restarts is {costs.restarts}; nothing was measured"
     if costs.sustained_per_s is not None and costs.sustained_per_s <= 0:

@@ -5,9 +5,9 @@ Theory of operation. Every container restarts as its curve allows. At the curve'
 the exit, create and start. A node's CPU limits its rate of restarts; the *knee* is the number of pods at which it does.
 The client rate limit of a kubelet slows no restart: another goroutine writes statuses and merges changes, and events have
 their own limiter. So it bounds requests, not restarts.
-Costs per restart are taken as constant and nodes as independent: a prediction below the knee. Beyond it costs grow with the
-load and requests per restart fall, so the result is a bound. Lateness, and the time after a start of all pods at once, are
-simulated (simulation.py); the rates at the maximum of the curve are the closed form of the simulation.
+Costs of a restart are those of the nearest measured loads (costs_at.py), and nodes are independent: a prediction below the
+knee. Beyond it costs grow with the load and requests per restart fall, so the result is a bound. Lateness, and the time after
+a start of all pods at once, are simulated (simulation.py); the rates at the maximum of the curve are its closed form.
 Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even, at most 30 s late);
 pkg/kubelet/status/status_manager.go (syncBatch); cmd/kubelet/app/server.go (eventClientConfig).
 """
@@ -22,6 +22,7 @@ from crashloop.errors import UsageError
 from crashloop.model.config import Curve
 from crashloop.model.restart_counts import delays_s, most_late_s, restarts_by, slowest_wait_s
 from crashloop.predict.costs import Costs
+from crashloop.predict.costs_at import costs_at
 from crashloop.predict.simulation import Simulated, SimulatedNode, simulate
 
 KUBE_API_QPS, EVENT_RECORD_QPS = 50.0, 50.0
@@ -133,7 +134,8 @@ def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     cycle_s = _cycle_s(load, costs)
     by_curve, by_cpu = containers / cycle_s, _cpu_ceiling(load, costs)
     rate = min(by_curve, by_cpu)
-    total, passed = load.nodes * rate, _passed(load, costs, rate)
+    here = costs_at(costs, rate, load.curve)
+    total, passed = load.nodes * rate, _passed(load, here, rate)
     played = simulate(node_of(load, costs), until_s=WINDOWS_S[-1])
     first = tuple(_windows(load, costs, by_cpu, played))
     settled = first[-1] if first else None
@@ -146,13 +148,13 @@ def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
         ceiling_per_s=load.nodes * by_cpu,
         limit=Limit.CURVE if by_curve <= by_cpu else Limit.NODE_CPU,
         knee_pods=by_cpu * cycle_s / load.containers,
-        api_requests_per_s=total * passed * costs.api_requests,
+        api_requests_per_s=total * passed * here.api_requests,
         merges_statuses=passed < 1,
-        etcd_writes_per_s=total * passed * costs.api_writes,
-        kubelet_cores=rate * costs.kubelet_cpu_s,
-        runtime_cores=rate * costs.runtime_cpu_s,
-        apiserver_cores=total * passed * costs.apiserver_cpu_s,
-        etcd_cores=total * passed * costs.etcd_cpu_s,
+        etcd_writes_per_s=total * passed * here.api_writes,
+        kubelet_cores=rate * here.kubelet_cpu_s,
+        runtime_cores=rate * here.runtime_cpu_s,
+        apiserver_cores=total * passed * here.apiserver_cpu_s,
+        etcd_cores=total * passed * here.etcd_cpu_s,
         lateness_p50_s=settled.lateness_p50_s if settled else None,
         lateness_p99_s=settled.lateness_p99_s if settled else None,
         first=first,
@@ -216,7 +218,8 @@ def _service_s(load: CrashLoad, costs: Costs) -> float:
 
 def api_requests_per_s(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:
     """Requests of one node at that rate of restarts, after its kubelet's client rate limits."""
-    return restarts_per_s * costs.api_requests * _passed(load, costs, restarts_per_s) if restarts_per_s else 0.0
+    here = costs_at(costs, restarts_per_s, load.curve)
+    return restarts_per_s * here.api_requests * _passed(load, here, restarts_per_s) if restarts_per_s else 0.0
 
 
 def _passed(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from crashloop.model.config import DEFAULT_CURVE
-from crashloop.predict.costs import Costs
+from crashloop.predict.costs import COSTED, Costs
 from crashloop.predict.kep import Claim
 from crashloop.predict.load import Limit, LoadPrediction, PredictedWindow
 from crashloop.predict.steps import Predictions
@@ -110,12 +110,26 @@ def sentences(found: Predictions) -> Iterator[str]:
 
 def costs_in_words(costs: Costs) -> str:
     """The costs of one restart, and their measurement."""
+    requests = _within(costs.api_requests, costs.intervals.get("api_requests"), 1)
     return (
-        f"Costs of one restart: {figure(costs.api_requests)} API requests ({figure(costs.api_writes)} of them writes), "
+        f"Costs of one restart: {requests} API requests ({figure(costs.api_writes)} of them writes), "
         f"{1000 * costs.kubelet_cpu_s:.0f} ms of kubelet CPU, {1000 * costs.runtime_cpu_s:.0f} ms of the runtime's, "
         f"{1000 * costs.apiserver_cpu_s:.0f} ms of the API server's, {1000 * costs.etcd_cpu_s:.0f} ms of etcd's. "
         f"{_sustained(costs)}Measured over {costs.restarts:,} restarts: {costs.source}."
     )
+
+
+def by_load_rows(costs: Costs) -> Iterator[tuple[str, ...]]:
+    """The costs under each measured load, each with its interval where that is known; CPU in ms."""
+    for at in costs.by_load:
+        cells = (_within(getattr(at, name), at.intervals.get(name), 1 if "api_" in name else 1000) for name in COSTED)
+        yield f"{figure(at.restarts_per_s)}", f"{at.maximum_s:g} s", f"{at.restarts:,}", *cells
+
+
+def _within(value: float, interval: tuple[float, float] | None, times: float) -> str:
+    """`6.6 (5.9 to 7.3)`."""
+    bounds = "" if interval is None else f" ({figure(times * interval[0])} to {figure(times * interval[1])})"
+    return f"{figure(times * value)}{bounds}"
 
 
 def _sustained(costs: Costs) -> str:

@@ -30,20 +30,30 @@ def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None 
     writes = RatioSli(
         source="kubelet", metric="rest_client_requests_total", where={"method": _WRITES}, per="restarts", idle=idle
     )
-    asked = ratio(requests, measured, storm)
+    seconds = {f"{component}_cpu_s": _cpu(component, idle) for component in ("kubelet", "runtime", "apiserver", "etcd")}
+    rows = {"api_requests": requests, "api_writes": writes} | seconds
+    found = {name: ratio(row, measured, storm) for name, row in rows.items()}
+    restarts = found["api_requests"].samples
     return Costs(
         source=source,
         cores=facts["cores"],
-        restarts=asked.samples,
-        api_requests=_cost(asked),
-        api_writes=_cost(ratio(writes, measured, storm)),
-        kubelet_cpu_s=_cost(ratio(_cpu("kubelet", idle), measured, storm)),
-        runtime_cpu_s=_cost(ratio(_cpu("runtime", idle), measured, storm)),
-        apiserver_cpu_s=_cost(ratio(_cpu("apiserver", idle), measured, storm)),
-        etcd_cpu_s=_cost(ratio(_cpu("etcd", idle), measured, storm)),
+        restarts=restarts,
+        api_requests=_cost(found["api_requests"]),
+        api_writes=_cost(found["api_writes"]),
+        kubelet_cpu_s=_cost(found["kubelet_cpu_s"]),
+        runtime_cpu_s=_cost(found["runtime_cpu_s"]),
+        apiserver_cpu_s=_cost(found["apiserver_cpu_s"]),
+        etcd_cpu_s=_cost(found["etcd_cpu_s"]),
         overhead_s=_overhead_s(measured, storm),
-        sustained_per_s=round(asked.samples / storm.seconds, 2) if _saturated(facts) else None,
+        sustained_per_s=round(restarts / storm.seconds, 2) if _saturated(facts) else None,
+        intervals={name: bounds for name, each in found.items() if (bounds := _bounds(each)) is not None},
     )
+
+
+def _bounds(found: SliResult) -> tuple[float, float] | None:
+    """The interval, without costs below zero; None if it is unknown."""
+    bounds = None if found.interval is None else found.interval.bounds
+    return None if bounds is None else (round(max(0.0, bounds[0]), 4), round(max(0.0, bounds[1]), 4))
 
 
 def _saturated(facts: Mapping[str, float]) -> bool:

@@ -5,9 +5,13 @@ from collections.abc import Sequence
 import msgspec
 
 from crashloop.errors import ObservationError
-from crashloop.predict.costs import Costs
+from crashloop.model.config import Refusal, effective_curve
+from crashloop.model.gates import kubelet_version
+from crashloop.model.variants import as_shipped
+from crashloop.predict.costs import COSTED, Costs, CostsAt
 from crashloop.slo.costs import costs_of
 from crashloop.slo.types import Measured
+from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import restarted_share, user_in_words
@@ -28,12 +32,14 @@ def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measure
     if not found:
         return None
     below = [(each, costs) for each, costs in found if costs.sustained_per_s is None]
+    by_load = tuple(at for each, costs in below if (at := _at(plan, each, costs)) is not None)
     stage, chosen = max(below or found, key=lambda one: one[1].restarts)
     driven = max(
         ((each, costs) for each, costs in found if costs.sustained_per_s is not None),
         key=lambda one: one[1].sustained_per_s or 0.0,
         default=None,
     )
+    chosen = msgspec.structs.replace(chosen, by_load=by_load)
     if driven is None:
         return chosen
     limit, sustained = driven
@@ -54,6 +60,29 @@ def _of_stage(plan: StressPlan, stage: Measurement, measured: Measured, idle: st
     except ObservationError:
         return None
     return costs if costs.restarts >= MIN_RESTARTS else None
+
+
+def _at(plan: StressPlan, stage: Measurement, costs: Costs) -> CostsAt | None:
+    """The costs under the load of a stage. None if several nodes restarted, so that its rate is not that of one, or if the
+    requests of restarts are lost among the others."""
+    nodes = {plan.load.loads[name].node for name, count in stage.stage.users.items() if count and _crashes(plan, name)}
+    if len(nodes) != 1 or not costs.api_requests:
+        return None
+    kubelet, version = plan.kubelet(nodes.pop()), KubernetesVersion.parse(plan.kubernetes_version)
+    curve = effective_curve(kubelet, version, deviations=as_shipped(kubelet_version(kubelet, version)))
+    if isinstance(curve, Refusal):
+        return None
+    return CostsAt(
+        restarts_per_s=round(costs.restarts / stage.phase.seconds, 3),
+        maximum_s=curve.maximum_s,
+        restarts=costs.restarts,
+        intervals=costs.intervals,
+        **{name: getattr(costs, name) for name in COSTED},
+    )
+
+
+def _crashes(plan: StressPlan, load: str) -> bool:
+    return bool(restarted_share(plan.load.loads[load]))
 
 
 def _source(plan: StressPlan, stage: Measurement) -> str:

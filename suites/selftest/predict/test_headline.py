@@ -17,7 +17,7 @@ SIXTY_OF_500 = CrashLoad(nodes=60, pods=1, of_nodes=500, curve=TEN_SECONDS)
 def test_a_lower_maximum_is_one_sentence() -> None:
     assert headline(predictions(SIXTY_OF_500, MEASURED)) == (
         "Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.3 x the restarts (0.19 to 4.42 a second), "
-        "+27.6 requests/s, 3.54 % of the nearest limit of the control plane (etcd, writes to its log)."
+        "+32.1 requests/s, 4.12 % of the nearest limit of the control plane (etcd, writes to its log)."
     )
 
 
@@ -68,4 +68,4 @@ def test_rows_beyond_the_measured_rate_are_marked_as_extrapolated() -> None:
 def test_limits_that_kubernetes_does_not_set_have_no_headroom() -> None:
     rows = {row[0]: row for row in limit_rows(predictions(SIXTY_OF_500, MEASURED))}
     assert rows["CPU of the API server"][3:5] == ("–", "–")
-    assert rows["etcd, writes to its log"][3:5] == ("3.54 %", "28.3 x")
+    assert rows["etcd, writes to its log"][3:5] == ("4.12 %", "24.3 x")

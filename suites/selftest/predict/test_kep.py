@@ -54,7 +54,9 @@ def test_the_maximum_of_one_second_is_tenfold() -> None:
     assert CLAIMS["one-second-10s"].computed == 10 * CLAIMS["default-first-10s"].computed
 
 
-COSTS = msgspec.structs.replace(MEASURED, cores=2.0, api_requests=6.0, overhead_s=0.75, sustained_per_s=20.0)
+COSTS = msgspec.structs.replace(
+    MEASURED, cores=2.0, api_requests=6.0, overhead_s=0.75, sustained_per_s=20.0, by_load=()
+)
 AT_COSTS = {claim.id: claim.measured for claim in claims(COSTS)}
 
 

@@ -115,6 +115,17 @@ def test_costs_are_what_the_storm_took_beyond_the_baseline() -> None:
     )  # exit to start on average, less the delay of 1 s and its jitter
 
 
+def test_a_cost_has_an_interval_if_there_are_blocks_enough() -> None:
+    uneven = scrapes(
+        tuple(range(0, 101, 10)),
+        {("rest_client_requests_total", (("method", "PATCH"),)): (0, 0, 0, 0, 0, 0, 30, 50, 90, 110, 160)},
+    )
+    costs = costs_of(storm(processes(), uneven, cadvisor()), STORM, source="made up")
+    low, high = costs.intervals["api_requests"]
+    assert 0 <= low < costs.api_requests < high
+    assert "kubelet_cpu_s" not in costs.intervals  # two scrapes in the storm are one block
+
+
 def test_without_a_baseline_the_costs_are_gross() -> None:
     costs = costs_of(storm(processes(), kubelet(), cadvisor()), STORM, source="made up", idle=None)
     assert costs.kubelet_cpu_s == pytest.approx(3 / 40)

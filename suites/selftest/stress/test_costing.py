@@ -78,6 +78,15 @@ def test_a_stage_at_ease_tells_the_costs_and_one_at_its_limit_what_is_sustained(
     assert not costs.saturated
 
 
+def test_every_stage_below_the_limit_is_a_load_of_its_own() -> None:
+    costs = run_costs(plan(), ALL, run(easy=120, full=900))
+    assert costs is not None
+    (load,) = costs.by_load
+    assert (load.restarts_per_s, load.maximum_s, load.restarts) == (1.2, 1.0, 120)
+    assert (load.api_requests, load.kubelet_cpu_s) == (costs.api_requests, costs.kubelet_cpu_s)
+    assert load.intervals == costs.intervals
+
+
 def test_the_source_says_what_crashed_in_each_stage_that_tells_something() -> None:
     costs = run_costs(plan(), ALL, run(easy=120, full=900))
     assert costs is not None
