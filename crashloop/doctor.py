@@ -12,7 +12,7 @@ import msgspec
 from crashloop.cluster import runner
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.host import HostFacts, host_facts
-from crashloop.cluster.local.prerequisites import inotify_limit, problems
+from crashloop.cluster.local.prerequisites import problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
 from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
 from crashloop.settings import Settings, resolve_settings
@@ -135,7 +135,7 @@ def _requirements(findings: Findings) -> Iterator[HostRow]:
     yield HostRow(name="/dev/kmsg", value="there")
     yield HostRow(name="memory", value=f"{host.memory_available // MIB} MiB available")
     yield HostRow(name="disk", value=f"{host.state_free // MIB} MiB free")
-    yield HostRow(name="inotify", value=f"{host.inotify_used} instances in use, {inotify_limit(host)} possible")
+    yield HostRow(name="inotify", value=f"{host.inotify.used} instances in use, {host.inotify.possible} possible")
 
 
 def _circumstances(findings: Findings) -> Iterator[HostRow]:

@@ -22,7 +22,7 @@ def build_node_image(
     from crashloop.settings import resolve_settings
 
     settings, progress, docker = resolve_settings(), default_progress(), Docker()
-    check_docker(docker_facts(), nodes=0)
+    check_docker(docker_facts(), nodes=0, systemd=False)
     binaries = ensure_binaries(
         settings,
         kubernetes_version=kubernetes_version or settings.versions.kubernetes,

@@ -9,6 +9,8 @@ MIB = 1 << 20
 CONTROL_PLANE_MEMORY = 600 * MIB
 NODE_MEMORY = 190 * MIB
 """Measured: kubelet 130 MB, containerd 56 MB; etcd, API server, controller manager and scheduler 570 MB."""
+SYSTEMD_MEMORY = 30 * MIB
+"""Measured: systemd, journald and a follower of the journal, in a node that has them."""
 
 
 class Problem(NamedTuple):
@@ -18,9 +20,9 @@ class Problem(NamedTuple):
     text: str
 
 
-def memory_problems(available: int, *, nodes: int) -> Iterator[Problem]:
+def memory_problems(available: int, *, nodes: int, of_each: int = NODE_MEMORY) -> Iterator[Problem]:
     """A problem if a control plane and so many nodes need more than the `available` bytes. Pure."""
-    needed = CONTROL_PLANE_MEMORY + nodes * NODE_MEMORY
+    needed = CONTROL_PLANE_MEMORY + nodes * of_each
     if available < needed:
         text = f"{available // MIB} MiB are available, {needed // MIB} MiB are needed: end other programs."
         yield Problem("memory", text)

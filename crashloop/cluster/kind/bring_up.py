@@ -1,6 +1,7 @@
 """Makes the cluster of a blueprint with `kind`, until its nodes are Ready; ends early if a kubelet refuses its profile."""
 
 import contextlib
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from crashloop.waiting import WaitTimeout, wait_until
 LOOK_AFTER_S = 12.0
 """No kubelet starts earlier, and a look costs one process per node."""
 LOOK_EVERY_S = 4.0
+BOOTED = re.compile(r"Reached target .*Multi-User System|detected cgroup v1")
+"""What a node prints before the first `docker exec` in it: earlier, on cgroup v2, the process would be in the root cgroup, and
+systemd could not hand controllers down (pkg/cluster/internal/providers/common/cgroups.go of sigs.k8s.io/kind@v0.33.0)."""
 READY_S = 120.0
 LAST_LINES = 12
 
@@ -31,6 +35,7 @@ class BringUp:
         self._docker = Docker(blueprint.docker)
         self._dialect = DIALECTS[blueprint.image.init]
         self._state = blueprint.layout.root
+        self._booted: set[str] = set()
 
     def write_files(self) -> None:
         """Write the files for `kind` and for the nodes."""
@@ -105,12 +110,20 @@ class BringUp:
 
     def _first_exit(self, node: NodePlan) -> str | None:
         try:
+            if not self._has_booted(node):
+                return None
             exits = self._docker.execute(
                 node.container, *self._dialect.argv(self._dialect.exits, KUBELET), describe=f"kubelet of {node.name}"
             ).split()
         except CommandFailed:  # there is no such container yet
             return None
         return next((code for code in exits if code != "0"), None)
+
+    def _has_booted(self, node: NodePlan) -> bool:
+        """Whether commands may run in a node. Raises CommandFailed if there is no such container yet."""
+        if node.container not in self._booted and BOOTED.search(self._docker.console(node.container)):
+            self._booted.add(node.container)
+        return node.container in self._booted
 
     def log_excerpt(self, node: NodePlan) -> str:
         """The last lines of a node's kubelet's log, introduced."""

@@ -36,6 +36,10 @@ class Docker:
         interactive = () if input is None else ("--interactive",)
         return self.run("exec", *interactive, container, *argv, describe=describe, timeout_s=timeout_s, input=input)
 
+    def console(self, container: str) -> str:
+        """What a container has printed on its terminal. Raises CommandFailed if there is no such container."""
+        return self.run("logs", container, describe=f"console of {container}")
+
     def image(self, name: str) -> dict[str, Any] | None:
         """An image by `docker image inspect`; None if Docker does not have it."""
         try:

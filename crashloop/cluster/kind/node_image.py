@@ -66,7 +66,7 @@ def _build(docker: Docker, binaries: BinarySet, archive: ImageArchive, name: str
         programs=files,
         libraries=libraries_of(files[program] for program in (*TOOLS, *RUNTIME)),
         applets=tuple(run([binaries.busybox, "--list"], describe="busybox --list", timeout_s=_ASK_S).split()),
-        control_plane_images=_control_plane_images(binaries, files, work),
+        control_plane_images=control_plane_images(binaries, files, work),
         program_images=archive.path,
     )
     root = work / "root.tar"
@@ -84,7 +84,8 @@ def _build(docker: Docker, binaries: BinarySet, archive: ImageArchive, name: str
     )
 
 
-def _control_plane_images(binaries: BinarySet, files: dict[str, Path], work: Path) -> Path:
+def control_plane_images(binaries: BinarySet, files: dict[str, Path], work: Path) -> Path:
+    """Archive of the images that kubeadm wants for the control plane, without the sandbox's; written into the folder `work`."""
     listing = [
         str(binaries.kubeadm),
         "config",

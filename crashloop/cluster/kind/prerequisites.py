@@ -9,11 +9,13 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from crashloop.cluster import inotify
 from crashloop.cluster.binaries.version_query import is_executable_file
+from crashloop.cluster.inotify import Inotify, inotify_of_host, inotify_problems
 from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
 from crashloop.cluster.names import check_names
-from crashloop.cluster.prerequisites import Problem, memory_problems, require_none
+from crashloop.cluster.prerequisites import NODE_MEMORY, SYSTEMD_MEMORY, Problem, memory_problems, require_none
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
@@ -43,6 +45,7 @@ class DockerFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The client's error message."""
     memory_available: int
     """Bytes."""
+    inotify: Inotify
     experimental_provider: str = ""
     """KIND_EXPERIMENTAL_PROVIDER."""
 
@@ -70,20 +73,21 @@ def docker_facts(environment: Mapping[str, str] = os.environ) -> DockerFacts:
         components=components,
         complaint=complaint,
         memory_available=psutil.virtual_memory().available,
+        inotify=inotify_of_host(),
         experimental_provider=environment.get("KIND_EXPERIMENTAL_PROVIDER", ""),
     )
 
 
-def check_docker(facts: DockerFacts, *, nodes: int) -> None:
-    """Raise one PrerequisiteError that lists every problem with its remedy."""
+def check_docker(facts: DockerFacts, *, nodes: int, systemd: bool) -> None:
+    """Raise one PrerequisiteError that lists every problem with its remedy; `systemd`: whether nodes may have one."""
     require_none(
-        problems(facts, nodes=nodes),
+        problems(facts, nodes=nodes, systemd=systemd),
         failure="provider kind: this host cannot run nodes in Docker.",
         alternative="On Linux, as root, --provider local needs no Docker.",
     )
 
 
-def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
+def problems(facts: DockerFacts, *, nodes: int, systemd: bool) -> Iterator[Problem]:
     """Every problem of the host. Pure."""
     if facts.system != "linux":
         yield Problem("system", f"{facts.system}; only Linux is supported: use a virtual machine.")
@@ -95,7 +99,10 @@ def problems(facts: DockerFacts, *, nodes: int) -> Iterator[Problem]:
     problem = docker_problem(facts)
     if problem is not None:
         yield problem
-    yield from memory_problems(facts.memory_available, nodes=nodes + 1)
+    memory = NODE_MEMORY + (SYSTEMD_MEMORY if systemd else 0)
+    yield from memory_problems(facts.memory_available, nodes=nodes + 1, of_each=memory)
+    instances = inotify.NODE + (inotify.SYSTEMD if systemd else 0)
+    yield from inotify_problems(facts.inotify, needed=inotify.CONTROL_PLANE + (nodes + 1) * instances)
 
 
 def docker_problem(facts: DockerFacts) -> Problem | None:

@@ -12,6 +12,7 @@ from crashloop.cluster.kind.config import describe
 from crashloop.cluster.kind.docker import chosen_docker
 from crashloop.cluster.kind.host_paths import may_reach
 from crashloop.cluster.kind.image_choice import Choice
+from crashloop.cluster.kind.image_names import OWN
 from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
@@ -34,7 +35,9 @@ class KindProvider:
 
     def check(self, request: ClusterRequest) -> None:
         check_request(request)
-        check_docker(docker_facts(), nodes=len(request.nodes))
+        # An image that is not crashloop's own is taken to be one of kind's.
+        systemd = request.node_image != OWN and request.bin_dir is None
+        check_docker(docker_facts(), nodes=len(request.nodes), systemd=systemd)
 
     def up(self, request: ClusterRequest, progress: Progress) -> KindCluster:
         self.check(request)

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from crashloop.cluster.inotify import Inotify, inotify_of_host
 from crashloop.cluster.local.cgroups import CgroupHost, cgroup_host
 
 TOOLS = {
@@ -40,9 +41,7 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     state_free: int
     memory_available: int
     cores: int
-    inotify_instances: int
-    inotify_used: int
-    inotify_writable: bool
+    inotify: Inotify
     kernel_messages: bool
     """Whether /dev/kmsg exists; the kubelet's watcher of out-of-memory kills does not start without it."""
 
@@ -60,7 +59,6 @@ def host_facts(state_dir: Path) -> HostFacts:
     linux = sys.platform == "linux"
     cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
     existing = next(folder for folder in (state_dir, *state_dir.parents) if _is_visible(folder))
-    limit = Path("/proc/sys/fs/inotify/max_user_instances")
     return HostFacts(
         system=sys.platform,
         root=os.geteuid() == 0,
@@ -74,9 +72,7 @@ def host_facts(state_dir: Path) -> HostFacts:
         state_free=shutil.disk_usage(existing).free,
         memory_available=psutil.virtual_memory().available,
         cores=len(psutil.Process().cpu_affinity()) if linux else (psutil.cpu_count() or 1),
-        inotify_instances=int(_text(limit) or 0),
-        inotify_used=_inotify_instances() if linux else 0,
-        inotify_writable=os.access(limit, os.W_OK),
+        inotify=inotify_of_host(),
         kernel_messages=Path("/dev/kmsg").exists(),
     )
 
@@ -105,21 +101,6 @@ def _controllers(cgroups: CgroupHost) -> frozenset[str]:
         return frozenset(name for mount in mounts for name in _text(Path(mount, "cgroup.controllers")).split())
     rows = [line.split() for line in _text(Path("/proc/self/mounts")).splitlines()]
     return frozenset(option for row in rows if row[2] == "cgroup" for option in row[3].split(","))
-
-
-def _inotify_instances() -> int:
-    """Inotify instances that root's processes have open now."""
-    count = 0
-    for process in psutil.process_iter(["uids"]):
-        uids = process.info["uids"]
-        if uids is None or uids.real != 0:
-            continue
-        try:
-            links = [str(entry.readlink()) for entry in Path(f"/proc/{process.pid}/fd").iterdir()]
-        except OSError:
-            continue
-        count += sum(link == "anon_inode:inotify" for link in links)
-    return count
 
 
 def _text(path: Path) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from crashloop.cluster import runner
-from crashloop.cluster.host_settings import RAISED
+from crashloop.cluster import inotify, runner
 from crashloop.cluster.local.addresses import MOST_NODES
 from crashloop.cluster.local.host import TOOLS, HostFacts
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, ClusterLayout
@@ -14,8 +13,6 @@ from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.errors import UsageError
 
 FREE_DISK = 1024 * MIB
-CONTROL_PLANE_INOTIFY = 4
-NODE_INOTIFY = 8
 NEEDED_CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19, "CAP_MKNOD": 27}
 _INSTALL_S = 300.0
@@ -47,12 +44,6 @@ def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
             "/dev/kmsg", "missing, and no kubelet starts without it: start the container with --device /dev/kmsg."
         )
     yield from _sizes(facts, nodes)
-
-
-def inotify_limit(facts: HostFacts) -> int:
-    """The limit of inotify instances while clusters are up, raised where the host allows it."""
-    raised = max(RAISED.values()) if facts.inotify_writable and facts.root else 0
-    return max(facts.inotify_instances, raised)
 
 
 def _rights(facts: HostFacts) -> Iterator[Problem]:
@@ -91,12 +82,7 @@ def _sizes(facts: HostFacts, nodes: int) -> Iterator[Problem]:
     if facts.state_free < FREE_DISK:
         free = facts.state_free // MIB
         yield Problem("disk", f"{free} MiB are free, {FREE_DISK // MIB} MiB are needed: see CRASHLOOP_STATE_DIR.")
-    limit, needed = inotify_limit(facts), facts.inotify_used + CONTROL_PLANE_INOTIFY + nodes * NODE_INOTIFY
-    if limit < needed:
-        yield Problem(
-            "inotify",
-            f"{limit} instances are allowed, {needed} are needed: `sysctl fs.inotify.max_user_instances=1024`.",
-        )
+    yield from inotify.inotify_problems(facts.inotify, needed=inotify.CONTROL_PLANE + nodes * inotify.NODE)
 
 
 def install_missing_tools(facts: HostFacts, progress: Progress) -> None:

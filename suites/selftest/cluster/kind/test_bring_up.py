@@ -101,6 +101,39 @@ def test_what_the_nodes_of_a_cluster_that_did_not_come_up_have_told_is_kept_and_
     assert not attempt.state.exists()
 
 
+EXITS = "'exec crashloop-demo-worker '*'exits kubelet') echo 1 ;;"
+"""The kubelet's service has recorded an exit."""
+
+
+def joining(folder: Path) -> Attempt:
+    """An attempt whose `kind` makes one node, which does not join."""
+    state = store_in(folder).root / "demo"
+    return Attempt(folder, f"echo {state} >{folder}/containers/crashloop-demo-worker; exit 1")
+
+
+@pytest.mark.parametrize(
+    "line", ["INFO: detected cgroup v1", "[  OK  ] Reached target \033[1mmulti-user\033[0m - Multi-User System."]
+)
+def test_a_kubelet_that_ended_in_a_node_that_is_up_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    cases = f"""{SEEN.format(state=store_in(tmp_path).root / "demo")}
+'logs crashloop-demo-worker') echo '{line}' ;;
+{EXITS}"""
+    Daemon(tmp_path, monkeypatch, cases)
+    message = joining(tmp_path).error(ClusterError)
+    assert message.startswith("node stock (profile stock): kubelet ended with exit code 1 while it was starting.")
+
+
+def test_no_command_runs_in_a_node_that_is_still_booting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = f"""{SEEN.format(state=store_in(tmp_path).root / "demo")}
+'logs crashloop-demo-worker') echo 'INFO: detected cgroup v2' ;;
+{EXITS}"""
+    docker = Daemon(tmp_path, monkeypatch, cases)
+    assert joining(tmp_path).error(ClusterError).startswith("kind cluster crashloop-demo: ")
+    assert not any(" exec " in call for call in calls(docker.log))
+
+
 def test_logs_that_nobody_could_read_are_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Daemon(tmp_path, monkeypatch, SEEN.format(state=store_in(tmp_path).root / "demo"))
     message = Attempt(tmp_path, "echo 'ERROR: no' >&2; exit 1").error(ClusterError, logs=tmp_path / "logs")

@@ -19,12 +19,14 @@ OWN = '[{"Config": {"Labels": {"dev.crashloop.node-image": "1.36.3"}}}]'
 FOREIGN = '[{"Config": {"Labels": null}}]'
 
 
-def choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: str, **options: str) -> NodeImage:
+def choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: str, *, cgroups: int = 2, ci: str = "", **options: str
+) -> NodeImage:
     """The choice for Kubernetes 1.37.1 unless `options` say otherwise; `cases` says how `docker ARGUMENTS` answers."""
-    fake_docker(tmp_path, monkeypatch, cases)
+    fake_docker(tmp_path, monkeypatch, f"{cases}\n'info --format {{{{.CgroupVersion}}}}') echo {cgroups} ;;")
     fields = {"kubernetes_version": "1.37.1", **options}
     request = ClusterRequest(name="demo", nodes=(), **fields)  # type: ignore[arg-type]
-    return Choice(Docker(), settings_for(tmp_path / "cache"), default_progress()).image(request)
+    return Choice(Docker(), settings_for(tmp_path / "cache"), default_progress(), {"CI": ci}).image(request)
 
 
 def test_an_official_image_that_is_there_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,8 +77,67 @@ def test_an_official_image_that_cannot_be_pulled_is_replaced_in_so_many_words(
 'pull --quiet kindest/node:v1.36.3') echo 'error from registry: manifest unknown' >&2; exit 1 ;;"""
     image = choose(tmp_path, monkeypatch, cases, kubernetes_version="1.36.3")
     assert (image.name, built) == ("crashloop/node:1", ["1.36.3"])
-    said = "kindest/node:v1.36.3 cannot be pulled (manifest unknown); --node-image own takes its place"
+    said = "WARNING: kindest/node:v1.36.3: it cannot be pulled (manifest unknown); --node-image own takes its place"
     assert said in capsys.readouterr().err
+
+
+def test_under_ci_an_official_image_that_cannot_be_pulled_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str]
+) -> None:
+    cases = "'pull --quiet kindest/node:v1.37.1') echo 'error from registry: manifest unknown' >&2; exit 1 ;;"
+    with pytest.raises(PrerequisiteError) as caught:
+        choose(tmp_path, monkeypatch, cases, ci="true")
+    assert str(caught.value) == (
+        "node image kindest/node:v1.37.1: it cannot be pulled (manifest unknown); "
+        "under CI no other image replaces it unasked.\n"
+        "Give --node-image own for one that crashloop builds, or name one that kind has published."
+    )
+    assert built == []
+
+
+def test_under_ci_our_own_image_is_built_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str]
+) -> None:
+    cases = f"'image inspect crashloop/node:1') echo '{OWN}' ;;"
+    image = choose(tmp_path, monkeypatch, cases, ci="true", node_image="own", kubernetes_version="1.36.3")
+    assert (image.name, built) == ("crashloop/node:1", ["1.36.3"])
+
+
+def of_systemd(version: int) -> str:
+    """How Docker answers if it has an image of kind's with such a systemd."""
+    return f"""
+'image inspect kindest'*) echo '{FOREIGN}' ;;
+'image inspect crashloop/node:1') echo '{OWN}' ;;
+'run '*'--entrypoint=systemctl kindest/node:v1.36.3 --version') echo 'systemd {version} ({version}.9-1~deb13u1)' ;;"""
+
+
+def test_an_image_that_cannot_boot_on_cgroup_v1_is_refused_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PrerequisiteError) as caught:
+        choose(tmp_path, monkeypatch, of_systemd(257), cgroups=1, node_image="kindest/node:v1.36.3")
+    assert str(caught.value) == (
+        "--node-image kindest/node:v1.36.3: its systemd 257 boots on cgroup v2 only, and the host of this Docker has v1.\n"
+        "Boot the host with cgroup v2 (kernel argument systemd.unified_cgroup_hierarchy=1), "
+        "or give --node-image own for one that crashloop builds."
+    )
+
+
+def test_an_official_image_that_cannot_boot_on_cgroup_v1_is_replaced_in_so_many_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    choose(tmp_path, monkeypatch, of_systemd(257), cgroups=1, kubernetes_version="1.36.3")
+    assert built == ["1.36.3"]
+    said = "WARNING: kindest/node:v1.36.3: its systemd 257 boots on cgroup v2 only"
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("systemd", "cgroups"), [(252, 1), (257, 2)])
+def test_an_image_that_can_boot_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, systemd: int, cgroups: int
+) -> None:
+    image = choose(tmp_path, monkeypatch, of_systemd(systemd), cgroups=cgroups, kubernetes_version="1.36.3")
+    assert image.name == "kindest/node:v1.36.3"
 
 
 def test_an_image_that_was_named_and_is_of_another_version_is_refused(
@@ -127,7 +188,9 @@ def test_the_version_of_any_other_image_is_read_from_it(tmp_path: Path, monkeypa
 
 def test_an_image_that_is_none_for_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = f"'image inspect mine:1') echo '{FOREIGN}' ;;\n'run '*) echo \"cat: no such file.\" >&2; exit 1 ;;"
-    with pytest.raises(UsageError, match=r"node image mine:1: has no /kind/version \(cat: no such file\)"):
+    with pytest.raises(
+        UsageError, match=r"node image mine:1: `cat /kind/version` does not work in it \(cat: no such file\)"
+    ):
         choose(tmp_path, monkeypatch, cases, node_image="mine:1")
 
 

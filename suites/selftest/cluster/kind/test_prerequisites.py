@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from crashloop.cluster.inotify import Inotify
 from crashloop.cluster.kind.prerequisites import (
     DockerFacts,
     check_docker,
@@ -14,6 +15,7 @@ from crashloop.cluster.kind.prerequisites import (
     docker_release,
     problems,
 )
+from crashloop.cluster.prerequisites import MIB
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile
@@ -27,11 +29,14 @@ GOOD = DockerFacts(
     server="26.1.5+dfsg1",
     components="Engine;containerd;runc;",
     memory_available=8 * GIB,
+    inotify=Inotify(allowed=128, used=20, can_be_raised=True),
 )
+TIGHT = Inotify(allowed=128, used=28, can_be_raised=False)
+"""A hundred instances are free."""
 
 
 def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
-    assert list(problems(GOOD, nodes=9)) == []
+    assert list(problems(GOOD, nodes=9, systemd=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -74,15 +79,29 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
 def test_everything_that_stands_in_the_way_is_named_with_a_remedy(
     change: dict[str, Any], subject: str, remedy: str
 ) -> None:
-    (problem,) = problems(msgspec.structs.replace(GOOD, **change), nodes=9)
+    (problem,) = problems(msgspec.structs.replace(GOOD, **change), nodes=9, systemd=False)
     assert problem.subject == subject
     assert remedy in problem.text
+
+
+def test_nodes_with_systemd_need_more_memory_and_inotify_instances() -> None:
+    facts = msgspec.structs.replace(GOOD, memory_available=2600 * MIB, inotify=TIGHT)
+    assert list(problems(facts, nodes=9, systemd=False)) == []
+    assert [problem.text for problem in problems(facts, nodes=9, systemd=True)] == [
+        "2600 MiB are available, 2800 MiB are needed: end other programs.",
+        "128 instances are allowed, 162 are needed: `sysctl fs.inotify.max_user_instances=1024`.",
+    ]
+
+
+def test_a_host_whose_limit_is_not_known_is_not_refused_for_it() -> None:
+    unknown = Inotify(allowed=0, used=0, can_be_raised=False)
+    assert list(problems(msgspec.structs.replace(GOOD, inotify=unknown), nodes=9, systemd=True)) == []
 
 
 def test_all_of_it_is_said_at_once() -> None:
     facts = msgspec.structs.replace(GOOD, client="", memory_available=GIB)
     with pytest.raises(PrerequisiteError) as caught:
-        check_docker(facts, nodes=9)
+        check_docker(facts, nodes=9, systemd=False)
     assert str(caught.value).splitlines() == [
         "provider kind: this host cannot run nodes in Docker.",
         '- docker: no "docker" on PATH: install Docker 23.0 or newer.',

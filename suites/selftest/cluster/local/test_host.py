@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.cluster.inotify import Inotify
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.host import HostFacts, filesystem_of
 from crashloop.cluster.local.prerequisites import check_host, check_request, problems
@@ -28,9 +29,7 @@ GOOD = HostFacts(
     state_free=20 * GIB,
     memory_available=8 * GIB,
     cores=2,
-    inotify_instances=128,
-    inotify_used=20,
-    inotify_writable=True,
+    inotify=Inotify(allowed=128, used=20, can_be_raised=True),
     kernel_messages=True,
 )
 
@@ -57,16 +56,16 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
         ({"kernel_messages": False}, "/dev/kmsg", "--device /dev/kmsg"),
         ({"memory_available": GIB}, "memory", "1024 MiB are available, 2880 MiB are needed"),
         ({"state_free": GIB // 2}, "disk", "512 MiB are free, 1024 MiB are needed"),
-        ({"inotify_writable": False}, "inotify", "128 instances are allowed, 120 are needed"),
+        (
+            {"inotify": Inotify(allowed=128, used=40, can_be_raised=False)},
+            "inotify",
+            "128 instances are allowed, 140 are needed: `sysctl fs.inotify.max_user_instances=1024`",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_missing_is_named_with_its_remedy(change: dict[str, object], subject: str, remedy: str) -> None:
-    facts = msgspec.structs.replace(GOOD, **change)
-    if subject == "inotify":
-        facts = msgspec.structs.replace(facts, inotify_used=40)
-        remedy = "128 instances are allowed, 140 are needed"
-    (problem,) = problems(facts, nodes=12)
+    (problem,) = problems(msgspec.structs.replace(GOOD, **change), nodes=12)
     assert problem.subject == subject
     assert remedy in problem.text
 
