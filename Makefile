@@ -11,7 +11,7 @@ SOAK := RESET-5 DECAY-6 DECAY-7
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick versions kind soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick versions kind kindlike soak stress stress-full stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -80,6 +80,11 @@ quick: setup ## One live quick run
 
 kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
 	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)
+
+kindlike: python ## Provider kit and quick scope on nodes with systemd, as in kind's images (root, Docker, Go; 12 minutes)
+	image=$$($(BIN)/python -m tools.kindlike); \
+	$(BIN)/pytest suites/provider -q --provider kind --node-image "$$image"; \
+	$(BIN)/crashloop run --provider kind --node-image "$$image" --scope quick $(PYTEST_ARGS)
 
 soak: setup ## Judge what needs half an hour, and write docs/soak.md (31 minutes)
 	$(BIN)/crashloop run --scope soak $(foreach id,$(SOAK),--requirement $(id)) $(PYTEST_ARGS)
