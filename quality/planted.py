@@ -6,6 +6,7 @@ from crashloop.verdict import Outcome
 from quality import faults
 from quality.fault import Fault
 from quality.scenarios import (
+    AIMED,
     BAD_CONFIGURATION,
     BY_RULE,
     CRASHING,
@@ -15,7 +16,6 @@ from quality.scenarios import (
     POKED,
     REDUCED,
     SEVERAL_RULES,
-    SIX_POKED,
     SUCCEEDING,
     UNMATCHED,
     UNTIL_SUCCESS,
@@ -102,7 +102,7 @@ QUICK: tuple[Planted, ...] = (
     _planted(faults.RESTARTS_BY_ITSELF, CRASHING, BY_RULE, expected=_fails("BACKOFF-2", "RULES-16")),
     _planted(faults.STARTS_TWICE, INIT, CRASHING, expected=_fails("BACKOFF-16", says="before it had exited")),
     _planted(faults.COUNTS_ONE_MORE, CRASHING, BY_RULE, expected=_fails("RULES-15", "RULES-22")),
-    _planted(faults.EARLY_30_MS, SIX_POKED, expected=_fails("BACKOFF-2", "BACKOFF-20"), declared=MAX_1S),
+    _planted(faults.EARLY_30_MS, AIMED, expected=_fails("BACKOFF-2", "BACKOFF-20"), declared=MAX_1S),
     _planted(faults.COUNTS_ONE_MORE_AGAIN, KUBELET_RESTARTED, expected=_fails("RULES-22")),
     _planted(faults.PANICS, BAD_CONFIGURATION, expected=_fails("CONFIG-2", says="panic: runtime error")),
     _planted(faults.PENDING_WHILE_ALL_WAIT, CRASHING, expected=_fails("RULES-20")),

@@ -5,7 +5,7 @@ import msgspec
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import RestartPolicy, restart_in
-from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.program import HOLDS, Life, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until
 
 WATCH_S = 60.0
@@ -114,20 +114,14 @@ POKED = Trial(
     mode=Mode.ANNOTATED,
 )
 """Without the requeue's jitter, which would hide a delay that is a second too short."""
-SIX = {f"app-{number}": 0.1 + 0.15 * number for number in range(6)}
-"""Containers, and how long each of their instances runs: they exit at all times between two relists."""
-SIX_POKED = Trial(
-    name="six-poked",
-    pod=Pod(
-        containers=tuple(
-            Container(name=name, program=exits_with(1, after_s=run_s, times=24)) for name, run_s in SIX.items()
-        )
-    ),
-    until=Until(restarts=dict.fromkeys(SIX, 24), at_most_s=WATCH_S),
+AIMED = Trial(
+    name="aimed",
+    pod=Pod(containers=(Container(program=Program((Life(run_s=0.96, times=20),), aims_at_s=1.0)),)),
+    until=Until(restarts={"app": 20}, at_most_s=90.0),
     judged_by=("BACKOFF-2", "BACKOFF-20"),
     mode=Mode.ANNOTATED,
 )
-"""A sync waits for the next relist, one a second, so 3 % of the delays end within the 30 ms before one: 140 delays show it."""
+"""The kubelet looks about once a second, and most looks come long before or after the end of a delay. These come at it."""
 LONGER = Trial(
     name="longer",
     pod=Pod(containers=(Container(program=exits_with(1, times=4)),)),

@@ -19,8 +19,9 @@ from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart_all import shown_exit_code
 from crashloop.verdict import Outcome
 
-REPORTED_NS = 2_000_000_000
-"""Reported times are whole seconds, rounded down, and taken by the runtime a moment after its event."""
+REPORTED_NS = {"startedAt": (-2_000_000_000, 2_000_000_000), "finishedAt": (-1_500_000_000, 500_000_000)}
+"""What may lie between a reported time and the runtime's. It is in whole seconds, rounded down; a start is stamped a moment after
+its event, and an exit as its event is (containerd internal/cri/server/events.go@v2.3.7 handleContainerExit)."""
 
 
 def check_last_exit(case: Case) -> Checked:
@@ -101,14 +102,15 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
             f'a status of "{name}" {at_lines([status.line])} shows no last exit; restart {present.ordinal} was running.'
         )
         collected = collected_early(pod.instances(name)).get(previous.ordinal)
-        gone = (
-            f"Garbage collection removed that instance {at_lines([collected.line])} before the next ran"
-            if collected is not None
-            else None
+        lines = status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
+        yield fail_unless(_collected(pod, name, previous), sentence, *lines)
+    elif last.container_id in {each.container_id for each in pod.instances(name)[: previous.ordinal]}:
+        lines = (*present.lines[:1], status.line)
+        sentence = (
+            f'a status of "{name}" {at_lines(lines)} shows the exit of another instance than {previous.ordinal} as the last; '
+            f"restart {present.ordinal} was running."
         )
-        yield fail_unless(
-            gone, sentence, status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
-        )
+        yield fail_unless(_collected(pod, name, previous), sentence, *lines)
     elif not last.container_id:
         reset = replacements(case, pod, name).get(previous.ordinal)
         code = previous.exit_code
@@ -116,6 +118,14 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
         may_be = (due, code) if reset is not None and not reset.sure else (due,)
         if due is not None and last.exit_code not in may_be:
             yield _other_code(name, status, last, previous, due)
+
+
+def _collected(pod: PodHistory, name: str, previous: Instance) -> str | None:
+    """Why the kubelet may know no more how an instance ended."""
+    collected = collected_early(pod.instances(name)).get(previous.ordinal)
+    if collected is None:
+        return None
+    return f"Garbage collection removed that instance {at_lines([collected.line])} before the next ran"
 
 
 def _said_to_run_on(
@@ -187,7 +197,8 @@ def _other_time(
     instance: Instance,
 ) -> Iterator[Finding]:
     off_ns = reported_ns - truth_ns
-    if abs(off_ns) <= REPORTED_NS:
+    least_ns, most_ns = REPORTED_NS[what]
+    if least_ns <= off_ns <= most_ns:
         return
     lines = (status.line, truth.line)
     sentence = (
@@ -195,8 +206,8 @@ def _other_time(
         f"{'after' if off_ns > 0 else 'before'} the runtime's time {at_lines(lines)}."
     )
     # A runtime that was held up stamps late; that others waited for a CPU says nothing about a stamp.
-    held_s = case.recording.host.held(truth_ns - REPORTED_NS, truth_ns + abs(off_ns)).of_the_accused_s
-    if held_s * 1e9 >= abs(off_ns) - REPORTED_NS:
+    held_s = case.recording.host.held(truth_ns + least_ns, truth_ns + abs(off_ns)).of_the_accused_s
+    if held_s * 1e9 >= abs(off_ns) - most_ns:
         yield inconclusive(f"{sentence} The host held the runtime up meanwhile.", *lines)
     else:
         yield fail(sentence, *lines)

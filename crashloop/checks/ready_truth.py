@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
@@ -20,12 +20,12 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.restart_all import probes_go_on
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Probe, ProbeKind
 
 
 def check_ready_truth(case: Case) -> Checked:
-    """A container MUST be said to be ready if and only if its readiness probe succeeds.
+    """A container MUST be said to be ready if and only if its readiness probe succeeds, and never while it does not run.
 
     Needs min_statuses (1) statuses of a running container with such a probe, min_resets (0) of them after a RestartAllContainers.
     """
@@ -40,6 +40,7 @@ def check_ready_truth(case: Case) -> Checked:
                 after_reset += replaced is not None
                 if replaced is None or probes_go_on(case.prediction.deviations):
                     findings += _wrong(case, pod, spec, probe, instance, status, newer)
+            findings += _ready_without_running(pod, spec)
     if not findings:
         findings += unwatched(case, "a status")
     for number, name, default, what in (
@@ -50,6 +51,17 @@ def check_ready_truth(case: Case) -> Checked:
         if not findings and number < least:
             findings.append(inconclusive(f"{number} {what} seen, {least} needed: {why_it_ended(case)}."))
     return Checked(findings=tuple(findings[:1]), facts={"statuses": seen})
+
+
+def _ready_without_running(pod: PodHistory, spec: Container) -> Iterator[Finding]:
+    """Statuses that contradict themselves. Init containers are ready once they are done."""
+    if spec.kind is ContainerKind.INIT and not spec.is_sidecar:
+        return
+    for status in pod.statuses:
+        report = status.containers.get(spec.name)
+        if report is not None and report.ready and report.state.kind != "running":
+            said = f'a status says that "{spec.name}" is ready {at_lines([status.line])}'
+            yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
 
 
 def _reported(

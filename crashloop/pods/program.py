@@ -8,6 +8,7 @@ The journal's format, one line a stamp (boot time from /proc/uptime, in centisec
 
 A note says what a life has found: `root fresh` or `root used`, by a mark that each life leaves in its root filesystem;
 `volume fresh` or `volume used`, by one in a volume in memory;
+`aim 1010`, the milliseconds from the creation of its container to its planned end;
 `passes 50`, how often a program ran inside of it by their marks there; `hook ran`, its postStart hook; the environment
 variables of its container by their names; `skipped 4`, how many lives of its program it has left out; `liveness.7 F`, what a
 probe answered the time 7 (from 0) that it was asked: S or F, stamped before the answer is given. A life that is killed stamps
@@ -32,6 +33,9 @@ MARKS_DIR = "/tmp"
 """A folder of the container's root filesystem, for the marks that lives leave there."""
 MEMORY_DIR = "/memory"
 """Where an emptyDir in memory is mounted, whose files an unmount loses."""
+CREATED_MARK = "/dev/termination-log"
+"""A file that the kubelet makes for each container just before it has it created (kubelet_pods.go makeMounts@v1.37.1)."""
+AIMED_WITHIN_S = 0.5
 
 
 def command(
@@ -40,11 +44,12 @@ def command(
     evidence_dir: str = EVIDENCE_DIR,
     marks_dir: str = MARKS_DIR,
     memory_dir: str = MEMORY_DIR,
+    created_mark: str = CREATED_MARK,
 ) -> list[str]:
     """The command of a container: program.sh, its journal, its exit code on SIGTERM, its settings, and its lives."""
     program = container.program
     words = [
-        *_settings(program, marks_dir),
+        *_settings(program, marks_dir, created_mark),
         *((f"volume={memory_dir}/{container.name}.mark",) if program.marks_volume else ()),
         *_served(container),
         *(f"env={each.name}" for each in container.env),
@@ -55,13 +60,16 @@ def command(
     return [*_shell("program.sh"), _journal(container, evidence_dir), str(container.exit_code_on_term), *words]
 
 
-def _settings(program: Program, marks_dir: str) -> Iterator[str]:
+def _settings(program: Program, marks_dir: str, created_mark: str) -> Iterator[str]:
     if program.marks_root:
         yield f"root={marks_dir}/crashloop.root"
     if program.passes:
         yield f"passes={program.passes}:{marks_dir}/crashloop.passes"
     if program.fails_until_s is not None:
         yield f"until={round(program.fails_until_s * 100)}"
+    if program.aims_at_s is not None:
+        first_ms, limit_cs = round(program.lives[0].run_s * 1000), round((program.aims_at_s + AIMED_WITHIN_S) * 100)
+        yield f"aim={first_ms}:{limit_cs}:{created_mark}"
 
 
 def _end(life: Life) -> str:

@@ -1,6 +1,7 @@
 # One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, volume=MARK,
-# env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS, others=LIVES that all pods of a Job but the first leave out; the probes that it answers over HTTP, http=KIND; and RUN_S:END:TIMES, the lives in
-# order. END is an exit code, memory, or signal (from elsewhere).
+# env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; others=LIVES that all pods of a Job but the first leave out;
+# aim=FIRST_MS:LIMIT_CS:FILE, how long after FILE was written each life ends; the probes that it answers over HTTP, http=KIND;
+# and RUN_S:END:TIMES, the lives in order. END is an exit code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
 term=
 trap 'term=1' TERM
@@ -56,6 +57,33 @@ repeat() {
 	note passes "$pass"
 }
 
+# When a file was written last, in milliseconds.
+written() {
+	set -- $(stat -c '%Y %y' "$1")
+	at=${3#*.}
+	echo "$(($1 * 1000 + 1${at%??????} - 1000))"
+}
+# $1: the aim of the first life. $2: centiseconds; each further life ends 10 ms later if it began sooner after the last exit.
+aim() {
+	aim=$1
+	case $journal in
+	*' aim '*' exit '*)
+		aim=${journal##*' aim '}
+		aim=${aim%%[!0-9]*}
+		ended=${journal##*' exit '}
+		ended=${ended#* }
+		ended=${ended%% *}
+		waited=$((${now%.*} * 100 + 1${now#*.} - ${ended%.*} * 100 - 1${ended#*.}))
+		if [ "$waited" -lt "$2" ]; then aim=$((aim + 10)); else aim=$((aim - 10)); fi
+		;;
+	esac
+	note aim "$aim"
+	left_ms=$((aim - $(written "$file") + $(written "$3")))
+	[ "$left_ms" -gt 0 ] || left_ms=0
+	part=$((left_ms % 1000 + 1000))
+	aimed_s=$((left_ms / 1000)).${part#1}
+}
+
 # $PROBE and $PROBE_<kind> are the script of a probe and its arguments.
 serve() {
 	www=${file%.journal}.www
@@ -65,7 +93,7 @@ serve() {
 	[ -n "$server" ] || { httpd -f -p 8080 -h "$www" & server=$!; }
 }
 
-left=$life server=
+left=$life server= aimed_s=
 for each; do
 	case $each in
 	root=* | volume=*)
@@ -94,6 +122,11 @@ for each; do
 		}
 		continue
 		;;
+	aim=*)
+		times=${each#*=} rest=${each#*:}
+		aim "${times%%:*}" "${rest%%:*}" "${rest#*:}"
+		continue
+		;;
 	until=*)
 		[ "$((${now%.*}${now#*.} - ${first%.*}${first#*.}))" -lt "${each#*=}" ] || break
 		continue
@@ -101,7 +134,7 @@ for each; do
 	esac
 	times=${each##*:}
 	if [ "$left" -lt "$times" ]; then
-		run_s=${each%%:*} end=${each#*:}
+		run_s=${aimed_s:-${each%%:*}} end=${each#*:}
 		end=${end%:*}
 		[ "$end" != signal ] || break
 		[ "$run_s" = 0 ] || { sleep "$run_s" & wait "$!"; }

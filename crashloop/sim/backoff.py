@@ -74,7 +74,10 @@ class Backoffs:
         entry = self.entry(key, now_ns)
         fresh = entry is None or self._expired(entry, since_ns)
         delay_ns = self.initial_ns if entry is None or fresh else self._step(entry.delay_ns)
+        self._entries.pop(key, None)
         self._entries[key] = BackoffEntry(delay_ns, now_ns, exit_code, luck)
+        if self.behaviour.most_counters is not None and len(self._entries) > self.behaviour.most_counters:
+            del self._entries[next(iter(self._entries))]
 
     def begin(self, key: Hashable, now_ns: int) -> None:
         """Make an entry without a start attempt."""

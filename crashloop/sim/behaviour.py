@@ -5,15 +5,14 @@ delay grows, whether the key of a counter includes the container's name, the num
 fault is a small local change, and a new one is a row in crashloop/sim/faults.
 """
 
-import msgspec
-
+from crashloop.sim.control_plane_behaviour import ControlPlaneBehaviour
 from crashloop.spec.policy import RestartPolicy
 
 S = 1_000_000_000
 """A second in nanoseconds, the unit of all times in this package."""
 
 
-class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
+class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Answers of a kubelet to the questions of this package."""
 
     # The curve (backoff.py)
@@ -31,6 +30,9 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     max_step_ns: int = 1
     """The maximum is rounded down to a multiple of this, and is 1 s at least."""
     heeds_reduced_decay: bool = True
+    reduced_lowers_max: bool = True
+    reduced_caps_period: bool = False
+    """The maximum of the reduced curve, 60 s, caps a configured maximum as well."""
     initial_ns: int | None = None
     lowers_initial: bool = True
     free_restarts: int = 1
@@ -47,6 +49,17 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Delay of every restart by rule but the first; None: that of the curve."""
     delays_init: bool = True
     delays_sidecars: bool = True
+    delays_oom: bool = True
+    delays_killed: bool = True
+    """Delays the restart of a container that the kubelet itself has killed."""
+    delayed_containers: int | None = None
+    """Containers of a pod that are delayed, counted from the first; None: all."""
+    free_from: int | None = None
+    """The restart from which on none is delayed."""
+    from_detection: bool = False
+    """Measures a delay from when it saw the exit."""
+    from_whole_second: bool = False
+    """Measures a delay from the exit in whole seconds, as statuses state it."""
 
     # How punctual it is (backoff.py, worker.py)
     delay_factor: float = 1.0
@@ -60,6 +73,12 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the delays that are longer by `late_ns`."""
     late_from_ns: int = 0
     """Least delay that is longer by `late_ns`."""
+    late_from_restart: int = 0
+    """The first restart whose delay is."""
+    fixed_retry: bool = False
+    """Looks at a waiting container every 10 s to 15 s, as up to 1.34."""
+    retries_by_longest: bool = False
+    """Looks again when the longest of a pod's delays has passed."""
     first_late_ns: int = 0
     looks_every_ns: int | None = None
     """Looks at the pod again so soon after a sync that held back or failed to make a start; None: by its timer."""
@@ -81,6 +100,12 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     code_change_forgets: bool = False
     forgets_every: int | None = None
     """Number of restarts after which a counter is forgotten, again and again."""
+    forgets_after_run_ns: int | None = None
+    """The least run of an instance after which its counter is forgotten."""
+    forgets_ready: bool = False
+    """Forgets the counter of a container that was ready, where a probe decides that."""
+    most_counters: int | None = None
+    """Counters that a node keeps; the oldest goes."""
     survives_restart: bool = False
     keyed_by_container: bool = True
     keyed_by_pod: bool = True
@@ -100,7 +125,19 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     not_in_any: bool = False
     """NotIn matches if one of its values differs from the exit code."""
     not_in_skips_zero: bool = False
+    most_values: int = 255
+    """The exit codes of a rule that are looked at."""
+    most_rules: int = 20
+    """The rules of a container that are looked at."""
     rules_up_to_code: int = 255
+    rules_up_to_restart: int | None = None
+    """The last restart that a rule decides."""
+    rules_without_init: bool = False
+    """Heeds rules only in pods without init containers."""
+    rules_under_own_never_only: bool = False
+    """Heeds the rules of a container only if its own policy is Never."""
+    rules_in_first_process: bool = False
+    """Does not heed rules once it was restarted."""
     rules_on_init: bool = True
     rules_when_alone: bool = False
     rules_under_never_only: bool = False
@@ -119,6 +156,14 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     never_restarts_from: int | None = None
     """The least exit code after which a container under Never is restarted."""
     sidecar_rules: bool = False
+    oom_is_failure: bool = True
+    """Under OnFailure."""
+    sidecars_heed_pod_policy: bool = False
+    """Leaves sidecars of pods under Never dead."""
+    init_retried_on_failure: bool = True
+    """In pods under OnFailure."""
+    reruns_at_restart: bool = False
+    """Runs containers of pods that go on again once it was restarted, also those that are done."""
     repeats_init: bool = False
     waits_for_init: bool = True
     stops_after_init: bool = False
@@ -146,6 +191,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """What an exec probe is that the runtime does not carry out: no answer, a failure, fatal, or the last question."""
     startup_asked: str = "every start"
     """When the startup probe is asked: at every start, at the first start, or until its first success."""
+    liveness_in_first_life: bool = False
+    """Asks liveness probes of the first instance only."""
     awaits_startup: bool = True
     """Whether the other probes wait for the success of the startup probe."""
     adds_all_workers: bool = False
@@ -166,6 +213,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     remounts: str = "never"
     """When it mounts the pod's volumes anew for the next instance: as above."""
     new_sandbox: bool = False
+    new_sandbox_each: int | None = None
+    """Makes a new sandbox at each so manieth restart."""
     new_sandbox_without_rules: bool = False
     new_sandbox_runs_all: bool = False
     """A pod that has lost its sandbox runs all its containers again, also those that are done."""
@@ -194,11 +243,19 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Of the containers that one sync starts: declared, reverse, or names."""
     resize_restarts: str = "always"
     """Whether a resize that needs it restarts the container: always, never, unruled (without rules), or twice."""
+    deletion_awaits_delay: bool = False
+    """Ends a pod that is deleted only when none of its containers waits for a delay."""
     restarts_deleted: bool = False
     """Restarts a container once that is stopped because its pod is deleted."""
     reset_scope: str = "all"
     """What RestartAllContainers restarts: all, source (the container that exited), regular (no init containers),
     no sidecars, or everything (ephemeral containers too)."""
+    resets_once: bool = False
+    """Takes the action RestartAllContainers for Restart once it has restarted a pod's containers."""
+    resets_by_regular_only: bool = False
+    """Only regular containers trigger RestartAllContainers."""
+    reset_counts_anew: bool = False
+    """States restartCounts from 0 on after RestartAllContainers."""
     reset_kills_ephemeral: bool = False
     reset_repeats_ephemeral: bool = False
     """Starts a second instance of each ephemeral container beside the first."""
@@ -241,6 +298,17 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     count_skips: bool = False
     count_drops: bool = False
     count_up_to: int | None = None
+    counts_init: bool = True
+    """States restarts of init containers and sidecars."""
+    counts_after_0: bool = True
+    """Counts restarts after an exit with 0."""
+    count_survives_restart: bool = True
+    ready_while_waiting: bool = False
+    running_in_init: bool = False
+    """States the phase Running while init containers go on."""
+    last_state_behind: bool = False
+    """States as the last end of a container the one before it."""
+    states_late_ns: int = 0
     failed_while_waiting: bool = False
     phase_while_all_wait: str | None = None
     always_succeeded: bool = False
@@ -308,30 +376,6 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     keeps_first_rules: bool = False
     """The same of the gates of restart rules."""
 
-    # The API server (api_server.py)
-    api_drops_rules: bool = False
-    """Drops the fields of restart rules without a word, as with the gate off."""
-    api_keeps_rules_when_off: bool = False
-    """Keeps and validates the fields of restart rules although the gate is off."""
-    api_takes_reset_when_off: bool = False
-    api_update_drops_rules: bool = False
-    """With the gate off, each update of an object drops the fields that it has had."""
-    api_accepts_anything: bool = False
-    api_stores_rejected: bool = False
-    api_ignores_dry_run: bool = False
-    api_refuses_repeats: bool = False
-    api_bytes_per_code: int = 2
-    """Bytes in which an exit code is stored; as a varint in Protobuf, a code up to 255 takes 2 with the list's own."""
-    api_keeps_no_default: bool = False
-    api_keeps_unknown: bool = False
-    """Neither refuses nor drops fields that it does not know."""
-    api_lets_anybody: bool = False
-    api_takes_any_job: bool = False
-    """Takes a podFailurePolicy with every restart policy."""
-    api_failure_threshold: int = 3
-    api_blames_pod: bool = False
-    """Names the pod spec as the wrong field for every error."""
-
     # What comes before a pod's first sync (admission.py)
     scheduler_misses: str = "features"
     """What keeps a pod from its node: features that the node does not declare, nothing, or rules (every restart rule)."""
@@ -348,17 +392,6 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     delays_static: bool = True
     static_keyed_by_uid: bool = True
     """Whether an edited static pod has counters of its own."""
-
-    # The Job controller (job_controller.py)
-    job_counts_restarts: bool | None = None
-    """Whether restarts count as failures; None: under OnFailure."""
-    job_first_backoff_ns: int = 10 * S
-    """From the end of the first failed pod to the next; it doubles."""
-    job_reads_active_pods: bool = False
-    job_heeds_policy: bool = True
-    job_extra_failures: int = 0
-    job_replaces: bool = True
-    job_counts_last: bool = True
 
 
 CORRECT = Behaviour()

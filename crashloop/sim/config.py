@@ -152,9 +152,10 @@ def _validate(period: int | None, gate: bool) -> StartRefusal | None:
 def _curve(period: int | None, gates: dict[str, bool], behaviour: Behaviour) -> tuple[int, int]:
     reduced = gates[REDUCED] and behaviour.heeds_reduced_decay
     initial = S if reduced else 10 * S
-    maximum = 60 * S if reduced else 300 * S
+    lowest = 60 * S if reduced else 300 * S
+    maximum = lowest if behaviour.reduced_lowers_max else 300 * S
     if period is not None and behaviour.heeds_max and gates[MAX_PERIOD]:
-        maximum = period
+        maximum = min(period, lowest) if behaviour.reduced_caps_period else period
     maximum = int(maximum * behaviour.effective_share * behaviour.cap_share)
     maximum = max(maximum - maximum % behaviour.max_step_ns, min(maximum, S))
     if behaviour.initial_ns is not None:

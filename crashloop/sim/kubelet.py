@@ -95,6 +95,8 @@ class Kubelet:
         """The process goes, and comes back later with an empty memory, and with what was written last."""
         self._stop()
         self._configure(*self._written)
+        if self.behaviour.rules_in_first_process:
+            self.policies = Policies(self.behaviour, rules=False, reset=False)
         self.loop.after(down_ns, self._come_back)
 
     def cut_off(self) -> None:
@@ -187,6 +189,10 @@ class Kubelet:
         sync.metrics = self.metrics
         if before is not None:
             sync.statements.inherit(before.statements)
+            if not self.behaviour.count_survives_restart:
+                sync.statements.uncounted = dict(pod.numbers)
+            if self.behaviour.reruns_at_restart and pod.alive():
+                pod.reruns = {each.name for each in pod.regulars} - {each.name for each in pod.alive()}
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())

@@ -84,6 +84,7 @@ class Pleg:
             if state is not instance.seen:
                 changed |= state > InstanceState.CREATED
                 if state is InstanceState.EXITED:
+                    instance.exit_seen_ns = now
                     died.append(instance)
                 instance.seen = state
         return changed, died

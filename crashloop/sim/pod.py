@@ -14,6 +14,8 @@ from crashloop.spec.program import Life
 
 IMAGE = "crashloop/workload:1"
 RESOURCES = "cpu=10m"
+AIM_STEP_MS, AIMED_WITHIN_S = 10, 0.5
+"""Of programs that aim at a look of the kubelet."""
 
 
 class InstanceState(IntEnum):
@@ -57,6 +59,9 @@ class SimulatedInstance(msgspec.Struct, eq=False):
     life: int = 0
     """The journal's number of what it runs."""
     killed: bool = False
+    out_of_memory: bool = False
+    exit_seen_ns: int | None = None
+    """When the kubelet saw the exit."""
     seen: InstanceState = InstanceState.NOT_YET
     """What the kubelet's pod cache says."""
     reported: InstanceState = InstanceState.NOT_YET
@@ -136,6 +141,8 @@ class SimPod:
         """The numbers of the log files on the node, by container."""
         self.exit_codes: dict[str, int] = {}
         """The last exit code, by container."""
+        self.exited_ns: dict[str, int] = {}
+        """The last exit, by container."""
         self.made: dict[str, int] = {}
         """Instances created so far, by container."""
         self.numbers: dict[str, int] = {}
@@ -156,6 +163,10 @@ class SimPod:
         """Its number among the pods of a Job."""
         self.is_static = False
         """Whether it comes from a file of its node."""
+        self.reruns: set[str] = set()
+        """Containers that a faulty kubelet is to run again though they are done."""
+        self.repeated: set[str] = set()
+        """Containers that were started again after an exit with 0."""
         self.was_reset = False
         """Whether RestartAllContainers has removed its containers."""
         self.objects = {each.name: each for each in objects}
@@ -172,6 +183,7 @@ class SimPod:
         self.marked_roots: set[str] = set()
         """Root filesystems that a life has left its mark in, by the id of the container that they were made for."""
         self._first_ns: dict[str, int] = {}
+        self._aims_ms: dict[str, int] = {}
         self._programs = {container.name: container.program.each_life() for container in spec.containers}
 
     @property
@@ -193,6 +205,18 @@ class SimPod:
     def skipped(self, container: Container) -> int:
         """How many lives of a program it leaves out: the first pod of a Job none."""
         return container.program.exits - 1 if container.program.first_pod_only and self.index else 0
+
+    def aim_ms(self, container: Container, now_ns: int) -> int:
+        """How long after its creation the life that begins now ends (Program.aims_at_s)."""
+        name, program = container.name, container.program
+        aim_ms = self._aims_ms.get(name)
+        if aim_ms is None or program.aims_at_s is None:
+            aim_ms = round(program.lives[0].run_s * 1000)
+        else:
+            soon = now_ns - self.exited_ns[name] < (program.aims_at_s + AIMED_WITHIN_S) * 1e9
+            aim_ms += AIM_STEP_MS if soon else -AIM_STEP_MS
+        self._aims_ms[name] = aim_ms
+        return aim_ms
 
     def alive(self) -> list[SimulatedInstance]:
         """Instances that have not exited."""

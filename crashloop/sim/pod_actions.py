@@ -67,7 +67,7 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
             if not (policies.behaviour.starts_one_regular and container is not pod.regulars[0]):
                 starts.append(container)
         elif newest.state is InstanceState.EXITED:
-            if restarts(newest.instance, container, pod, policies):
+            if restarts(newest.instance, container, pod, policies) or container.name in pod.reruns:
                 starts.append(container)
         elif _to_kill(newest.instance, pod, probed) or _resized(newest.instance, pod, policies):
             actions.kills.append(Kill(container, newest.instance))
@@ -105,9 +105,10 @@ def _ephemeral_due(container: Container, pod: SimPod, view: PodView, policies: P
 
 def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | None:
     """The container whose exit restarts all containers."""
-    if not policies.reset:
+    behaviour = policies.behaviour
+    if not policies.reset or (behaviour.resets_once and pod.was_reset):
         return None
-    for container in (*pod.inits, *pod.regulars):
+    for container in pod.regulars if behaviour.resets_by_regular_only else (*pod.inits, *pod.regulars):
         newest = view.newest(container.name)
         if (
             newest is not None
@@ -186,7 +187,7 @@ def _here(container: Container, pod: SimPod, view: PodView) -> InstanceView | No
 
 def _to_repeat(instance: SimulatedInstance, pod: SimPod, view: PodView) -> bool:
     """Whether a kubelet that repeats init containers does so now: once, after the pod has restarted something."""
-    return instance.number == 0 and any(
+    return instance.name not in pod.repeated and any(
         newest.instance.number > 0 for each in pod.regulars if (newest := view.newest(each.name)) is not None
     )
 

@@ -40,6 +40,9 @@ class Policies(msgspec.Struct, frozen=True):
                 return True
         elif not behaviour.heeds_pod_policy:
             return True
+        is_init = container.kind is ContainerKind.INIT
+        if is_init and pod.restart_policy is RestartPolicy.ON_FAILURE and not behaviour.init_retried_on_failure:
+            return False
         if own is None or pod.restart_policy is behaviour.container_policy_ignored_under:
             own = pod.restart_policy
         return self._by_policy(own, instance)
@@ -47,6 +50,8 @@ class Policies(msgspec.Struct, frozen=True):
     def restarts_sidecar(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether a sidecar is to run again: always, says everything but a faulty kubelet."""
         if self._given_up(instance):
+            return False
+        if self.behaviour.sidecars_heed_pod_policy and pod.restart_policy is RestartPolicy.NEVER:
             return False
         if self.behaviour.sidecar_rules and container.rules:
             return self.action(container, pod, instance) is Action.RESTART
@@ -81,7 +86,7 @@ class Policies(msgspec.Struct, frozen=True):
         exit_code = instance.exit_code
         if behaviour.rules_see_previous and instance.previous_code is not None:
             exit_code = instance.previous_code
-        rules = container.rules[:1] if behaviour.first_rule_only else container.rules
+        rules = container.rules[: 1 if behaviour.first_rule_only else behaviour.most_rules]
         matching = [rule.action for rule in rules if self._matches(rule, exit_code)]
         if not matching:
             return None
@@ -101,6 +106,9 @@ class Policies(msgspec.Struct, frozen=True):
             and (behaviour.rules_on_init or container.kind is not ContainerKind.INIT)
             and not (behaviour.rules_when_alone and len(pod.containers) > 1)
             and not (behaviour.rules_under_never_only and pod.restart_policy is not RestartPolicy.NEVER)
+            and not (behaviour.rules_without_init and pod.of_kind(ContainerKind.INIT))
+            and not (behaviour.rules_under_own_never_only and container.restart_policy is not RestartPolicy.NEVER)
+            and not (behaviour.rules_up_to_restart is not None and instance.number >= behaviour.rules_up_to_restart)
             and not too_old
         )
 
@@ -112,7 +120,7 @@ class Policies(msgspec.Struct, frozen=True):
             return False
         if rule.operator is Operator.NOT_IN and behaviour.not_in_any:
             return any(value != exit_code for value in rule.values)
-        values = rule.values[:1] if behaviour.first_value_only else rule.values
+        values = rule.values[: 1 if behaviour.first_value_only else behaviour.most_values]
         if behaviour.last_value_ignored and len(values) > 1:
             values = values[:-1]
         wants_member = (rule.operator is Operator.IN) != behaviour.operators_swapped
@@ -130,6 +138,8 @@ class Policies(msgspec.Struct, frozen=True):
                     from_code is not None and exit_code >= from_code
                 )
             case RestartPolicy.ON_FAILURE:
+                if instance.out_of_memory and not behaviour.oom_is_failure:
+                    return False
                 return (
                     0 < exit_code <= behaviour.on_failure_up_to
                     or behaviour.on_failure_is_always

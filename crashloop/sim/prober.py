@@ -75,6 +75,8 @@ class Prober:
     def watch(self, container: Container, instance: SimulatedInstance) -> None:
         """Probe an instance from now on."""
         for probe in _in_order(container):
+            if self._behaviour.liveness_in_first_life and instance.number and probe.kind is ProbeKind.LIVENESS:
+                continue
             if (container.name, probe.kind) in self._workers:
                 self._plan(container, probe, instance)
 

@@ -4,9 +4,11 @@ pkg/kubelet/kuberuntime/kuberuntime_manager.go doBackOff and helpers.go GetBacko
 """
 
 from crashloop.sim.backoff import Backoffs
+from crashloop.sim.behaviour import S
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.probe import ProbeKind
 
 
 class RestartDelays:
@@ -43,14 +45,26 @@ class RestartDelays:
         if flat_ns is not None:
             return last.exited_ns + flat_ns - now_ns
         key, behaviour = self.key(container), self.behaviour
-        since_ns = last.started_ns if behaviour.from_start and last.started_ns is not None else last.exited_ns
-        self._meddle(key, last, now_ns)
+        since_ns = self._since_ns(last)
+        self._meddle(container, key, last, now_ns)
         remaining_ns = self.backoffs.remaining_ns(key, since_ns, now_ns, last.exit_code)
+        if last.number + 1 < behaviour.late_from_restart:
+            remaining_ns -= behaviour.late_ns
         if not behaviour.caps_pod_total:
             return remaining_ns
         others = [self.key(each) for each in self.pod.spec.containers if each is not container]
         left_ns = max(0, self.backoffs.max_ns - self.backoffs.total_ns(others, now_ns))
         return min(remaining_ns, since_ns + left_ns - now_ns)
+
+    def _since_ns(self, last: SimulatedInstance) -> int:
+        """From when a delay counts: from the exit, but for a faulty kubelet."""
+        behaviour, exited_ns = self.behaviour, last.exited_ns
+        assert exited_ns is not None
+        if behaviour.from_start and last.started_ns is not None:
+            return last.started_ns
+        if behaviour.from_detection and last.exit_seen_ns is not None:
+            return last.exit_seen_ns
+        return exited_ns - exited_ns % S if behaviour.from_whole_second else exited_ns
 
     def attempt(self, container: Container, last: SimulatedInstance, now_ns: int, luck: float) -> None:
         """A start is attempted."""
@@ -84,6 +98,12 @@ class RestartDelays:
             return 0
         if self.pod.is_static and not behaviour.delays_static:
             return 0
+        if (last.killed and not behaviour.delays_killed) or (last.out_of_memory and not behaviour.delays_oom):
+            return 0
+        if behaviour.free_from is not None and last.number + 1 >= behaviour.free_from:
+            return 0
+        if container in self.pod.spec.containers[behaviour.delayed_containers :] and behaviour.delayed_containers:
+            return 0
         is_init = container.kind is ContainerKind.INIT
         if is_init and not (behaviour.delays_sidecars if container.is_sidecar else behaviour.delays_init):
             return 0
@@ -91,13 +111,15 @@ class RestartDelays:
             return behaviour.rule_delay_ns if last.number else 0
         return None
 
-    def _meddle(self, key: tuple[str, ...], last: SimulatedInstance, now_ns: int) -> None:
+    def _meddle(self, container: Container, key: tuple[str, ...], last: SimulatedInstance, now_ns: int) -> None:
         """Where a faulty kubelet meddles with its counters."""
         behaviour, backoffs = self.behaviour, self.backoffs
         entry = backoffs.entry(key, now_ns)
         if (
             (behaviour.success_forgets and last.exit_code == 0)
             or (behaviour.code_change_forgets and entry is not None and entry.exit_code != last.exit_code)
+            or (behaviour.forgets_ready and any(each.kind is ProbeKind.READINESS for each in container.probes))
+            or (behaviour.forgets_after_run_ns is not None and _run_ns(last) >= behaviour.forgets_after_run_ns)
             or (behaviour.forgets_every is not None and (last.number + 1) % behaviour.forgets_every == 0)
         ):
             backoffs.forget(key)
@@ -105,3 +127,8 @@ class RestartDelays:
             backoffs.restart_curve(key)
         if behaviour.free_restarts == 0:
             backoffs.begin(key, now_ns)
+
+
+def _run_ns(instance: SimulatedInstance) -> int:
+    """How long it has run."""
+    return (instance.exited_ns or 0) - (instance.started_ns or instance.exited_ns or 0)

@@ -5,6 +5,7 @@ from typing import Any
 
 from crashloop.history.event import Kind
 from crashloop.sim.environment import World
+from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps, ignore
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.spec.pod import Container
@@ -102,7 +103,12 @@ class Runtime:
         for name, value in _found(pod, container, instance):
             pod.tape.noted(spoke, name, value, pod.uid, instance)
         if life is not None:
-            exit_ns = self.host.awake(spoke + int(life.run_s * 1e9) + self.host.takes_ms(LAST_WORDS_MS))
+            ends_ns = spoke + int(life.run_s * 1e9)
+            if container.program.aims_at_s is not None:
+                aim_ms = pod.aim_ms(container, spoke)
+                pod.tape.noted(spoke, "aim", str(aim_ms), pod.uid, instance)
+                ends_ns = max(spoke, instance.created_ns + aim_ms * MS)
+            exit_ns = self.host.awake(ends_ns + self.host.takes_ms(LAST_WORDS_MS))
             self.loop.at(exit_ns, lambda: self._exit(pod, instance, life.exit_code, life.end))
             self.on_exit_planned(pod, container, exit_ns)
         self.loop.at(instance.started_ns, self.on_change)
@@ -129,7 +135,9 @@ class Runtime:
             return
         now = self.loop.now
         instance.exited_ns, instance.exit_code = now, exit_code
+        instance.out_of_memory = end is LifeEnd.MEMORY
         pod.exit_codes[instance.name] = exit_code
+        pod.exited_ns[instance.name] = now
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
         if end is LifeEnd.EXIT:
             words = f"exit {instance.life} {exit_code}"

@@ -44,6 +44,7 @@ class Statements:
         self._made_of: tuple[object, ...] | None = None
         self.is_ready: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
         """Whether a running instance is ready, by its probes."""
+        self._ends: dict[str, State] = {}
         self._last: dict[str, State] = {}
         """The last state stated of each container; it outlives the exited instance."""
 
@@ -206,6 +207,8 @@ class Statements:
             return behaviour.phase_in_reset
         if phase == "Running" and behaviour.phase_while_all_wait is not None and view and not view.running():
             return behaviour.phase_while_all_wait
+        if phase == "Pending" and behaviour.running_in_init and view:
+            return "Running"
         if phase == "Running" and behaviour.failed_while_waiting and self._rule_is_about_to_act(view):
             return "Failed"
         return phase
@@ -224,12 +227,13 @@ class Statements:
         previous = views[:1] if "waiting" in state else views[1:]
         ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
         if ended is not None:
-            self._last[name] = _terminated(ended, behaviour.last_exit_code_offset, behaviour)
+            self._note_end(name, _terminated(ended, behaviour.last_exit_code_offset, behaviour))
         instance = views[0].instance if views else None
         status = {
             "name": name,
             "state": state,
-            "ready": running and instance is not None and self.is_ready(container, instance),
+            "ready": (running and instance is not None and self.is_ready(container, instance))
+            or (behaviour.ready_while_waiting and "waiting" in state and bool(views)),
             "restartCount": self._count(name, instance),
             "image": self.pod.images[name],
             "imageID": "",
@@ -240,6 +244,14 @@ class Statements:
         if instance is not None:
             status["containerID"] = f"containerd://{instance.container_id}"
         return status
+
+    def _note_end(self, name: str, ended: State) -> None:
+        """Keep how the last instance ended, or by a faulty kubelet the one before it."""
+        if not self.policies.behaviour.last_state_behind:
+            self._last[name] = ended
+        elif self._ends.get(name) != ended:
+            self._last[name] = self._ends.get(name, ended)
+            self._ends[name] = ended
 
     def _state(self, container: Container, view: PodView) -> tuple[State, bool]:
         """The state, and whether it is running."""
@@ -275,6 +287,8 @@ class Statements:
             number -= 1
         if behaviour.count_high_while_waiting and name in self.reasons:
             number += 1
+        if not behaviour.counts_init and any(each.name == name for each in self.pod.inits):
+            return 0
         if behaviour.count_up_to is not None:
             number = min(number, behaviour.count_up_to)
         if behaviour.count_skips and number >= 2:

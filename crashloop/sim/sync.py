@@ -5,6 +5,7 @@ works with the pod at its begin: containers that it kills itself still count as 
 """
 
 from collections.abc import Callable, Generator
+from typing import Any
 
 from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
@@ -107,7 +108,7 @@ class PodSync:
         yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
         status, phase = self.statements.status(view)
         self.metrics.stated(self.pod.uid, phase)
-        self.writer.state(status)
+        self._state(status)
         if phase in TERMINAL:
             yield from self._terminate()
             return
@@ -131,6 +132,12 @@ class PodSync:
             self.metrics.pods += 1
             yield from self.runtime.create_sandbox(self.pod)
         yield from self._start_all(actions, view)
+
+    def _state(self, status: dict[str, Any]) -> None:
+        if self.behaviour.states_late_ns and any(self.pod.numbers.values()):
+            self.loop.after(self.behaviour.states_late_ns, lambda: self.writer.state(status))
+        else:
+            self.writer.state(status)
 
     def _mounts(self) -> Generator[int, None, bool]:
         """Wait for the volumes, each of which is tried again after twice the time; whether they are there."""
@@ -180,7 +187,8 @@ class PodSync:
                 self.statements.reasons.pop(container.name, None)
                 yield from self._start(container)
                 continue
-            held_ns = wait_ns if held_ns is None else min(held_ns, wait_ns)
+            chosen = max if self.behaviour.retries_by_longest else min
+            held_ns = wait_ns if held_ns is None else chosen(held_ns, wait_ns)
             if container.kind is ContainerKind.INIT and not container.is_sidecar:
                 break
         if held_ns is not None:
@@ -253,9 +261,14 @@ class PodSync:
         env = self.configuration.of(pod, container) | self.puller.variables(pod, container)
         number = pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
-        if number and self.is_alone() and not self.behaviour.counts_alone:
+        pod.reruns.discard(name)
+        pod.repeated |= {name} if pod.exit_codes.get(name) == 0 else set()
+        uncounted = (self.is_alone() and not self.behaviour.counts_alone) or (
+            pod.exit_codes.get(name) == 0 and not self.behaviour.counts_after_0
+        )
+        if number and uncounted:
             self.statements.uncounted[name] = self.statements.uncounted.get(name, 0) + 1
-        if number and self._wants_new_sandbox():
+        if number and self._wants_new_sandbox(number):
             yield from self._replace_sandbox()
         if self.behaviour.starts_twice and number == SECOND_INSTANCE:
             self.loop.spawn(self.runtime.start(pod, container, number, env))
@@ -263,8 +276,10 @@ class PodSync:
             yield from self.runtime.create_spare(pod, container)
         yield from self.runtime.start(pod, container, number, env)
 
-    def _wants_new_sandbox(self) -> bool:
+    def _wants_new_sandbox(self, number: int) -> bool:
         behaviour = self.behaviour
+        if behaviour.new_sandbox_each is not None and number % behaviour.new_sandbox_each == 0:
+            return True
         ruled = any(each.rules for each in self.pod.spec.containers)
         return behaviour.new_sandbox or (behaviour.new_sandbox_without_rules and not ruled)
 
@@ -303,6 +318,8 @@ class PodSync:
             yield from self._replace_sandbox()
         yield from self._meddle_with_ephemerals()
         pod.was_reset = True
+        if self.behaviour.reset_counts_anew:
+            self.statements.uncounted |= {name: number + 1 for name, number in pod.numbers.items()}
         self.statements.mark_reset(removed)
         self.worker.completed(failed=False)
         if killed or self.effective.release >= (1, 36):
@@ -348,6 +365,10 @@ class PodSync:
         self.worker.halt()
         while self.worker.busy:
             yield LOOK_NS
+        if self.behaviour.deletion_awaits_delay:
+            view = PodView(self.pod.instances)
+            waiting = Actions(starts=[each for each in self.pod.regulars if view.newest_exited(each.name)])
+            yield max(FREE, self._longest_wait_ns(waiting, view))
         yield from self._kill_all()
         if self.behaviour.restarts_deleted:
             yield from self._start(self.pod.regulars[0])

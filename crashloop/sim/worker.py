@@ -92,7 +92,7 @@ class Worker:
         often_ns = self._behaviour.looks_every_ns
         if often_ns is not None and (held_ns or RETRY_NS) > self._behaviour.looks_often_above_ns:
             return often_ns if held_ns is None else min(often_ns, held_ns)
-        if self._release < FIRST_WITH_REMAINING or held_ns is None:
+        if self._release < FIRST_WITH_REMAINING or held_ns is None or self._behaviour.fixed_retry:
             return self._jittered(RETRY_NS)
         slow_above_ns = self._behaviour.slow_retry_above_ns
         if slow_above_ns is not None and held_ns > slow_above_ns:

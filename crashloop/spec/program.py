@@ -56,6 +56,10 @@ class Program(msgspec.Struct, frozen=True):
     """The same in a volume of the pod, which is in memory."""
     first_pod_only: bool = False
     """Whether the first pod of a Job alone begins with the first life; the others begin with the last, and note that."""
+    aims_at_s: float | None = None
+    """A delay whose end is to coincide with a look of the kubelet. The kubelet looks about once a second and creates containers
+    at a look. So lives count from the creation of their container; the first of them is as long as planned, and each further
+    one 10 ms longer if the start before it came within half a second of this delay, and 10 ms shorter if not."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""

@@ -140,6 +140,7 @@ EVERY_CURVE = (STOCK, MAX_1S, MAX_2S, MAX_10S, MAX_11S, REDUCED_DECAY, REDUCED_D
 SAME_DELAY = exiting("same-delay", "max-10s", 1, 1, 42, 130, 137, 255, mode=Mode.ANNOTATED)
 """Five delays after different codes; the first restart is free."""
 
+STOCK_TO_40_S = crashing("stock", restarts=4, run_s=0.0, mode=Mode.ANNOTATED, name="to-forty-seconds")
 STOCK_LADDER = crashing("stock", restarts=5, name="ladder", at_most_s=260)
 STOCK_TO_THE_CAP = crashing("stock", restarts=8, mode=Mode.ANNOTATED, name="to-the-cap", at_most_s=1080)
 MAX_300S = crashing("max-300s", restarts=5, mode=Mode.ANNOTATED, at_most_s=240)

@@ -6,8 +6,8 @@ KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handl
 from collections.abc import Iterator
 
 from crashloop.spec.pod import Pod
-from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import PodScenario, Scenario, Until
+from crashloop.spec.program import HOLDS, Life, Program, exits_with, runs
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, init, restarting
@@ -23,6 +23,24 @@ def test_no_restart_comes_before_its_delay_has_passed() -> Iterator[Scenario]:
     yield the.MAX_2S
     yield the.STOCK
     yield the.MAX_GATE_OFF
+
+
+def looked_at_when_almost_due(maximum_s: int, *, restarts: int) -> PodScenario:
+    """The kubelet looks about once a second, and seldom just before a delay has passed. Here it often does."""
+    program = Program((Life(run_s=0.96, times=restarts),), aims_at_s=maximum_s)
+    return PodScenario(
+        name=f"looked-at-when-almost-due-max-{maximum_s}s",
+        profile=f"max-{maximum_s}s",
+        pod=Pod(containers=(app(program),)),
+        until=Until(restarts={"app": restarts}),
+        mode=Mode.ANNOTATED,
+    )
+
+
+@requirement("BACKOFF-2")
+def test_no_restart_comes_at_a_look_just_before_its_delay_has_passed() -> Iterator[Scenario]:
+    yield looked_at_when_almost_due(1, restarts=20)
+    yield looked_at_when_almost_due(2, restarts=16)
 
 
 @requirement("BACKOFF-3")
@@ -101,3 +119,4 @@ def test_looking_at_a_waiting_pod_neither_starts_it_nor_doubles_its_delay() -> I
     yield the.MAX_10S
     yield the.MAX_11S
     yield the.MAX_GATE_OFF
+    yield the.STOCK_TO_40_S

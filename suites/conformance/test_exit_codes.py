@@ -6,7 +6,7 @@ Shells and runtimes report a signal as 128 and its number: 130 SIGINT, 137 SIGKI
 from collections.abc import Iterator
 
 from crashloop.spec.policy import restart_in
-from crashloop.spec.program import runs
+from crashloop.spec.program import KILLED, Life, LifeEnd, Program, runs
 from crashloop.spec.scenario import Mode, Scenario
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import NEVER, ON_FAILURE, app, ending, exiting, restarting
@@ -31,7 +31,10 @@ UNMATCHED = ending(
 )
 FAILURES = ending(
     "on-failure-signal-codes",
-    app(runs((1, 137), (1, 143), (1, 0))),
+    app(
+        Program((Life(run_s=1, exit_code=KILLED, end=LifeEnd.MEMORY), *runs((1, 143), (1, 0)).lives)),
+        memory_limit="32Mi",
+    ),
     pod=ON_FAILURE,
     exits={"app": 3},
     phase="Succeeded",

@@ -12,8 +12,9 @@ from suites.conformance.scenarios import crashing, starting
 
 
 @requirement("M1")
-def test_unset_means_10_to_300_seconds() -> Scenario:
-    return the.STOCK
+def test_unset_means_10_to_300_seconds() -> Iterator[Scenario]:
+    yield the.STOCK
+    yield the.STOCK_TO_40_S
 
 
 @requirement("M2")

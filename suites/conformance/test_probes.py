@@ -39,7 +39,7 @@ def held(*probes: Probe, name: str = "app") -> Container:
 
 @requirement("PROBE-2")
 def test_the_third_failure_in_a_row_kills() -> Iterator[Scenario]:
-    yield probed("liveness-third-failure", held(Probe(pattern="FFSFFF")), restarts={"app": 1})
+    yield probed("liveness-third-failure", held(Probe(pattern="FFSFFF")), restarts={"app": 2})
     over_http = Probe(pattern="FFSFFF", handler=Handler.HTTP)
     yield probed("liveness-third-failure-over-http", held(over_http), restarts={"app": 1})
 
@@ -167,11 +167,28 @@ def test_probes_go_on_after_restart_all_containers() -> Scenario:
     )
 
 
+READY_AGAIN_AND_AGAIN = probed(
+    "readiness-comes-and-goes",
+    held(Probe(kind=ProbeKind.READINESS, pattern="F" + "S" * 40, period_s=2), name="comes"),
+    held(Probe(kind=ProbeKind.READINESS, pattern="SS" + "F" * 40, period_s=2), name="goes"),
+    Container(
+        name="crashes",
+        program=runs(*[(4, 1)] * 3),
+        probes=(Probe(kind=ProbeKind.READINESS, pattern="S" * 40, period_s=2),),
+    ),
+    restarts={"crashes": 3},
+    at_least_s=72,
+)
+
+
 @requirement("PROBE-25")
 def test_ready_follows_the_readiness_probe() -> Scenario:
-    comes = held(Probe(kind=ProbeKind.READINESS, pattern="F" + "S" * 40, period_s=2), name="comes")
-    goes = held(Probe(kind=ProbeKind.READINESS, pattern="SS" + "F" * 40, period_s=2), name="goes")
-    return probed("readiness-comes-and-goes", comes, goes, restarts={}, at_least_s=72)
+    return READY_AGAIN_AND_AGAIN
+
+
+@requirement("BACKOFF-2")
+def test_no_restart_comes_early_because_the_container_was_ready() -> Scenario:
+    return READY_AGAIN_AND_AGAIN
 
 
 @requirement("PROBE-26")

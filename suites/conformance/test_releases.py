@@ -37,7 +37,7 @@ VERSION_SET = {
     "never-exit-1",
     "crashing-init",
     "crashing-sidecar",
-    "two-containers-at-the-maximum",
+    "three-containers-at-the-maximum",
     "job-limits-restarts",
     # Restart rules, and rules that restart all containers.
     "in-matches",

@@ -43,8 +43,15 @@ BY_SIDECAR = restarting(
 
 
 @requirement("RAC-1")
-def test_every_init_sidecar_and_regular_container_starts_again() -> Scenario:
-    return EVERY_KIND
+def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Scenario]:
+    yield EVERY_KIND
+    yield restarting(
+        "restart-all-twice",
+        app(runs((4, 42), (4, 42)), policy=NEVER, rules=RESTART_ALL),
+        app(HOLDS, name="neighbour"),
+        pod=NEVER,
+        restarts={"app": 2, "neighbour": 2},
+    )
 
 
 @requirement("RAC-2")

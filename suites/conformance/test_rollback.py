@@ -5,12 +5,14 @@ KEP-5593 and KEP-4603, "Upgrade / Downgrade Strategy".
 
 from collections.abc import Iterator
 
+import msgspec
+
 from crashloop.spec.intervention import Intervention, InterventionKind
 from crashloop.spec.pod import Pod
-from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import after_restart, app, at, starting
+from suites.conformance.scenarios import NEVER, after_restart, app, at, init, starting
 
 
 def to(profile: str, *, after_exit: int) -> Intervention:
@@ -30,6 +32,9 @@ def reconfigured(name: str, profile: str, *interventions: Intervention, restarts
     )
 
 
+MAXIMUM_REMOVED = reconfigured("maximum-removed", "max-2s", to("stock", after_exit=3), restarts=5, at_most_s=120)
+
+
 @requirement("CONFIG-12")
 def test_a_changed_file_waits_for_the_restart() -> Scenario:
     write = after_restart(2, InterventionKind.WRITE_KUBELET_CONFIG, after_s=1.0, profile="max-10s")
@@ -39,7 +44,22 @@ def test_a_changed_file_waits_for_the_restart() -> Scenario:
 
 @requirement("ROLLBACK-1")
 def test_without_a_maximum_the_default_curve_begins() -> Scenario:
-    return reconfigured("maximum-removed", "max-2s", to("stock", after_exit=3), restarts=5, at_most_s=120)
+    return MAXIMUM_REMOVED
+
+
+@requirement("RULES-22")
+def test_a_restarted_kubelet_goes_on_counting() -> Scenario:
+    return MAXIMUM_REMOVED
+
+
+@requirement("CONFIG-1")
+def test_a_maximum_need_not_be_of_whole_seconds() -> Scenario:
+    """Lives of various lengths, so that looks come at various times in a delay."""
+    lives = tuple((0.5 + 0.3 * number, 1) for number in range(8))
+    return msgspec.structs.replace(
+        reconfigured("maximum-of-2500ms", "max-2s", to("max-2500ms", after_exit=1), restarts=8, at_most_s=120),
+        pod=Pod(containers=(app(runs(*lives)),)),
+    )
 
 
 @requirement("ROLLBACK-2")
@@ -58,12 +78,13 @@ def test_the_maximum_takes_effect_again_with_its_gate() -> Scenario:
 
 @requirement("ROLLBACK-5")
 def test_a_changed_maximum_leaves_running_containers_alone() -> Scenario:
-    change = at(5.0, InterventionKind.RESTART_KUBELET, profile="stock")
+    """Nor does it run what is done again."""
+    change = at(8.0, InterventionKind.RESTART_KUBELET, profile="stock")
     return PodScenario(
         name="running-while-the-maximum-changes",
         profile="max-2s",
-        pod=Pod(containers=(app(HOLDS),)),
-        until=Until(at_least_s=35.0, at_most_s=45.0),
+        pod=Pod(containers=(init(runs((0, 0))), app(HOLDS), app(runs((0, 0)), name="done", policy=NEVER))),
+        until=Until(at_least_s=75.0, at_most_s=85.0),
         interventions=(change,),
     )
 

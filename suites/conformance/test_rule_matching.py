@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.pod import Pod
 from crashloop.spec.policy import restart_in, restart_not_in
-from crashloop.spec.program import runs
-from crashloop.spec.scenario import Scenario
+from crashloop.spec.program import exits_with, runs
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import NEVER, app, restarting
 
@@ -22,16 +23,37 @@ NOT_IN_WITHOUT_0 = restarting(
 )
 LONG_LIFE = restarting(
     "long-life-matches",
-    app(runs((1, 42), (10, 42), (1, 42), (1, 42)), policy=NEVER, rules=(restart_in(42),)),
+    app(runs((1, 42), (61, 42), (1, 42)), policy=NEVER, rules=(restart_in(42),)),
     pod=NEVER,
-    restarts={"app": 4},
+    restarts={"app": 3},
 )
+
+MOST_RULES, MOST_TIMES = 20, 14
+"""As many rules as the API takes for a container, and more restarts than a small counter takes."""
+LAST_OF_MANY = PodScenario(
+    name="last-of-many-rules-matches-max-1s",
+    profile="max-1s",
+    pod=Pod(
+        containers=(
+            app(
+                exits_with(42, after_s=0.5, times=MOST_TIMES),
+                policy=NEVER,
+                rules=(*(restart_in(100 + number) for number in range(MOST_RULES - 1)), restart_in(*range(11, 43))),
+            ),
+        ),
+        restart_policy=NEVER,
+    ),
+    until=Until(restarts={"app": MOST_TIMES}),
+    mode=Mode.ANNOTATED,
+)
+"""The last of many rules, by the last of its exit codes, again and again."""
 
 
 @requirement("RULES-3")
 def test_each_rule_can_restart_the_container_however_long_it_ran() -> Iterator[Scenario]:
     yield SECOND_RULE
     yield LONG_LIFE
+    yield LAST_OF_MANY
 
 
 @requirement("RULES-5")
@@ -50,5 +72,11 @@ def test_not_in_can_restart_a_container_that_succeeded() -> Scenario:
 
 
 @requirement("RULES-16")
-def test_a_restart_by_rule_waits_after_a_long_life_too() -> Scenario:
-    return LONG_LIFE
+def test_a_restart_by_rule_waits_after_a_long_life_and_after_many_restarts() -> Iterator[Scenario]:
+    yield LONG_LIFE
+    yield LAST_OF_MANY
+
+
+@requirement("RULES-22")
+def test_many_restarts_by_rule_are_counted() -> Scenario:
+    return LAST_OF_MANY

@@ -108,6 +108,12 @@ def test_without_a_match_the_container_policy_decides() -> Iterator[Scenario]:
         phase="Failed",
     )
     yield restarting(
+        "container-always-under-on-failure",
+        app(runs((1, 0), (1, 0)), policy=ALWAYS, rules=rules),
+        pod=ON_FAILURE,
+        restarts={"app": 2},
+    )
+    yield restarting(
         "container-always-under-never",
         app(runs((1, 1), (1, 0)), policy=ALWAYS, rules=rules),
         pod=NEVER,
@@ -141,12 +147,13 @@ def test_rules_change_nothing_for_a_sidecar() -> Iterator[Scenario]:
 
 @requirement("RULES-12")
 def test_an_init_container_retries_by_rule_until_it_succeeds() -> Scenario:
+    """And no longer: restarts of the application do not run it again."""
     return restarting(
         "init-rule-until-success",
         init(runs((1, 42), (1, 42), (1, 0)), policy=NEVER, rules=(restart_in(42),)),
-        app(HOLDS),
+        app(exits_with(1, times=2), policy=ALWAYS),
         pod=NEVER,
-        restarts={"setup": 2},
+        restarts={"setup": 2, "app": 2},
         phase="Running",
     )
 

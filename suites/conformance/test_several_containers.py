@@ -8,12 +8,13 @@ from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
 
-TWO_AT_THE_MAXIMUM = restarting(
-    "two-containers-at-the-maximum",
+THREE_AT_THE_MAXIMUM = restarting(
+    "three-containers-at-the-maximum",
     app(exits_with(1, times=4), name="one"),
     app(exits_with(1, times=4), name="other"),
+    app(exits_with(1, times=3), name="third"),
     pod=ALWAYS,
-    restarts={"one": 4, "other": 4},
+    restarts={"one": 4, "other": 4, "third": 3},
 )
 
 
@@ -58,7 +59,7 @@ CROWD = PodScenario(
 
 @requirement("BACKOFF-11")
 def test_each_container_waits_for_the_whole_maximum() -> Scenario:
-    return TWO_AT_THE_MAXIMUM
+    return THREE_AT_THE_MAXIMUM
 
 
 @requirement("BACKOFF-16")
@@ -103,7 +104,7 @@ def test_a_busy_node_changes_no_delay() -> Scenario:
 def test_every_container_starts_once_those_before_it_let_it() -> Iterator[Scenario]:
     yield GROWING_INIT
     yield GROWING_SIDECAR
-    yield TWO_AT_THE_MAXIMUM
+    yield THREE_AT_THE_MAXIMUM
 
 
 @requirement("RULES-27")

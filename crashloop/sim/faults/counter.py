@@ -34,6 +34,10 @@ class CounterFault(Fault):
     LOST_EVERY_4TH = "loses the counter at every 4th restart", {"forgets_every": 4}
     LOST_EVERY_8TH = "loses the counter at every 8th restart", {"forgets_every": 8}
     LOST_EVERY_13TH = "loses the counter at every 13th restart", {"forgets_every": 13}
+    RUN_OF_5_S_RESETS = "forgets the counter after a run of 5 s", {"forgets_after_run_ns": 5 * S}
+    RUN_OF_10_S_RESETS = "forgets the counter after a run of 10 s", {"forgets_after_run_ns": 10 * S}
+    RUN_OF_1_MIN_RESETS = "forgets the counter after a run of one minute", {"forgets_after_run_ns": 60 * S}
+    READY_RESETS = "forgets the counter of a container whose readiness probe succeeded", {"forgets_ready": True}
     SURVIVES_RESTART = "keeps its counters over its own restart", {"survives_restart": True}
 
     # By what it belongs to

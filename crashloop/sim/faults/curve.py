@@ -13,6 +13,10 @@ class CurveFault(Fault):
     FACTOR_3 = "multiplies the delay by 3", {"factor": 3.0}
     LINEAR_GROWTH = "adds the initial delay instead of doubling", {"linear": True}
     JITTERED = "draws each delay at random, up to 40 % shorter", {"jitter": -0.4}
+    JITTERED_UP = "draws each delay at random, up to 30 % longer", {"jitter": 0.3}
+    FROM_DETECTION = "measures the delay from when it saw the exit", {"from_detection": True}
+    FROM_WHOLE_SECOND = "measures the delay from the exit in whole seconds", {"from_whole_second": True}
+    FREE_FROM_50TH = "delays no restart from the 50th on", {"free_from": 50}
     FROM_START = "measures the delay from the start of the instance that exited", {"from_start": True}
 
     # The maximum
@@ -25,12 +29,21 @@ class CurveFault(Fault):
     CAP_ON_POD_TOTAL = "caps the sum of the delays of a pod's containers at the maximum", {"caps_pod_total": True}
     MAX_IGNORED = "does not heed maxContainerRestartPeriod", {"heeds_max": False}
     MAX_IN_TENS = "rounds the maximum down to a multiple of 10 s", {"max_step_ns": 10 * S}
+    MAX_IN_SECONDS = "rounds the maximum down to whole seconds", {"max_step_ns": S}
     MAX_EVEN = "rounds the maximum down to a multiple of 2 s", {"max_step_ns": 2 * S}
 
     # The beginning
     REDUCED_DECAY_IGNORED = (
         "does not heed the gate ReduceDefaultCrashLoopBackOffDecay",
         {"heeds_reduced_decay": False},
+    )
+    REDUCED_MAX_KEPT = (
+        "keeps the maximum of 300 s where it reduces the initial delay",
+        {"reduced_lowers_max": False},
+    )
+    REDUCED_CAPS_MAX = (
+        "caps a configured maximum at 60 s where it reduces the initial delay",
+        {"reduced_caps_period": True},
     )
     INITIAL_5S = "begins with 5 s", {"initial_ns": 5 * S}
     INITIAL_20S = "begins with 20 s", {"initial_ns": 20 * S}
@@ -51,3 +64,7 @@ class CurveFault(Fault):
     RULE_DELAY_5_S = "waits 5 s whenever a rule matched, but for the first restart", {"rule_delay_ns": 5 * S}
     INIT_NOT_DELAYED = "restarts init containers at once", {"delays_init": False}
     SIDECARS_NOT_DELAYED = "restarts sidecars at once", {"delays_sidecars": False}
+    OOM_NOT_DELAYED = "restarts a container that ran out of memory at once", {"delays_oom": False}
+    KILLED_NOT_DELAYED = "restarts a container at once that it has killed itself", {"delays_killed": False}
+    THIRD_NOT_DELAYED = "delays the first two containers of a pod only", {"delayed_containers": 2}
+    SECOND_NOT_DELAYED = "delays the first container of a pod only", {"delayed_containers": 1}

@@ -26,6 +26,17 @@ class DecisionFault(Fault):
     RULES_WHEN_ALONE = "heeds rules only where a pod has one container", {"rules_when_alone": True}
     RULES_UNDER_NEVER = "heeds rules only in pods under Never", {"rules_under_never_only": True}
     RULES_UP_TO_5_S = "does not heed rules when an instance has run for more than 5 s", {"rules_up_to_run_ns": 5 * S}
+    FIRST_VALUES_ONLY = "looks at the first four exit codes of a rule only", {"most_values": 4}
+    FIRST_RULES_ONLY = "looks at the first two rules of a container only", {"most_rules": 2}
+    RULES_UP_TO_254 = "does not heed rules at exit code 255", {"rules_up_to_code": 254}
+    RULES_5_TIMES = "does not heed rules after the fifth restart", {"rules_up_to_restart": 5}
+    RULES_12_TIMES = "does not heed rules after the twelfth restart", {"rules_up_to_restart": 12}
+    RULES_WITHOUT_INIT = "heeds rules only in pods without init containers", {"rules_without_init": True}
+    RULES_UNDER_OWN_NEVER = (
+        "heeds the rules of a container only if its own policy is Never",
+        {"rules_under_own_never_only": True},
+    )
+    RULES_LOST_AT_RESTART = "does not heed rules once it was restarted", {"rules_in_first_process": True}
     SIDECAR_RULES = "applies restart rules to sidecars", {"sidecar_rules": True}
 
     # Restart policies
@@ -57,12 +68,29 @@ class DecisionFault(Fault):
         {"rules_gate_means_always": True},
     )
     ON_FAILURE_UP_TO_127 = "does not restart after exit codes above 127 under OnFailure", {"on_failure_up_to": 127}
+    ON_FAILURE_NOT_OOM = "takes running out of memory for no failure under OnFailure", {"oom_is_failure": False}
     NEVER_RESTARTS_ONCE = "restarts a container under Never once", {"never_restarts_once": True}
     NEVER_RESTARTS_FROM_128 = "restarts after exit codes of 128 and above under Never", {"never_restarts_from": 128}
     GIVES_UP = "leaves a container dead after its third restart", {"gives_up_after": 3}
     GIVES_UP_AFTER_13 = "leaves a container dead after its 13th restart", {"gives_up_after": 13}
 
     # Init and ephemeral containers, probes
+    SIDECARS_DEAD_UNDER_NEVER = (
+        "does not restart the sidecars of pods under Never",
+        {"sidecars_heed_pod_policy": True},
+    )
+    INIT_FAILS_UNDER_ON_FAILURE = (
+        "ends a pod under OnFailure when an init container has failed",
+        {"init_retried_on_failure": False},
+    )
+    RERUN_AT_RESTART = (
+        "runs containers that are done again when it is restarted itself",
+        {"reruns_at_restart": True},
+    )
+    LIVENESS_IN_FIRST_LIFE = (
+        "asks the liveness probe of the first instance of a container only",
+        {"liveness_in_first_life": True},
+    )
     INIT_REPEATED = "runs a completed init container again", {"repeats_init": True}
     INIT_NOT_AWAITED = "starts regular containers before the init containers are done", {"waits_for_init": False}
     SIDECARS_LAST_BY_GATE = (

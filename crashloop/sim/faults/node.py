@@ -8,5 +8,6 @@ class NodeFault(Fault):
     """What the pods of a node share."""
 
     SHARED_BY_NODE = "keeps one counter for all containers of a name", {"keyed_by_pod": False}
+    EIGHT_COUNTERS = "keeps the counters of eight containers only", {"most_counters": 8}
     RESTARTS_THROTTLED = "restarts one container of the node per second at most", {"restarts_apart_ns": S}
     SYNCS_IN_TURN = "works on one pod of the node at a time", {"syncs_in_turn": True}

@@ -13,6 +13,10 @@ class PunctualityFault(Fault):
     SHORT_5_PERCENT = "waits 5 % less than is due", {"delay_factor": 0.95}
     EARLY_10_MS = "restarts 10 ms before the delay has passed", {"early_ns": 10 * MS, "prompt": True}
     EARLY_30_MS = "restarts 30 ms before the delay has passed", {"early_ns": 30 * MS, "prompt": True}
+    EARLY_30_MS_UNHURRIED = (
+        "takes a delay for over after 30 ms less, and looks no sooner for that",
+        {"early_ns": 30 * MS},
+    )
     EARLY_50_MS_UNHURRIED = (
         "takes a delay for over after 50 ms less, and looks no sooner for that",
         {"early_ns": 50 * MS},
@@ -39,6 +43,8 @@ class PunctualityFault(Fault):
     LATE_30_S_IN_2_PERCENT = "waits 30 s longer in 2 % of the delays", {"late_ns": 30 * S, "late_share": 0.02}
     LATE_5_S_FROM_40_S = "waits 5 s longer where 40 s or more are due", {"late_ns": 5 * S, "late_from_ns": 40 * S}
     LATE_60_S_FROM_300_S = "waits 60 s longer where 300 s are due", {"late_ns": 60 * S, "late_from_ns": 300 * S}
+    LATE_5_S_FROM_5TH = "waits 5 s longer from the 5th restart on", {"late_ns": 5 * S, "late_from_restart": 5}
+    LATE_5_S_FROM_20TH = "waits 5 s longer from the 20th restart on", {"late_ns": 5 * S, "late_from_restart": 20}
     FIRST_1_S_LATE = "restarts a container for the first time 1 s after its exit", {"first_late_ns": S}
     FIRST_1_5_S_LATE = "restarts a container for the first time 1.5 s after its exit", {"first_late_ns": 3 * S // 2}
     FIRST_2_5_S_LATE = "restarts a container for the first time 2.5 s after its exit", {"first_late_ns": 5 * S // 2}
@@ -59,4 +65,9 @@ class PunctualityFault(Fault):
     RETRY_SLOW_ABOVE_100_S = (
         "looks again after three times what remains of a delay, where more than 100 s remain",
         {"slow_retry_above_ns": 100 * S},
+    )
+    RETRY_FIXED = "looks at a waiting container every 10 s to 15 s", {"fixed_retry": True}
+    RETRY_BY_LONGEST = (
+        "looks again when the longest of the delays of a pod's containers has passed",
+        {"retries_by_longest": True},
     )

@@ -24,6 +24,11 @@ class RestartFault(Fault):
         "runs a container under OnFailure that has succeeded again when its pod gets another sandbox",
         {"new_sandbox_runs_all": True},
     )
+    NEW_SANDBOX_EACH_5TH = "makes a new sandbox at each fifth restart", {"new_sandbox_each": 5}
+    DELETION_AWAITS_DELAY = (
+        "ends a pod that is deleted only when the delays of its containers have passed",
+        {"deletion_awaits_delay": True},
+    )
     SIBLINGS_TOO = "restarts the other containers of a pod along with the one that exited", {"siblings_too": True}
     SIBLINGS_WAIT = "holds all exited containers of a pod back while one of them waits", {"siblings_wait": True}
     KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": True}
@@ -79,6 +84,11 @@ class RestartFault(Fault):
 
     # RestartAllContainers
     RESET_SOURCE_ONLY = "restarts only the container that exited on RestartAllContainers", {"reset_scope": "source"}
+    RESET_ONCE = "carries RestartAllContainers out once in the life of a pod", {"resets_once": True}
+    RESET_BY_REGULAR_ONLY = (
+        "does not carry RestartAllContainers out for init containers and sidecars",
+        {"resets_by_regular_only": True},
+    )
     RESET_SKIPS_INIT = "leaves init containers out of RestartAllContainers", {"reset_scope": "regular"}
     RESET_SKIPS_SIDECARS = "leaves sidecars out of RestartAllContainers", {"reset_scope": "no sidecars"}
     RESET_DOES_NOT_AWAIT_INIT = (

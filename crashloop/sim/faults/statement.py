@@ -1,5 +1,6 @@
 """Faults of the statements: what the kubelet says about what it did."""
 
+from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
 
 
@@ -20,6 +21,13 @@ class StatementFault(Fault):
     COUNT_SKIPS = "leaves a number out of restartCount", {"count_skips": True}
     COUNT_DECREASES = "lets restartCount fall back", {"count_drops": True}
     COUNT_STUCK = "states a restartCount of 1 for good", {"count_up_to": 1}
+    COUNT_NOT_OF_INIT = "states a restartCount of 0 of init containers and sidecars", {"counts_init": False}
+    COUNT_FAILURES_ONLY = "does not count restarts after an exit with 0", {"counts_after_0": False}
+    COUNT_LOST_AT_RESTART = (
+        "states restartCounts from 0 on once it was restarted",
+        {"count_survives_restart": False},
+    )
+    COUNT_LOST_IN_RESET = "states restartCounts from 0 on after RestartAllContainers", {"reset_counts_anew": True}
     COUNT_UP_TO_5 = "states a restartCount of 5 at most", {"count_up_to": 5}
     COUNT_UP_TO_12 = "states a restartCount of 12 at most", {"count_up_to": 12}
 
@@ -31,6 +39,7 @@ class StatementFault(Fault):
     PENDING_WHILE_ALL_WAIT = "states the phase Pending while no container runs", {"phase_while_all_wait": "Pending"}
     FAILED_WHILE_ALL_WAIT = "states the phase Failed while no container runs", {"phase_while_all_wait": "Failed"}
     UNKNOWN_WHILE_ALL_WAIT = "states the phase Unknown while no container runs", {"phase_while_all_wait": "Unknown"}
+    RUNNING_IN_INIT = "states the phase Running while init containers go on", {"running_in_init": True}
     SUCCEEDED_AFTER_FAILURE = "states the phase Succeeded though a container failed", {"always_succeeded": True}
     FAILED_AFTER_SUCCESS = "states the phase Failed though every container exited with 0", {"always_failed": True}
     NEVER_ENDS = "states the phase Running for good", {"never_ends": True}
@@ -57,6 +66,9 @@ class StatementFault(Fault):
     )
     FINAL_PHASE_SUCCEEDED = "states that every deleted pod succeeded", {"final_phase": "Succeeded"}
     FINAL_PHASE_FAILED = "states that every deleted pod failed", {"final_phase": "Failed"}
+    LAST_STATE_BEHIND = "states as the last end of a container the one before it", {"last_state_behind": True}
+    READY_WHILE_WAITING = "states that a container is ready that waits for its delay", {"ready_while_waiting": True}
+    STATES_30_S_LATE = "writes statuses 30 s late once a container has restarted", {"states_late_ns": 30 * S}
     LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}
 
     # RestartAllContainers

@@ -54,6 +54,17 @@ def test_not_ready_long_after_a_success_is_a_fail() -> None:
     )
 
 
+def test_ready_while_it_does_not_run_is_a_fail() -> None:
+    history = History(PROBED).lives("app", (1.0, None, 0), status=False)
+    history.note(2.0, "app", 0, "readiness.0", "S")
+    history.status(2.4, running(history, ready=True))
+    waiting = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    history.status(9.0, {"app": running(history, ready=True)["app"] | waiting}).ends(20)
+    assert told(checked("ready-truth", history)) == [
+        f'FAIL: a status says that "app" is ready (history line {history.line_of(Kind.STATUS, 1)}); by its state it is waiting.'
+    ]
+
+
 def test_failures_below_the_threshold_leave_it_ready() -> None:
     assert told(checked("ready-truth", asked("SFFS", (2.4, True)))) == []
 

@@ -123,6 +123,17 @@ def test_a_status_without_a_last_exit_is_a_fail() -> None:
     assert created in checked("last-exit", history).findings[0].lines
 
 
+def test_a_status_whose_last_exit_is_the_one_before_the_last_is_a_fail() -> None:
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    behind = history.exited("app", 1, *GOOD[1])["state"]
+    history.status(9.0, {"app": {**history.running("app", 3, 8.6), "lastState": behind}}).ends(30)
+    lines = history.line_of(Kind.CREATED, 4), status_line(history, 0)
+    assert told(checked("last-exit", history)) == [
+        f'FAIL: a status of "app" (history lines {lines[0]} and {lines[1]}) shows the exit of another instance than 2 as the '
+        "last; restart 3 was running."
+    ]
+
+
 def running_on(*statuses_s: float) -> History:
     """An instance that exits at 1.5 s and that these statuses still say to be running."""
     history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)

@@ -289,3 +289,25 @@ def test_all_pods_of_a_job_but_the_first_begin_with_the_last_life(
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "3")
     assert live_once(shell, container, other)[0] == 0
     assert notes(read_journal((other / "app.journal").read_text())) == [(0, "skipped", "3")]
+
+
+def aims(shell: list[str], evidence: Path, *, aims_at_s: float) -> list[str | None]:
+    """What a life notes, and those before it."""
+    container = Container(program=Program((Life(run_s=0.05, times=9),), aims_at_s=aims_at_s))
+    mark = evidence / "created"
+    mark.touch()
+    words = [*shell, *command(container, evidence_dir=str(evidence), created_mark=str(mark))[1:]]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    return [stamp.value for stamp in read_journal(done.stdout).stamps if stamp.name == "aim"]
+
+
+def test_a_life_that_began_in_time_makes_the_next_aim_10_ms_later(shell: list[str], tmp_path: Path) -> None:
+    found = [aims(shell, tmp_path, aims_at_s=3600.0) for _ in range(3)]
+    assert found[-1] == ["50", "60", "70"]
+
+
+def test_a_life_that_began_late_makes_the_next_aim_10_ms_earlier(shell: list[str], tmp_path: Path) -> None:
+    journal = ("start 0 0.01 -", "note 0 0.01 aim 1040", "exit 0 0.09 1")
+    (tmp_path / "app.journal").write_text("".join(f"crashloop/1 {line}\n" for line in journal))
+    assert aims(shell, tmp_path, aims_at_s=0.0)[-1] == "1030"

@@ -22,6 +22,7 @@ CURVES = {
     "max-1s": Curve(1, 1),
     "max-1s-qps-5": Curve(1, 1),
     "max-2s": Curve(2, 2),
+    "max-2500ms": Curve(2.5, 2.5),
     "max-4s": Curve(4, 4),
     "max-10s": Curve(10, 10),
     "max-11s": Curve(10, 11),
