@@ -120,7 +120,7 @@ class NodeFacts:
             try:
                 configz = wait_until(
                     f"the kubelet of {node} to answer with its configuration",
-                    lambda: read_configz(self._api, node),
+                    lambda: read_configz(self._api, node, log_level=logging.DEBUG),
                     timeout_s=KUBELET_ANSWERS_S,
                     every_s=0.5,
                 )

@@ -43,10 +43,10 @@ def node_event(
     return received_event(Channel.KUBELET, Kind.NODE, read_ns, data, node=node)
 
 
-def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
-    """The effective configuration; None if the kubelet does not show it."""
+def read_configz(api: KubeApi, node: str, *, log_level: int = logging.WARNING) -> dict[str, Any] | None:
+    """The effective configuration; None if the kubelet does not show it, with its reason in the log."""
     try:
         return effective_config(api, api.node(node))
     except KubeError as error:
-        log.warning("node %s: its configuration cannot be read: %s", node, error)
+        log.log(log_level, "node %s: its configuration cannot be read: %s", node, error)
         return None
