@@ -87,8 +87,9 @@ kindlike: python ## Provider kit and quick scope on nodes with systemd, as in ki
 	$(BIN)/crashloop run --provider kind --node-image "$$image" --scope quick $(PYTEST_ARGS)
 
 soak: setup ## Judge what needs half an hour, and write docs/soak.md (31 minutes)
-	$(BIN)/crashloop run --scope soak $(foreach id,$(SOAK),--requirement $(id)) $(PYTEST_ARGS)
-	$(BIN)/python -m tools.soak runs/latest --write
+	run=runs/$$(date -u +%Y%m%dT%H%M%SZ)-soak; \
+	$(BIN)/crashloop run --scope soak $(foreach id,$(SOAK),--requirement $(id)) --run-dir $$run $(PYTEST_ARGS); \
+	$(BIN)/python -m tools.soak $$run --write
 
 stress: setup ## One stress run within the official preconditions, with its report (under 5 minutes)
 	$(BIN)/crashloop stress quick

@@ -9,9 +9,9 @@ from geventhttpclient.client import HTTPClientPool
 from locust.contrib.fasthttp import FastHttpSession
 from locust.env import Environment
 
+from crashloop.kube.credentials import Access
 from crashloop.pods.manifest import GRACE_PERIOD_S
 from crashloop.stress.assignment import Operation
-from load.credentials import Credentials
 from load.manifests import Json, asked
 
 CONNECTIONS = 64
@@ -31,12 +31,11 @@ class OperationLog(Protocol):
 class Api:
     """One worker's connections. Nothing is retried: Locust counts a failure, and the caller decides what it means."""
 
-    def __init__(self, environment: Environment, credentials: Credentials, namespace: str, log: OperationLog) -> None:
+    def __init__(self, environment: Environment, access: Access, namespace: str, log: OperationLog) -> None:
         self._namespace = namespace
         self._log = log
-        self._headers = credentials.headers
         self._environment = environment
-        self._credentials = credentials
+        self._access = access
         self._sessions: dict[float, FastHttpSession] = {}
         """By timeout: Locust makes a request's own timeout a parameter of its address."""
 
@@ -68,6 +67,12 @@ class Api:
         path = f"{self._path('Pod')}?{urlencode({'labelSelector': selector})}"
         return self._read("list", path, load, "", intended_ns, timeout_s)
 
+    def log_of(self, pod: str, container: str, *, load: str) -> str | None:
+        """The log of a container; None if it cannot be read."""
+        path = f"{self._path('Pod')}/{pod}/log?{urlencode({'container': container})}"
+        operation, text = self._sent("log", "GET", path, load, pod, time.time_ns(), None)
+        return None if operation.error else text
+
     def _read(self, what: str, path: str, load: str, pod: str, intended_ns: int, timeout_s: float) -> Operation:
         sent_ns = time.time_ns()
         return self._do(what, "GET", path, load, pod, sent_ns, None, intended_ns=intended_ns, timeout_s=timeout_s)
@@ -76,7 +81,10 @@ class Api:
         base, plural = _PATHS[kind]
         return f"{base}/namespaces/{self._namespace}/{plural}"
 
-    def _do(
+    def _do(self, *request: Any, **more: Any) -> Operation:
+        return self._sent(*request, **more)[0]
+
+    def _sent(
         self,
         what: str,
         method: str,
@@ -89,8 +97,9 @@ class Api:
         intended_ns: int | None = None,
         content_type: str = "application/json",
         timeout_s: float | None = None,
-    ) -> Operation:
-        headers = {"Accept": "application/json", "Content-Type": content_type} | self._headers
+    ) -> tuple[Operation, str]:
+        """The operation, and the text of the answer."""
+        headers = {"Accept": "*/*", "Content-Type": content_type} | self._access.headers()
         data = None if body is None else msgspec.json.encode(body).decode()
         session = self._session(ANSWER_S if timeout_s is None else timeout_s)
         answer = session.request(method, path, name=f"{load}: {what}", data=data, headers=headers)
@@ -106,19 +115,19 @@ class Api:
             error="" if 200 <= code < 300 else _reason(answer, code),
         )
         self._log(operation)
-        return operation
+        return operation, str(answer.text or "")
 
     def _session(self, timeout_s: float) -> FastHttpSession:
         if timeout_s not in self._sessions:
             pool = HTTPClientPool(
                 concurrency=CONNECTIONS,
-                ssl_context_factory=lambda: self._credentials.tls,
+                ssl_context_factory=lambda: self._access.tls,
                 insecure=False,
                 network_timeout=timeout_s,
                 connection_timeout=timeout_s,
             )
             self._sessions[timeout_s] = FastHttpSession(
-                self._credentials.server, self._environment.events.request, user=None, insecure=False, client_pool=pool
+                self._access.server, self._environment.events.request, user=None, insecure=False, client_pool=pool
             )
         return self._sessions[timeout_s]
 

@@ -34,6 +34,8 @@ class LoadUser(User, Generic[L]):
     worker: ClassVar[Worker]
     name: ClassVar[str]
     """Of the load."""
+    has_lives: ClassVar[bool] = False
+    """Whether it makes pods that keep a journal of their containers' lives."""
     load: L
 
     @task
@@ -71,6 +73,8 @@ class LoadUser(User, Generic[L]):
 
     def remove(self, kind: str, name: str) -> None:
         """Delete an object and wait until its pods are gone; retries while the API server is away."""
+        if self.has_lives and self.worker.order.keeps_journals:
+            self.worker.keep_journals(self.name, self.load, name)
         within_s = self.worker.order.gone_within_s
         deadline_s = time.monotonic() + within_s
         while time.monotonic() < deadline_s:
@@ -90,6 +94,7 @@ class CrashUser(LoadUser[Crash]):
     """One pod of a crash storm."""
 
     abstract = True
+    has_lives = True
 
     def on_start(self) -> None:
         manifest = self.maker.crashing(self.load, self.next_serial())
@@ -139,6 +144,7 @@ class ChurnUser(ArrivingUser[Churn]):
     """Healthy pods that come and go."""
 
     abstract = True
+    has_lives = True
 
     def arrive(self, intended_ns: int) -> None:
         pod = self.maker.healthy(self.load, self.next_serial())
@@ -149,6 +155,7 @@ class FinishUser(ArrivingUser[Finish]):
     """Pods that end, and have to stay down."""
 
     abstract = True
+    has_lives = True
 
     def arrive(self, intended_ns: int) -> None:
         pod = self.maker.finishing(self.load, self.next_serial())
@@ -220,6 +227,7 @@ class CanaryUser(ArrivingUser[Canary]):
     """Reads of the API server."""
 
     abstract = True
+    has_lives = True
 
     def on_start(self) -> None:
         manifest = self.maker.read(self.load, self.next_serial())

@@ -10,9 +10,9 @@ import msgspec
 from gevent.event import Event
 from locust.env import Environment
 
+from crashloop.kube.credentials import Access
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import WORKER_LABEL, load_of
-from load.credentials import Credentials
 from load.steps import SeenPod, Steps
 
 CONNECTION_S = 60
@@ -41,9 +41,9 @@ class _Failed(Exception):
 class Watch:
     """Runs in a greenlet of its own from `start` on, for as long as the worker lives."""
 
-    def __init__(self, environment: Environment, credentials: Credentials, order: Order, worker: int) -> None:
+    def __init__(self, environment: Environment, access: Access, order: Order, worker: int) -> None:
         self._environment = environment
-        self._credentials = credentials
+        self._access = access
         self._path = f"/api/v1/namespaces/{order.namespace}/pods"
         self._selector = f"{WORKER_LABEL}={worker}"
         self._loads = tuple(order.loads)
@@ -158,21 +158,21 @@ class Watch:
         )
 
     def _get(self, **query: str) -> "_Answer":
-        return _Answer(self._credentials, f"{self._path}?{urlencode(query)}")
+        return _Answer(self._access, f"{self._path}?{urlencode(query)}")
 
 
 class _Answer:
     """An open answer of the API server, read line by line."""
 
-    def __init__(self, credentials: Credentials, path: str) -> None:
-        parts = urlsplit(credentials.server)
+    def __init__(self, access: Access, path: str) -> None:
+        parts = urlsplit(access.server)
         where, timeout_s = (parts.hostname or "", parts.port), CONNECTION_S + 10.0
         self._connection = (
-            HTTPSConnection(*where, timeout=timeout_s, context=credentials.tls)
+            HTTPSConnection(*where, timeout=timeout_s, context=access.tls)
             if parts.scheme == "https"
             else HTTPConnection(*where, timeout=timeout_s)
         )
-        self._connection.request("GET", path, headers={"Accept": "application/json"} | credentials.headers)
+        self._connection.request("GET", path, headers={"Accept": "application/json"} | access.headers())
         self._response = self._connection.getresponse()
 
     def __enter__(self) -> HTTPResponse:

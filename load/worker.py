@@ -9,10 +9,20 @@ from pathlib import Path
 import msgspec
 from locust.env import Environment
 
-from crashloop.stress.assignment import MARKS, ORDER_VARIABLE, WORKER_VARIABLE, Operation, Order, StageMark
+from crashloop.stress.assignment import (
+    MARKS,
+    ORDER_VARIABLE,
+    WORKER_VARIABLE,
+    Operation,
+    Order,
+    StageMark,
+    journal_path,
+)
+from crashloop.stress.load_access import load_access
+from crashloop.stress.loads import AnyLoad
 from crashloop.stress.places import hosts_in
+from crashloop.stress.pods import scenario_of
 from load.api import Api
-from load.credentials import read_credentials
 from load.manifests import Maker
 from load.watching import Watch
 
@@ -42,9 +52,9 @@ class Worker:
         self.number = worker_number()
         self._operations = Path(order.folder, f"operations-{self.number}.jsonl")
         self._serials: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
-        credentials = read_credentials(Path(order.kubeconfig), order.context)
-        self.api = Api(environment, credentials, order.namespace, self.write)
-        self.watch = Watch(environment, credentials, order, self.number)
+        access = load_access(order.kubeconfig, order.context)
+        self.api = Api(environment, access, order.namespace, self.write)
+        self.watch = Watch(environment, access, order, self.number)
         self.watch.start()
 
     def maker(self, load: str) -> Maker:
@@ -55,6 +65,15 @@ class Worker:
     def serial(self, load: str) -> int:
         """A number that no other object of the load has on this worker."""
         return next(self._serials[load])
+
+    def keep_journals(self, name: str, load: AnyLoad, pod: str) -> None:
+        """Write the logs of a pod's containers for the recorder; what cannot be read is missing in the pod's history."""
+        for container in scenario_of(load, pod, profile="").pod.containers:
+            log = self.api.log_of(pod, container.name, load=name)
+            if log is not None:
+                path = journal_path(Path(self.order.folder), pod, container.name)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(log, encoding="utf-8")
 
     def write(self, operation: Operation) -> None:
         """Write an operation; it reaches the operating system at once, so that it survives a killed worker."""

@@ -1,20 +1,29 @@
 """Commands about stress runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOption, ProviderOption, epilog, out
+from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOption, epilog, out
+from crashloop.run.options import EXISTING, LENDERS, OPTIONS, PROVIDERS
 
 DEFAULT_WEB_PORT = 8089
+
+
+def of_existing(name: str) -> Any:
+    """The option of that name of conformance runs, for a cluster that exists."""
+    option = next(each for each in OPTIONS if each.name == name)
+    return typer.Option(name, metavar=option.metavar, help=option.help, rich_help_panel=EXISTING)
 
 
 def stress(
     profile: Annotated[
         str, typer.Argument(metavar="PROFILE", help="A name of manifests/stress, or the path of a file.")
     ] = "quick",
-    provider: ProviderOption = "local",
+    provider: Annotated[
+        str, typer.Option("--provider", metavar=f"<{'|'.join(PROVIDERS)}>", help="What provides the cluster.")
+    ] = "local",
     kubernetes_version: KubernetesVersionOption = None,
     run_dir: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write. Default: runs/<UTC time>-stress.")
@@ -35,13 +44,33 @@ def stress(
     web_port: Annotated[
         int, typer.Option(min=1, max=65535, metavar="PORT", help="Port of the web UI.")
     ] = DEFAULT_WEB_PORT,
+    kubeconfig: Annotated[str | None, of_existing("--kubeconfig")] = None,
+    context: Annotated[str | None, of_existing("--context")] = None,
+    namespace: Annotated[str | None, of_existing("--namespace")] = None,
+    image: Annotated[str | None, of_existing("--image")] = None,
+    max_pods: Annotated[int | None, of_existing("--max-pods")] = None,
+    read_configz: Annotated[bool, of_existing("--read-configz")] = False,
+    node_profile: Annotated[list[str] | None, of_existing("--node-profile")] = None,
 ) -> None:
     """Run a load of crashing pods on nodes, measure its effects, and judge them by SLOs."""
     from crashloop.progress import default_progress
     from crashloop.report.stress.document import stress_document
     from crashloop.report.terminal import render
+    from crashloop.run.existing import existing_options
+    from crashloop.run.option_checks import check_provider
     from crashloop.stress.run import StressOptions, run_stress
 
+    given: dict[str, Any] = {
+        "context": context,
+        "namespace": namespace,
+        "image": image,
+        "max_pods": max_pods,
+        "read_configz": read_configz,
+        "node_profile": node_profile or [],
+    }
+    named = {f"--{name.replace('_', '-')}": value for name, value in given.items()}
+    of_makers = {"--kubelet-binary": kubelet_binary, "--cluster": cluster, "--keep": keep}
+    check_provider(provider, {"--kubeconfig": kubeconfig, **named, **of_makers})
     progress = default_progress()
     options = StressOptions(
         profile=profile,
@@ -53,6 +82,7 @@ def stress(
         keep=keep,
         workers=workers,
         web_port=web_port if web else None,
+        existing=existing_options(kubeconfig=kubeconfig, **given) if provider in LENDERS else None,
     )
     if web:
         progress.console.print(f"Locust's web UI: http://127.0.0.1:{web_port}", soft_wrap=True)
@@ -66,6 +96,7 @@ def stress(
 STRESS_EPILOG = epilog(
     Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
+    Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),
     exit_codes=JUDGED,
 )

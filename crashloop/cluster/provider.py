@@ -136,6 +136,8 @@ class SurveyedNode(msgspec.Struct, frozen=True, kw_only=True):
     """Its kubelet profile by the user's declaration."""
     configz: dict[str, Any] | None = None
     """Its kubelet's effective configuration, where that was read."""
+    cores: int | None = None
+    """CPUs of the node, by its Node object."""
     unusable: str | None = None
     """Why no pod of the suite may run there, in a few words; None if it may."""
 

@@ -1,6 +1,6 @@
 """Providers by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from crashloop.cluster.ownership import ClusterStore
@@ -21,8 +21,11 @@ class OwningProvider(Provider, Protocol):
 class LendingProvider(Provider, Protocol):
     """A provider that makes no clusters, and lends the unchanged nodes of an existing one."""
 
-    def survey(self, options: ExistingOptions) -> Survey:
-        """What the cluster has to offer. Raises UsageError and PrerequisiteError, listing what stands in the way."""
+    def survey(self, options: ExistingOptions, loads: Iterable[str] = ()) -> Survey:
+        """What the cluster has to offer; `loads` are the kinds of object that a stress run makes.
+
+        Raises UsageError and PrerequisiteError, listing what stands in the way.
+        """
 
 
 def provider(name: str) -> Provider:

@@ -88,7 +88,8 @@ class ProcessAccount:
             yield _sample("component_resident_memory_bytes", labels, sum(each.rss for each in there))
             yield _sample("component_processes", labels, len(there))
             yield _sample("component_restarts_total", labels, self._restarts.get(key, 0))
-        yield from _host()
+        if self._components is not None:
+            yield from _host()
 
     def _look(self) -> None:
         now = set(psutil.pids())

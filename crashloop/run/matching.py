@@ -11,7 +11,7 @@ import msgspec
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.model.profile_match import agrees, profile_of, shipped_curve
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile import AT, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 
 
@@ -25,14 +25,36 @@ class Offer:
         """
         self.version = KubernetesVersion.parse(survey.kubernetes_version)
         self._nodes = survey.nodes
-        for profile in declared:
+        self._declared = {profile.name: profile for profile in declared}
+        for profile in self._declared.values():
             for node in self._nodes:
                 if node.declared == profile.name:
                     self._require_truth(node, profile)
 
     def node_for(self, profile: KubeletProfile) -> str | None:
         """The first usable node that matches a profile; None if there is none."""
-        return next((node.name for node in self._nodes if node.unusable is None and self._has(node, profile)), None)
+        return next((node.name for node in self.usable if self.has(node, profile)), None)
+
+    @property
+    def usable(self) -> tuple[SurveyedNode, ...]:
+        """Nodes where pods of the suite may run."""
+        return tuple(node for node in self._nodes if node.unusable is None)
+
+    def kubelet_on(self, node: SurveyedNode, profile: KubeletProfile) -> KubeletProfile:
+        """The profile of a node's kubelet: `profile` if the node matches it, else what was declared or read.
+
+        Its version is the kubelet's, and stands in its name where that is not the cluster's.
+        """
+        if self.has(node, profile):
+            found = profile
+        elif node.configz is not None:
+            found = msgspec.structs.replace(profile_of(node.configz), name=f"of-{node.name}")
+        else:
+            found = self._declared[node.declared or ""]
+        found = self._versioned(found, node)
+        if found.kubernetes_version is None or AT in found.name:
+            return found
+        return msgspec.structs.replace(found, name=f"{found.name}{AT}{found.kubernetes_version}")
 
     def on_node(self, profile: KubeletProfile) -> KubeletProfile:
         """The profile with the version of the node's kubelet, where that is not the cluster's."""
@@ -44,7 +66,8 @@ class Offer:
         have = ", ".join(f"{node.name} ({self._in_words(node)})" for node in self._nodes)
         return f'no node of the cluster has the kubelet profile "{profile.name}"; its nodes: {have or "none"}'
 
-    def _has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
+    def has(self, node: SurveyedNode, profile: KubeletProfile) -> bool:
+        """Whether a node matches a profile."""
         if profile.kubernetes_version not in (None, str(KubernetesVersion.parse(node.kubelet_version))):
             return False
         if node.configz is not None:

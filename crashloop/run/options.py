@@ -18,6 +18,7 @@ RUN = "The run"
 
 MAKERS = ("local", "kind")
 LENDERS = ("existing",)
+PROVIDERS = (*MAKERS, *LENDERS)
 
 
 class RunOption(NamedTuple):

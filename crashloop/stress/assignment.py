@@ -17,6 +17,8 @@ MARKS = "stages.jsonl"
 """Name of the file with the load generator's progress through the stages."""
 READS = ("get", "list")
 """Operations of a canary."""
+JOURNALS = "journals"
+"""Folder of the logs of containers, as they were read before the removal of their pods."""
 PREPARED = "prepared"
 """Name of the file with the index of the last stage for which the runner has prepared the nodes."""
 ORDER_VARIABLE = "CRASHLOOP_LOAD"
@@ -48,6 +50,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Longest end of a stage: deletions, until the watch delivers them."""
     gone_within_s: float = 90.0
     """Longest time for a deleted object and its pods to disappear; a full node is slow."""
+    keeps_journals: bool = False
+    """Whether the journals of pods are read before their removal: ground truth where no runtime can be followed."""
     taken_within_s: float = 60.0
     """Longest outage of the API server while objects for a whole stage are made."""
 
@@ -70,7 +74,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     load: str
     what: str
-    """create, delete, patch, get, list: a call to the API server. dropped: an arrival with no place left.
+    """create, delete, patch, get, list, log: a call to the API server. dropped: an arrival with no place left.
 
     request: an answer of a server, at the last try; intended long before, if it waited. unanswered: a request given up, at
     that time.
@@ -86,6 +90,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: int = 0
     """HTTP status; 0 if there was no answer."""
     error: str = ""
+
+
+def journal_path(folder: Path, pod: str, container: str) -> Path:
+    """The file with a container's log."""
+    return folder / JOURNALS / f"{pod}.{container}.log"
 
 
 def prepared_stage(folder: Path) -> int:

@@ -54,7 +54,7 @@ def evidence_complete(recorded: StressEvidence) -> SloVerdict:
     if not starts:
         return gate("evidence-complete", Outcome.INCONCLUSIVE, ["no container start was seen."])
     sentence = (
-        f"{starts:,} container starts of {len(recorded.lifecycles):,} pods, by the runtime's events, without a gap."
+        f"{starts:,} container starts of {len(recorded.lifecycles):,} pods, by runtime or journal, without a gap."
     )
     return gate("evidence-complete", Outcome.PASS, [sentence], samples=starts)
 

@@ -34,7 +34,12 @@ class StressEvidence:
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
         self._about: dict[str, Event] = {}
         self.session = LoadEventRouter(
-            plan.load.loads, nodes, site.info, run.history, lambda node: (self._about[node],)
+            plan.load.loads,
+            nodes,
+            site.info,
+            run.history,
+            lambda node: (self._about[node], *self._rig.readings(node)),
+            run.load_dir,
         )
         self._rig = ClusterChannels(
             site.api, site.namespace, site.run, self.session, self._kubelet_restarted, shows_events=False

@@ -41,8 +41,8 @@ class Situation(msgspec.Struct, kw_only=True):
         loads = ", ".join(f"{count} {name}" for name, count in stage.users.items())
         return f"{self._place(mark)}: measuring for {stage.duration_s:g} s with {loads}"
 
-    def line(self, *, starts_per_s: float, now_ns: int) -> str:
-        """Such as `stage 2 of 3 (storm): 40 of 120 s, 18 pods, 7.9 container starts/s`."""
+    def line(self, *, starts_per_s: float | None, now_ns: int) -> str:
+        """Such as `stage 2 of 3 (storm): 40 of 120 s, 18 pods, 7.9 container starts/s`; a rate that is not known is left out."""
         if self.mark is None:
             return "load: the generator is starting"
         stage = self.stages[self.mark.index]
@@ -53,7 +53,8 @@ class Situation(msgspec.Struct, kw_only=True):
             "drain": "users stop",
             "end": "over",
         }[self.mark.what]
-        return f"{self._place(self.mark)}: {doing}, {self.pods} pods, {starts_per_s:.1f} container starts/s"
+        rate = "" if starts_per_s is None else f", {starts_per_s:.1f} container starts/s"
+        return f"{self._place(self.mark)}: {doing}, {self.pods} pods{rate}"
 
     def lingering(self, mark: StageMark) -> str:
         """Such as `stage 2 of 3 (storm) ended with 4 users that had not stopped.`"""

@@ -1,11 +1,12 @@
 """Counts a load's objects in the cluster, and removes them with everything they own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
+from crashloop.stress.loads import AnyLoad, Jobs, Rollout
 from crashloop.waiting import WaitTimeout, wait_until
 
 _COLLECTIONS = {
@@ -14,6 +15,8 @@ _COLLECTIONS = {
     "Pod": "/api/v1/namespaces/{}/pods",
 }
 """By kind, owners of pods first."""
+_MADE = {Jobs: "Job", Rollout: "Deployment"}
+"""By the kind of load; all others make pods."""
 ASK_EVERY_S = 2.0
 """An owner may have made a pod during its own removal, so the removal is requested again."""
 
@@ -41,26 +44,39 @@ class Cleared(msgspec.Struct, frozen=True):
     """Objects at the last look: none, unless the time was up."""
 
 
-def objects_left(api: KubeApi, namespace: str, selector: str) -> Objects:
-    """The objects with these labels. Raises KubeError."""
+def kinds_of(loads: Iterable[AnyLoad]) -> tuple[str, ...]:
+    """The kinds of object that loads make, owners of pods first."""
+    made = {_MADE.get(type(load), "Pod") for load in loads} | {"Pod"}
+    return tuple(kind for kind in _COLLECTIONS if kind in made)
+
+
+def objects_left(api: KubeApi, namespace: str, selector: str, kinds: Iterable[str] = _COLLECTIONS) -> Objects:
+    """The objects of these kinds with these labels. Raises KubeError."""
     query = {"labelSelector": selector}
     return Objects(
         {
-            kind: len(api.call(f"list {kind}s ({selector})", "GET", path.format(namespace), query=query)["items"])
-            for kind, path in _COLLECTIONS.items()
+            kind: len(
+                api.call(f"list {kind}s ({selector})", "GET", _COLLECTIONS[kind].format(namespace), query=query)[
+                    "items"
+                ]
+            )
+            for kind in kinds
         }
     )
 
 
-def remove_objects(api: KubeApi, namespace: str, selector: str) -> None:
-    """Request the removal of all objects with these labels. Raises KubeError."""
+def remove_objects(api: KubeApi, namespace: str, selector: str, kinds: Iterable[str] = _COLLECTIONS) -> None:
+    """Request the removal of all objects of these kinds with these labels. Raises KubeError."""
     query = {"labelSelector": selector, "propagationPolicy": "Background"}
-    for path in _COLLECTIONS.values():
-        api.call(f"delete the remains of a load ({selector})", "DELETE", path.format(namespace), query=query)
+    for kind in kinds:
+        path = _COLLECTIONS[kind].format(namespace)
+        api.call(f"delete the remains of a load ({selector})", "DELETE", path, query=query)
 
 
-def clear(api: KubeApi, namespace: str, selector: str, *, within_s: float) -> Cleared:
-    """Remove all objects with these labels and wait until they are gone; retries while the API server is away.
+def clear(
+    api: KubeApi, namespace: str, selector: str, kinds: Sequence[str] = tuple(_COLLECTIONS), *, within_s: float
+) -> Cleared:
+    """Remove all objects of these kinds with these labels and wait until they are gone; retries while the API server is away.
 
     Raises KubeError if the API server is still away at the end of that time.
     """
@@ -70,9 +86,9 @@ def clear(api: KubeApi, namespace: str, selector: str, *, within_s: float) -> Cl
     def gone() -> bool:
         away.clear()
         try:
-            looks.append(objects_left(api, namespace, selector))
+            looks.append(objects_left(api, namespace, selector, kinds))
             if looks[-1]:
-                remove_objects(api, namespace, selector)
+                remove_objects(api, namespace, selector, kinds)
         except KubeError as error:
             away.append(error)
             return False

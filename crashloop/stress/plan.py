@@ -8,7 +8,7 @@ from crashloop.cluster.provider import NodeRequest
 from crashloop.spec.plan import PlannedNode, RunPlan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.profile import Stage, StressProfile, resolved
+from crashloop.stress.profile import PODS_PER_NODE, Stage, StressProfile, resolved
 from crashloop.stress.rules import heeded
 
 SUITE = "stress"
@@ -58,11 +58,13 @@ def plan_of(
     kubelet: Callable[[str], KubeletProfile],
     kubelet_binary: str | None = None,
     reconfigures: bool = True,
+    pods_each: int = PODS_PER_NODE,
 ) -> StressPlan:
     """The plan for a host with so many CPUs; `kubelet` finds the kubelet profile of a node.
 
     `kubelet_binary` is the user's own kubelet: of the node of the treatment, or without arms of all nodes. `reconfigures`:
-    whether the provider can restart a kubelet with another configuration; if not, arms keep their places.
+    whether the provider can restart a kubelet with another configuration; if not, arms keep their places. `pods_each` is the
+    most pods on a full node.
 
     Raises UsageError for a load with a restart rule that its node ignores.
     """
@@ -73,7 +75,7 @@ def plan_of(
             kubelets[node.name] = with_own_kubelet(kubelets[node.name], kubelet_binary)
     version = KubernetesVersion.parse(kubernetes_version)
     loads = {name: heeded(name, load, kubelets[load.node], version) for name, load in profile.loads.items()}
-    load = resolved(msgspec.structs.replace(profile, loads=loads), cores=cores)
+    load = resolved(msgspec.structs.replace(profile, loads=loads), cores=cores, at_most=pods_each)
     if not reconfigures:
         design = msgspec.structs.replace(load.comparison, changes_places=False)
         load = msgspec.structs.replace(load, comparison=design)

@@ -163,11 +163,10 @@ def official_pods(cores: int) -> int:
     return min(PODS_PER_NODE, PODS_PER_CORE * cores)
 
 
-def resolved(profile: StressProfile, *, cores: int) -> StressProfile:
-    """The profile with a number of users for every `full`."""
-    stages = tuple(
-        msgspec.structs.replace(stage, users=_numbers(profile, stage, official_pods(cores))) for stage in profile.stages
-    )
+def resolved(profile: StressProfile, *, cores: int, at_most: int = PODS_PER_NODE) -> StressProfile:
+    """The profile with a number of users for every `full`; a full node has `at_most` pods."""
+    most = min(official_pods(cores), at_most)
+    stages = tuple(msgspec.structs.replace(stage, users=_numbers(profile, stage, most)) for stage in profile.stages)
     return msgspec.structs.replace(profile, stages=stages)
 
 

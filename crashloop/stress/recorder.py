@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
+from crashloop.cluster.provider import Capability
 from crashloop.errors import CrashloopError
 from crashloop.kube.errors import KubeError
 from crashloop.record.lifeline import Lifeline
@@ -22,7 +23,7 @@ from crashloop.stress.generator import Generator
 from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.loads import WORKER_LABEL
 from crashloop.stress.missed_operations import misses
-from crashloop.stress.objects import clear, remove_objects
+from crashloop.stress.objects import clear, kinds_of, remove_objects
 from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import AFTER_S, StressPlan
 from crashloop.stress.profile import Disturbance
@@ -65,6 +66,8 @@ class StressRecorder:
         self._marks = Marks(run.stages_jsonl)
         self._situation = Situation(stages=plan.stages)
         self._due = list(plan.load.disturbances)
+        self._has_runtime_events = Capability.RUNTIME_EVENTS in site.info.capabilities
+        self._kinds = kinds_of(plan.load.loads.values())
 
     def record(self) -> None:
         """Record the whole run; returns at its end, planned or not."""
@@ -119,7 +122,8 @@ class StressRecorder:
                 rate = (self._evidence.session.starts - starts) / (now_s - reported_s)
                 reported_s, starts = now_s, self._evidence.session.starts
                 self._situation.pods = self._evidence.session.present
-                self._say(self._situation.line(starts_per_s=rate, now_ns=time.time_ns()))
+                counted = rate if self._has_runtime_events else None
+                self._say(self._situation.line(starts_per_s=counted, now_ns=time.time_ns()))
         self._is_whole()
 
     def _take_marks(self) -> list[StageMark]:
@@ -159,7 +163,7 @@ class StressRecorder:
     def _remove_of_worker(self, worker: int) -> None:
         selector = f"{self._site.selector},{WORKER_LABEL}={worker}"
         try:
-            remove_objects(self._site.api, self._site.namespace, selector)
+            remove_objects(self._site.api, self._site.namespace, selector, self._kinds)
         except KubeError as error:
             self._note(Cause.LEFT_BEHIND, f"The remains of worker {worker} will be removed at the end: {error}")
 
@@ -184,7 +188,8 @@ class StressRecorder:
         """Remove the remains of the load, such as those of a killed generator, and wait until they are gone."""
         within_s = self._clear_within_s
         try:
-            cleared = clear(self._site.api, self._site.namespace, self._site.selector, within_s=within_s)
+            site = self._site
+            cleared = clear(site.api, site.namespace, site.selector, self._kinds, within_s=within_s)
         except KubeError as error:
             self._note(Cause.NOT_REMOVED, f"The remains of the load could not be removed: {error}")
             return
@@ -214,4 +219,5 @@ def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
         stages=plan.stages,
         folder=str(run.load_dir.absolute()),
         ends_after_s=plan.longest_s + AFTER_S,
+        keeps_journals=Capability.RUNTIME_EVENTS not in site.info.capabilities,
     )

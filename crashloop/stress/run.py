@@ -10,11 +10,13 @@ import msgspec
 from crashloop.cluster.binaries.own_binaries import own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
-from crashloop.cluster.provider import Capability, ClusterRequest, Progress
-from crashloop.cluster.providers import owning_provider
+from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress
+from crashloop.cluster.providers import lending_provider, owning_provider
+from crashloop.errors import UsageError
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
 from crashloop.report.stress.results import StressResults
+from crashloop.run.existing import offer_of
 from crashloop.rundir import new_run_path, point_latest_at
 from crashloop.settings import resolve_settings
 from crashloop.spec.profile import KubeletProfile
@@ -22,6 +24,9 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
+from crashloop.stress.lent_nodes import lend
+from crashloop.stress.load_access import load_access
+from crashloop.stress.objects import kinds_of
 from crashloop.stress.plan import SUITE, StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
@@ -48,14 +53,21 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Workers of Locust. Default: the profile's."""
     web_port: int | None = None
     """Where Locust's web UI is served. Default: nowhere."""
+    existing: ExistingOptions | None = None
+    """The cluster of the provider `existing`, and the limits of its use."""
 
 
 def plan_stress(options: StressOptions) -> StressPlan:
-    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO."""
+    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO.
+
+    An existing cluster is surveyed for it: raises UsageError and PrerequisiteError for what stands in the way there.
+    """
     profile = load_stress_profile(options.profile)
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
     fitting_rows(profile)
+    if options.existing is not None:
+        return _plan_on_existing(profile, options, options.existing)
     version = KubernetesVersion.parse(options.kubernetes_version or resolve_settings().versions.kubernetes)
     return plan_of(
         profile,
@@ -65,6 +77,27 @@ def plan_stress(options: StressOptions) -> StressPlan:
         kubelet=lambda name: _kubelet(name, profile, version),
         kubelet_binary=options.kubelet_binary,
         reconfigures=Capability.KUBELET_RECONFIGURATION in owning_provider(options.provider).capabilities,
+    )
+
+
+def _plan_on_existing(profile: StressProfile, options: StressOptions, existing: ExistingOptions) -> StressPlan:
+    load_access(existing.kubeconfig, existing.context)
+    kinds = kinds_of(profile.loads.values())
+    if existing.namespace is not None and "Deployment" in kinds:
+        raise UsageError(
+            f'stress profile "{profile.name}": it makes Deployments, which would outlive a killed run in a namespace that '
+            "stays.\nLeave --namespace out: the namespace of the run goes with it."
+        )
+    survey = lending_provider(options.provider).survey(existing, kinds)
+    lent = lend(profile, survey, offer_of(survey), load_profile)
+    return plan_of(
+        lent.profile,
+        provider=options.provider,
+        kubernetes_version=survey.kubernetes_version,
+        cores=lent.cores,
+        kubelet=lent.kubelets.__getitem__,
+        reconfigures=False,
+        pods_each=lent.pods_each,
     )
 
 
@@ -79,7 +112,10 @@ def run_stress(
     # Only signals end a stress run: its standard input is arbitrary.
     lifeline = Lifeline(os.pipe()[0])
     rows = rows_of(plan.load.slos)
-    with site(run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep) as where:
+    where_at = site(
+        run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep, existing=options.existing
+    )
+    with where_at as where:
         evidence = StressEvidence(run, plan, rows, where)
         StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
     with progress.step("judging"):
@@ -90,6 +126,8 @@ def run_stress(
 
 def _check(plan: StressPlan, options: StressOptions) -> None:
     """Before anything is written. Raises UsageError and PrerequisiteError."""
+    if options.existing is not None:
+        return  # the survey has
     maker = owning_provider(options.provider)
     if options.kubelet_binary is not None:
         own_kubelet(Path(options.kubelet_binary))

@@ -8,17 +8,20 @@ its uid. The channels are those of every run (crashloop.record.channels.cluster_
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.history.journal import journal_events, read_journal
 from crashloop.kube.watch import PodObject
 from crashloop.record.channels.api import api_event
+from crashloop.record.channels.events import now_ns
 from crashloop.record.event_router import EventRouter
 from crashloop.record.history_ends import begin_event, end_events, start_history
 from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.assignment import journal_path
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, load_of
 from crashloop.stress.pods import scenario_of
 
@@ -38,14 +41,19 @@ class LoadEventRouter(EventRouter):
         info: ClusterInfo,
         history: Callable[[str], Path],
         about: Callable[[str], tuple[Event, ...]],
+        load_dir: Path,
     ) -> None:
-        """`nodes` are by their names in the profile; `about` gives the facts of a node, by the Node object's name."""
+        """`nodes` are by their names in the profile; `about` gives the facts of a node, by the Node object's name.
+
+        `load_dir` is where the load generator keeps journals.
+        """
         super().__init__()
         self._loads = loads
         self._nodes = nodes
         self._info = info
         self._history = history
         self._about = about
+        self._load_dir = load_dir
         self._own_lock = threading.Lock()
         self._open: dict[str, PodRecording] = {}
         self._closed: set[str] = set()
@@ -131,5 +139,19 @@ class LoadEventRouter(EventRouter):
             watched = self._open.pop(pod)
             self._closed.add(pod)
         super().unwatch(pod)
-        if watched.file is not None:
-            watched.file.seal(end_events(reason, detail))
+        for event in self._journals(watched):
+            watched.take(event)
+        watched.seal(end_events(reason, detail))
+
+    def _journals(self, watched: PodRecording) -> Iterator[Event]:
+        """What was kept of the journals of a pod's containers."""
+        for container in watched.scenario.pod.containers:
+            path = journal_path(self._load_dir, watched.name, container.name)
+            if path.exists() and watched.pods:
+                yield from journal_events(
+                    read_journal(path.read_text(encoding="utf-8")),
+                    pod_uid=watched.newest_pod,
+                    container=container.name,
+                    node=watched.node.name,
+                    received_ns=now_ns(),
+                )

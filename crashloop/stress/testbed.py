@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, Node, Progress
+from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.record.environment import read_environment
@@ -14,6 +14,7 @@ from crashloop.record.naming import run_name
 from crashloop.record.placement import place
 from crashloop.record.run_cluster import kept_cluster, own_cluster, run_namespace
 from crashloop.stress.folder import StressDir
+from crashloop.stress.loads import LOAD_LABEL
 from crashloop.stress.objects import remove_namespace
 from crashloop.stress.plan import StressPlan
 
@@ -37,8 +38,8 @@ class Site(msgspec.Struct, kw_only=True):
 
     @property
     def selector(self) -> str:
-        """Label selector of all objects of the run."""
-        return f"{RUN_LABEL}={self.run}"
+        """Label selector of all objects of the loads."""
+        return f"{RUN_LABEL}={self.run},{LOAD_LABEL}"
 
 
 @contextmanager
@@ -50,8 +51,10 @@ def site(
     *,
     cluster: str | None = None,
     keep: bool = False,
+    existing: ExistingOptions | None = None,
 ) -> Iterator[Site]:
-    """A site that is ready. A cluster that was made for it is removed afterwards, unless it is kept.
+    """A site that is ready. A cluster that was made for it is removed afterwards, unless it is kept; one that exists is left
+    as it was.
 
     Raises the provider's errors; Interrupted during bring-up.
     """
@@ -59,7 +62,7 @@ def site(
         label = run_name(run.root.absolute())
         if cluster is None:
             version, nodes = plan.kubernetes_version, plan.requests
-            request = ClusterRequest(name=label, kubernetes_version=version, nodes=nodes)
+            request = ClusterRequest(name=label, kubernetes_version=version, nodes=nodes, existing=existing)
             own = own_cluster(plan.provider, request, lifeline.raising(), progress, logs=run.logs_dir, keep=keep)
             up = stack.enter_context(own)
         else:

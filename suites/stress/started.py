@@ -76,10 +76,10 @@ class Running:
 
 
 @contextmanager
-def started(profile: str, folder: Path) -> Iterator[Running]:
-    """A run of a profile of this folder; whatever becomes of the test, it is over afterwards."""
+def started(profile: str, folder: Path, *more: str) -> Iterator[Running]:
+    """A run of a profile of this folder, with more options; whatever becomes of the test, it is over afterwards."""
     root = folder / "run"
-    arguments: list[str | Path] = [CRASHLOOP, "stress", str(HERE / f"{profile}.yaml"), "--run-dir", str(root)]
+    arguments: list[str | Path] = [CRASHLOOP, "stress", str(HERE / f"{profile}.yaml"), "--run-dir", str(root), *more]
     with (folder / "said.log").open("wb") as log:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"COLUMNS": "200"}

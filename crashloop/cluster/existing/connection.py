@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from crashloop.cluster.existing.permissions import MANIFESTS, needed
+from crashloop.cluster.existing.permissions import MANIFESTS, STRESS_MANIFEST, needed
 from crashloop.cluster.provider import ExistingOptions
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.access import Permission, missing_permissions
@@ -25,17 +25,20 @@ def connect(kubeconfig: str, context: str | None) -> tuple[KubeApi, str]:
         ) from error
 
 
-def require_permissions(api: KubeApi, options: ExistingOptions) -> None:
-    """Raise UsageError naming every verb and resource that a run needs and the credentials lack."""
+def require_permissions(api: KubeApi, options: ExistingOptions, loads: Iterable[str] = ()) -> None:
+    """Raise UsageError naming every verb and resource that a run needs and the credentials lack.
+
+    `loads` are the kinds of object that a stress run makes.
+    """
+    manifests = MANIFESTS[options.namespace is not None] + (f" and {STRESS_MANIFEST}" if loads else "")
     where = f"in namespace {options.namespace}" if options.namespace else "in a namespace of its own"
     narrower = f"\nOr name a namespace with --namespace, which needs the far fewer permissions of {MANIFESTS[True]}."
     require(
         api,
-        needed(options.namespace),
+        needed(options.namespace, loads),
         options.namespace,
         subject=f"kubeconfig {options.kubeconfig}: its user lacks permissions for a run {where}.",
-        remedy=f"Apply {MANIFESTS[options.namespace is not None]} with sufficient permissions."
-        + ("" if options.namespace else narrower),
+        remedy=f"Apply {manifests} with sufficient permissions." + ("" if options.namespace else narrower),
     )
 
 

@@ -1,5 +1,7 @@
 """Permissions that `crashloop run` and `crashloop observe` need on an existing cluster. manifests/rbac grants exactly these."""
 
+from collections.abc import Iterable
+
 from crashloop.kube.access import Permission
 
 
@@ -36,6 +38,16 @@ OWN_NAMESPACE: tuple[Permission, ...] = (
 )
 """Without --namespace. The namespace's name is not known beforehand, so its permissions are needed cluster-wide."""
 
+LOADS: dict[str, tuple[Permission, ...]] = {
+    "Pod": _in_namespace("pods", "deletecollection"),
+    "Job": _in_namespace("jobs", "create", "delete", "deletecollection", "list", group="batch"),
+    "Deployment": _in_namespace("deployments", "create", "delete", "deletecollection", "list", "patch", group="apps"),
+}
+"""What `crashloop stress` needs besides, by the kinds of object that its loads make.
+
+manifests/rbac/stress.yaml grants those for pods and Jobs.
+"""
+
 OBSERVE: tuple[Permission, ...] = (*_in_namespace("pods", "list", "watch"), *_in_cluster("nodes", "list"))
 """Permissions of `crashloop observe`: read-only."""
 OBSERVE_MANIFEST = "manifests/rbac/observe.yaml"
@@ -44,6 +56,10 @@ MANIFESTS = {True: "manifests/rbac/existing-namespace.yaml", False: "manifests/r
 """The manifest with the permissions, by whether a namespace was given."""
 
 
-def needed(namespace: str | None) -> tuple[Permission, ...]:
-    """The permissions of a run, in the given namespace or in a new one."""
-    return (*IN_NAMESPACE, *ON_NODES, *NODE_EVENTS, *(OWN_NAMESPACE if namespace is None else ()))
+STRESS_MANIFEST = "manifests/rbac/stress.yaml"
+
+
+def needed(namespace: str | None, loads: Iterable[str] = ()) -> tuple[Permission, ...]:
+    """The permissions of a run, in the given namespace or in a new one; `loads` are kinds of object of a stress run."""
+    of_loads = (each for kind in loads for each in LOADS[kind])
+    return (*IN_NAMESPACE, *ON_NODES, *NODE_EVENTS, *(OWN_NAMESPACE if namespace is None else ()), *of_loads)

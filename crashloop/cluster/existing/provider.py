@@ -1,5 +1,7 @@
 """The provider `existing`: a running cluster, named by a kubeconfig; works in one namespace and never changes a node."""
 
+from collections.abc import Iterable
+
 from crashloop.cluster.existing.cluster import ExistingCluster
 from crashloop.cluster.existing.connection import connect, require_permissions
 from crashloop.cluster.existing.leased_namespace import borrow, make
@@ -15,8 +17,8 @@ class ExistingProvider:
     name = "existing"
     capabilities = ALWAYS
 
-    def survey(self, options: ExistingOptions) -> Survey:
-        return survey(options)
+    def survey(self, options: ExistingOptions, loads: Iterable[str] = ()) -> Survey:
+        return survey(options, loads)
 
     def check(self, request: ClusterRequest) -> None:
         options = _options(request)
@@ -48,6 +50,6 @@ def _options(request: ClusterRequest) -> ExistingOptions:
     if request.existing is None:
         raise UsageError(
             "provider existing: it makes no clusters; it uses an existing one.\n"
-            "Name it with --kubeconfig and --context in `crashloop run`, or choose another provider."
+            "Name it with --kubeconfig and --context in `crashloop run` or `crashloop stress`, or choose another provider."
         )
     return request.existing

@@ -1,6 +1,7 @@
 """Survey of an existing cluster's nodes: their configuration, and which of them can be used."""
 
 import logging
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -31,15 +32,15 @@ PROXY_RISK = (
 log = logging.getLogger(__name__)
 
 
-def survey(options: ExistingOptions) -> Survey:
-    """The cluster as it is now.
+def survey(options: ExistingOptions, loads: Iterable[str] = ()) -> Survey:
+    """The cluster as it is now; `loads` are the kinds of object that a stress run makes.
 
     Raises UsageError and PrerequisiteError as `connect` does, and for missing permissions, too low a quota, and unknown or
     unusable nodes.
     """
     api, version = connect(options.kubeconfig, options.context)
     try:
-        require_permissions(api, options)
+        require_permissions(api, options, tuple(loads))
         objects = api.nodes()
         _require_known(options, objects)
         nodes = tuple(_surveyed(each, options) for each in sorted(objects, key=_name))
@@ -88,8 +89,16 @@ def _surveyed(node: Json, options: ExistingOptions) -> SurveyedNode:
         name=_name(node),
         kubelet_version=str(KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])),
         declared=declared,
+        cores=_cores(node),
         unusable=unusable,
     )
+
+
+def _cores(node: Json) -> int | None:
+    """Whole CPUs: `4`, or `3920m` where something is reserved; None without a capacity."""
+    cpu = str(node["status"].get("capacity", {}).get("cpu", ""))
+    whole = int(cpu.removesuffix("m")) // 1000 if cpu.endswith("m") else int(cpu or 0)
+    return whole or None
 
 
 def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNode, ...]) -> tuple[SurveyedNode, ...]:

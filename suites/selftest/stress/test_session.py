@@ -12,6 +12,7 @@ from crashloop.history.reduction import read_recording
 from crashloop.kube.watch import Metadata, PodObject
 from crashloop.record.channels.api import api_event, take_pod
 from crashloop.spec.scenario import PodScenario
+from crashloop.stress.assignment import journal_path
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad
 from crashloop.stress.session import SETTLES_S, LoadEventRouter
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY, MAX_1S
@@ -31,7 +32,9 @@ def session(tmp_path: Path) -> LoadEventRouter:
         image="image",
     )
     loads: dict[str, AnyLoad] = {"crashers": CRASHERS, "healthy": HEALTHY}
-    return LoadEventRouter(loads, {"storm": (NODE, MAX_1S)}, info, lambda pod: tmp_path / f"{pod}.jsonl", lambda _: ())
+    return LoadEventRouter(
+        loads, {"storm": (NODE, MAX_1S)}, info, lambda pod: tmp_path / f"{pod}.jsonl", lambda _: (), tmp_path
+    )
 
 
 def started(pod_uid: str = "u") -> Event:
@@ -55,6 +58,16 @@ def seen(name: str, *, asked: str = "123", uid: str = "u") -> PodObject:
 def read(folder: Path, pod: str) -> Recording:
     with (folder / f"{pod}.jsonl").open("rb") as lines:
         return read_recording(lines)
+
+
+def test_kept_journals_are_the_last_lines_before_the_end(session: LoadEventRouter, tmp_path: Path) -> None:
+    kept = journal_path(tmp_path, "crashers-0-1", "app")
+    kept.parent.mkdir()
+    kept.write_text("crashloop/1 start 0 100.00\ncrashloop/1 exit 0 101.00 1\ncrashloop/1 start 1 102.50\n")
+    session.met(seen("crashers-0-1"))
+    session.close("complete", "over")
+    (pod,) = read(tmp_path, "crashers-0-1").pods
+    assert [each.exit_code for each in pod.containers["app"]] == [1, None]
 
 
 def test_a_history_begins_with_the_first_event_of_its_pod(session: LoadEventRouter, tmp_path: Path) -> None:

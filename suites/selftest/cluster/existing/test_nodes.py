@@ -8,12 +8,14 @@ import yaml
 
 from crashloop.cluster.existing.permissions import (
     IN_NAMESPACE,
+    LOADS,
     MANIFESTS,
     NODE_EVENTS,
     OBSERVE,
     OBSERVE_MANIFEST,
     ON_NODES,
     OWN_NAMESPACE,
+    STRESS_MANIFEST,
 )
 from crashloop.cluster.existing.survey import why_unusable
 from crashloop.kube.access import Permission
@@ -64,8 +66,8 @@ def granted(manifest: str) -> dict[str, set[Permission]]:
         for rule in each.get("rules", ()):
             permissions = {
                 Permission(verb=verb, resource=resource, group=group)
-                for group in rule["apiGroups"]
-                for resource in rule["resources"]
+                for group in rule.get("apiGroups", ())
+                for resource in rule.get("resources", ())
                 for verb in rule["verbs"]
             }
             found.setdefault(each["metadata"].get("namespace", ""), set()).update(permissions)
@@ -89,6 +91,12 @@ def test_the_manifest_for_own_namespaces_grants_just_what_is_needed() -> None:
 def test_the_manifest_to_observe_grants_to_look_and_nothing_that_is_not_used() -> None:
     assert granted(OBSERVE_MANIFEST) == {"": plain(OBSERVE)}
     assert {str(each) for each in OBSERVE} == {"list pods", "watch pods", "list nodes"}
+
+
+def test_the_manifest_for_stress_grants_pods_and_jobs_of_loads_and_metrics() -> None:
+    of_loads = plain((*LOADS["Pod"], *LOADS["Job"]))
+    metrics = {Permission(verb="get", resource="nodes/proxy")}
+    assert granted(STRESS_MANIFEST) == {"crashloop": of_loads, "": metrics}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,111 @@
+"""Which nodes of an existing cluster a stress profile gets."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from crashloop.cluster.provider import Survey, SurveyedNode
+from crashloop.errors import UsageError
+from crashloop.profiles import load_profile
+from crashloop.run.existing import offer_of
+from crashloop.stress.lent_nodes import Lent, lend
+from crashloop.stress.loads import Churn, Crash
+from crashloop.stress.profile import Disturbance, Stage, StressNode, StressProfile, pods_on, resolved
+
+STORM = StressProfile(
+    name="mine",
+    nodes=(StressNode(name="storm", profile="max-1s"),),
+    loads={
+        "healthy": Churn(node="storm", rate_per_s=1, in_flight=5),
+        "crashers": Crash(node="storm", run_s=1),
+    },
+    stages=(Stage(name="storm", duration_s=60, users={"healthy": 1, "crashers": "full"}),),
+)
+ARMS = msgspec.structs.replace(
+    STORM,
+    nodes=(
+        StressNode(name="storm", profile="stock", arm="baseline"),
+        StressNode(name="other", profile="max-1s", arm="treatment"),
+    ),
+)
+
+
+def node(name: str, declared: str | None = "stock", **more: Any) -> SurveyedNode:
+    return SurveyedNode(name=name, **({"kubelet_version": "1.37.1", "declared": declared, "cores": 4} | more))
+
+
+def lent(profile: StressProfile, *nodes: SurveyedNode, max_pods: int = 40) -> Lent:
+    survey = Survey(kubernetes_version="1.37.1", nodes=nodes, max_pods=max_pods, capabilities=frozenset())
+    return lend(profile, survey, offer_of(survey), load_profile)
+
+
+def test_a_node_with_the_kubelet_profile_comes_first() -> None:
+    found = lent(STORM, node("worker-1"), node("worker-2", "max-1s"))
+    assert [(each.name, each.profile) for each in found.profile.nodes] == [("worker-2", "max-1s")]
+    assert {load.node for load in found.profile.loads.values()} == {"worker-2"}
+
+
+def test_without_one_the_run_follows_the_curve_of_the_node_that_there_is() -> None:
+    found = lent(STORM, node("worker-1"))
+    assert [(each.name, each.profile) for each in found.profile.nodes] == [("worker-1", "stock")]
+    assert found.kubelets["stock"].config == load_profile("stock").config
+
+
+def test_a_kubelet_of_another_release_has_it_in_its_name() -> None:
+    found = lent(STORM, node("worker-1", kubelet_version="1.36.4"))
+    assert found.kubelets["stock@1.36.4"].kubernetes_version == "1.36.4"
+
+
+def test_a_configuration_that_was_read_is_the_profile_of_its_node() -> None:
+    configz = {"crashLoopBackOff": {"maxContainerRestartPeriod": "7s"}, "featureGates": {}}
+    found = lent(STORM, node("worker-1", None, configz=configz))
+    assert found.kubelets["of-worker-1"].config["crashLoopBackOff"] == {"maxContainerRestartPeriod": "7s"}
+
+
+def test_arms_stand_on_nodes_with_their_profiles() -> None:
+    found = lent(ARMS, node("worker-1", "max-1s"), node("worker-2"))
+    assert [(each.arm, each.name) for each in found.profile.nodes] == [
+        ("baseline", "worker-2"),
+        ("treatment", "worker-1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "nodes", "max_pods", "refusal"),
+    [
+        (
+            ARMS,
+            [node("worker-1"), node("worker-2")],
+            40,
+            "arm treatment: no node of the cluster has the kubelet profile",
+        ),
+        (
+            msgspec.structs.replace(STORM, nodes=(*STORM.nodes, StressNode(name="second", profile="stock"))),
+            [node("worker-1")],
+            40,
+            "it needs 2 nodes with a known kubelet profile; the cluster has 1",
+        ),
+        (STORM, [node("worker-1", None)], 40, "the cluster has 0"),
+        (STORM, [node("worker-1")], 6, "6 pods on node storm; 6 pods in the cluster leave 5 for each node"),
+        (
+            msgspec.structs.replace(STORM, disturbances=(Disturbance(after_s=1, action="kill-kubelet", node="storm"),)),
+            [node("worker-1")],
+            40,
+            "an existing cluster is never changed",
+        ),
+    ],
+    ids=["arm", "too-few", "unknown", "no-room", "disturbed"],
+)
+def test_what_the_cluster_cannot_give_is_refused(
+    profile: StressProfile, nodes: list[SurveyedNode], max_pods: int, refusal: str
+) -> None:
+    with pytest.raises(UsageError, match=refusal):
+        lent(profile, *nodes, max_pods=max_pods)
+
+
+@pytest.mark.parametrize(("max_pods", "pods"), [(21, 20), (200, 40)], ids=["cap", "official-limit"])
+def test_a_full_node_has_no_more_pods_than_the_cap_and_the_official_limit(max_pods: int, pods: int) -> None:
+    found = lent(STORM, node("worker-1"), max_pods=max_pods)
+    plan = resolved(found.profile, cores=found.cores, at_most=found.pods_each)
+    assert pods_on(plan, plan.stages[0], "worker-1") == pods
