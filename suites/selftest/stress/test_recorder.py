@@ -13,21 +13,21 @@ import msgspec
 import psutil
 import pytest
 
-from crashloop.cluster.provider import Cluster, ClusterInfo, Node
+from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
 from crashloop.kube.client import KubeApi
 from crashloop.record.lifeline import Lifeline
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.incidents import Cause
-from crashloop.stress.loads import Crash
+from crashloop.stress.loads import Crash, Jobs, Rollout
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
-from suites.selftest.kit.stress_kit import MAX_1S, Folder, plan
+from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, plan
 
 SHORT = Stage(name="storm", duration_s=1, users={"crashers": 3}, spawn_per_s=10, settle_s=0)
 NODE = Node(name="node-1", profile="max-1s")
@@ -101,7 +101,7 @@ def recorded(
         kubernetes_version="1.37.1",
         kubeconfig=kubeconfig,
         nodes=(NODE,),
-        capabilities=frozenset(),
+        capabilities=frozenset({Capability.RUNTIME_EVENTS}),
         image="image",
     )
     site = Site(
@@ -156,6 +156,12 @@ def short(**changed: Any) -> StressPlan:
     return plan(stages=(SHORT,), **changed)
 
 
+def of_each_kind() -> StressPlan:
+    """A load of pods in a profile that also has Jobs and Deployments."""
+    jobs, rollout = Jobs(node="storm", rate_per_s=1), Rollout(node="storm")
+    return short(loads={"crashers": CRASHERS, "jobs": jobs, "rollout": rollout})
+
+
 def test_a_run_in_which_all_goes_as_planned_has_no_incidents(peer: Accepting, tmp_path: Path) -> None:
     folder = recorded(tmp_path, short(), _Unrecorded())
     assert incidents(folder) == []
@@ -166,7 +172,7 @@ def test_a_run_in_which_all_goes_as_planned_has_no_incidents(peer: Accepting, tm
 def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_path: Path) -> None:
     """A controller makes another pod meanwhile, so that removal has to be asked for twice."""
     peer.left, peer.removals = {"pods": 2, "jobs": 1, "deployments": 1}, 2
-    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=60)
+    folder = recorded(tmp_path, of_each_kind(), _Unrecorded(), clear_within_s=60)
     assert incidents(folder) == [
         (Cause.LEFT_BEHIND, "The load left 1 Deployment, 1 Job and 2 Pods; the run requested the removal.")
     ]
@@ -175,7 +181,7 @@ def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_p
 
 def test_what_is_not_gone_in_time_is_reported(peer: Accepting, tmp_path: Path) -> None:
     peer.left, peer.removals = {"jobs": 1}, 10**6
-    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
+    folder = recorded(tmp_path, of_each_kind(), _Unrecorded(), clear_within_s=1)
     assert incidents(folder) == [
         (Cause.LEFT_BEHIND, "The load left 1 Job; the run requested the removal."),
         (Cause.NOT_REMOVED, "1 Job: not removed within 1 s of the request."),
@@ -187,7 +193,8 @@ def test_what_could_not_be_asked_about_is_reported(peer: Accepting, tmp_path: Pa
     folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
     ((cause, sentence),) = incidents(folder)
     assert cause is Cause.NOT_REMOVED
-    assert sentence.startswith("The remains of the load could not be removed: list Deployments (crashloop.dev/run=r): ")
+    said = "The remains of the load could not be removed: list Pods (crashloop.dev/run=r,crashloop.dev/load): "
+    assert sentence.startswith(said)
 
 
 def test_pods_that_linger_at_the_end_of_a_stage_are_reported(peer: Accepting, tmp_path: Path) -> None:
