@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 import urllib3
 from rich.console import Console
 from rich.table import Table
@@ -56,6 +57,8 @@ class Step(NamedTuple):
     late_p99_s: float
     apiserver_cores: float
     harness_cores: float
+    host_busy: float
+    """Share of the host's CPU, other work included."""
     stored_bytes_per_restart: float
 
     @property
@@ -177,6 +180,7 @@ def step(kubelets: Kubelets, read: Callable[[], tuple[float, float]], rate: floa
     refused: list[int] = []
     lock = threading.Lock()
     (cpu_s, stored), own_s, began = read(), time.process_time(), time.monotonic()
+    psutil.cpu_percent()
 
     def work() -> None:
         while True:
@@ -196,6 +200,7 @@ def step(kubelets: Kubelets, read: Callable[[], tuple[float, float]], rate: floa
         worker.start()
     for worker in workers:
         worker.join()
+    host_busy = psutil.cpu_percent() / 100
     took_s, own_s, (cpu_after_s, stored_after) = time.monotonic() - began, time.process_time() - own_s, read()
     return Step(
         due_per_s=rate,
@@ -206,6 +211,7 @@ def step(kubelets: Kubelets, read: Callable[[], tuple[float, float]], rate: floa
         late_p99_s=float(np.percentile(late, 99)),
         apiserver_cores=(cpu_after_s - cpu_s) / took_s,
         harness_cores=own_s / took_s,
+        host_busy=host_busy,
         stored_bytes_per_restart=(stored_after - stored) / len(late),
     )
 
@@ -234,7 +240,7 @@ def main(rates: tuple[float, ...]) -> None:
     finally:
         cluster.down()
     columns = ("restarts/s due", "done", "requests/s", "refused", "PATCH p50 (ms)", "p99", "restart late p99 (s)")
-    table = Table(*columns, "API server cores", "this script", "bytes stored/restart", box=None)
+    table = Table(*columns, "API server cores", "this script", "host busy", "bytes stored/restart", box=None)
     for each in steps:
         table.add_row(
             f"{each.due_per_s:g}",
@@ -246,6 +252,7 @@ def main(rates: tuple[float, ...]) -> None:
             f"{each.late_p99_s:.2f}",
             f"{each.apiserver_cores:.2f}",
             f"{each.harness_cores:.2f}",
+            f"{each.host_busy:.0%}",
             f"{each.stored_bytes_per_restart:,.0f}",
         )
     Console(width=180).print(table)

@@ -2,6 +2,9 @@
 
     python -m bench.page RUN ...
 
+The numbers behind a page are beside its pictures, for others to compute with: <profile>.slo.json, the load as it was planned
+(<profile>.load.json), and the cost of a restart (<profile>.costs.json), if it was measured.
+
 Each run fills the parts of the pages that are marked with the name of its profile: <!-- storm-110: stages --> and so on, up to
 <!-- end -->. A mark that no run fills stays as it is.
 """
@@ -11,6 +14,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
 from bench.page.servers import servers
@@ -68,6 +73,17 @@ def main(paths: list[Path]) -> None:
     for page in PAGES:
         text = filled(page.read_text(encoding="utf-8"), {run.load.name: run for run in runs}, page.with_suffix(""))
         page.write_text(text, encoding="utf-8")
+        for run in runs:
+            if any(match["profile"] == run.load.name for match in MARK.finditer(text)):
+                write_numbers(run, page.with_suffix(""))
+
+
+def write_numbers(run: Run, folder: Path) -> None:
+    """Everything that the parts of a page are made of, and its costs."""
+    numbers = {"slo": run.results, "load": run.load, "costs": run.results.costs}
+    for name, value in numbers.items():
+        if value is not None:
+            (folder / f"{run.load.name}.{name}.json").write_bytes(msgspec.json.encode(value) + b"\n")
 
 
 if __name__ == "__main__":
