@@ -21,7 +21,7 @@ from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.resources import MANIFESTS
-from crashloop.spec.profile import API_VERSION, AT, KIND, KubeletProfile, node_name, with_version
+from crashloop.spec.profile import API_VERSION, AT, KIND, ON, RUNTIMES, KubeletProfile, node_name, on_runtime, with_version
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
@@ -44,18 +44,22 @@ class _Fields(msgspec.Struct, rename="camel"):
 def load_profile(profile: str | Path) -> KubeletProfile:
     """The profile of that name in manifests/kubelet, or in the file whose path is given (.yaml or with a slash).
 
-    A version of the kubelet can follow, if it is not the cluster's: `max-2s@1.36.4`.
-    Raises UsageError for a file that is missing or is no KubeletConfiguration, and for what is no version.
+    A container runtime and a version of the kubelet can follow, if they are not the cluster's: `max-2s+crun`, `max-2s@1.36.4`.
+    Raises UsageError for a file that is missing or is no KubeletConfiguration, for what is no version, and for an unknown
+    runtime.
     """
-    file, version = _file_and_version(profile)
+    unversioned, version = _file_and_version(profile)
+    file, runtime = _file_and_runtime(unversioned)
     path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, file)
     config, *drop_ins = _documents(path, text)
+    name = path.stem if runtime is None else on_runtime(path.stem, runtime)
     return KubeletProfile(
-        name=path.stem if version is None else with_version(path.stem, version),
+        name=name if version is None else with_version(name, version),
         config=config,
         drop_ins=tuple(drop_ins),
         description=purpose(text),
         kubernetes_version=version,
+        runtime=runtime,
     )
 
 
@@ -70,6 +74,18 @@ def _file_and_version(profile: str | Path) -> tuple[str | Path, str | None]:
             f'kubelet profile "{profile}": {version!r} is no version of a kubelet; expected {file}{AT}1.36.4 or the like.'
         )
     return file, version
+
+
+def _file_and_runtime(profile: str | Path) -> tuple[str | Path, str | None]:
+    """Both parts of `max-2s+crun`. A path may have the sign in it."""
+    file, on, runtime = str(profile).rpartition(ON)
+    if not on or "/" in runtime or runtime.endswith((".yaml", ".yml")):
+        return profile, None
+    if runtime not in RUNTIMES:
+        raise UsageError(
+            f'kubelet profile "{profile}": {runtime!r} is no container runtime; expected {" or ".join(RUNTIMES)}.'
+        )
+    return file, runtime
 
 
 def read_manifest(kind: str, folder: Path, file: str | Path, *, own: str = "a profile") -> tuple[Path, str]:

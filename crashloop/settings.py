@@ -67,6 +67,8 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     etcd: str = "3.7.0"
     """cmd/kubeadm/app/constants/constants.go@v1.37.1, DefaultEtcdVersion; serves the API servers of 1.33 to 1.37."""
     containerd: str = "2.3.7"
+    containerd_1: str = "1.7.35"
+    """For nodes of profiles on `containerd-1.7`, the last line of containerd 1."""
     cni_plugins: str = "1.9.1"
     runc: str = "1.3.3"
     """Only if the host has no runc and the release can be downloaded; otherwise the distribution's package decides."""

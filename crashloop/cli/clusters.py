@@ -17,7 +17,8 @@ def up(
     profile: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PROFILE", help="Kubelet profile of a node (name or file, also max-2s@1.36.4); repeatable."
+            metavar="PROFILE",
+            help="Kubelet profile of a node (name or file, also max-2s@1.36.4, max-2s+crun); repeatable.",
         ),
     ] = None,
     provider: ProviderOption = "local",

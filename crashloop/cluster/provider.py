@@ -31,6 +31,8 @@ class Capability(StrEnum):
     KUBELET_RECONFIGURATION = "kubelet-reconfiguration"
     """The configuration of a kubelet can be changed while its node is up, and the kubelet restarted with it."""
     RUNTIME_RESTART = "runtime-restart"
+    RUNTIME_CHOICE = "runtime-choice"
+    """A node can run another container runtime than the others (KubeletProfile.runtime)."""
     KUBELET_CANDIDATE = "kubelet-candidate"
     """A second kubelet can be started inside a node to see whether it accepts a configuration."""
     NODES_CHANGE = "nodes-change"

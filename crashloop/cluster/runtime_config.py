@@ -5,6 +5,9 @@ from pathlib import Path
 
 from crashloop.cluster.node_layout import NodeLayout
 
+CONTAINERD_1, CONTAINERD_2 = 2, 3
+"""Versions of the configuration file of containerd 1.7 and 2."""
+
 _UNUSED_PLUGINS = (
     "io.containerd.image-verifier.v1.bindir",
     "io.containerd.internal.v1.tracing",
@@ -19,10 +22,13 @@ _UNUSED_PLUGINS = (
 """Plugins that listen, search for tools or write outside the node's folder."""
 
 
-def containerd_toml(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plugins: str) -> str:
-    """containerd's configuration, with every path inside the node's folder (containerd 2, config version 3)."""
+def containerd_toml(
+    layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plugins: str, config: int = CONTAINERD_2
+) -> str:
+    """containerd's configuration of that version, with every path inside the node's folder."""
+    plugins = _plugins_of_1 if config == CONTAINERD_1 else _plugins_of_2
     return f"""\
-version = 3
+version = {config}
 root = {_text(layout.runtime_root)}
 state = {_text(layout.runtime_state)}
 oom_score = 0
@@ -38,6 +44,11 @@ disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
 [plugins."io.containerd.internal.v1.opt"]
   path = {_text(layout.runtime_opt)}
 
+{plugins(layout, sandbox_image=sandbox_image, runc=runc, cni_plugins=cni_plugins)}"""
+
+
+def _plugins_of_2(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plugins: str) -> str:
+    return f"""\
 [plugins."io.containerd.metadata.v1.bolt"]
   # The node does not outlive the host.
   no_sync = true
@@ -52,23 +63,53 @@ disabled_plugins = {json.dumps(_UNUSED_PLUGINS)}
   sandbox = {_text(sandbox_image)}
 
 [plugins."io.containerd.cri.v1.runtime"]
+{_RESTRAINT}
+{_low_level("io.containerd.cri.v1.runtime", runc)}
+[plugins."io.containerd.cri.v1.runtime".cni]
+  bin_dirs = [{_text(cni_plugins)}]
+  conf_dir = {_text(layout.cni_config.parent)}
+"""
+
+
+def _plugins_of_1(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plugins: str) -> str:
+    """One plugin has everything (containerd@v1.7.35 docs/cri/config.md)."""
+    cri = "io.containerd.grpc.v1.cri"
+    return f"""\
+[plugins."{cri}"]
+  sandbox_image = {_text(sandbox_image)}
+{_RESTRAINT}
+[plugins."{cri}".containerd]
+  snapshotter = "overlayfs"
+
+{_low_level(cri, runc)}
+[plugins."{cri}".registry]
+  config_path = {_text(layout.registries)}
+
+[plugins."{cri}".cni]
+  bin_dir = {_text(cni_plugins)}
+  conf_dir = {_text(layout.cni_config.parent)}
+"""
+
+
+_RESTRAINT = """\
   # Without CAP_SYS_RESOURCE a score below containerd's own cannot be set.
   restrict_oom_score_adj = true
   # A profile that is loaded into the kernel would outlive the cluster.
   disable_apparmor = true
   disable_hugetlb_controller = true
   netns_mounts_under_state_dir = true
+"""
 
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+
+def _low_level(plugin: str, path: str) -> str:
+    """The OCI runtime: runc, or what takes its place under its name."""
+    return f"""\
+[plugins."{plugin}".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
-  BinaryName = {_text(runc)}
+[plugins."{plugin}".containerd.runtimes.runc.options]
+  BinaryName = {_text(path)}
   SystemdCgroup = false
-
-[plugins."io.containerd.cri.v1.runtime".cni]
-  bin_dirs = [{_text(cni_plugins)}]
-  conf_dir = {_text(layout.cni_config.parent)}
 """
 
 

@@ -17,6 +17,12 @@ UNSET = None
 AT = "@"
 """Between the name of a profile and the version of its kubelet, where that is not the cluster's: `max-2s@1.36.4`."""
 
+ON = "+"
+"""Between the name of a profile and the container runtime of its node, where that is not the cluster's: `max-2s+crun`."""
+
+RUNTIMES = ("containerd-1.7", "crun")
+"""Container runtimes that a profile can name: an older containerd, or another OCI runtime below the cluster's containerd."""
+
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 
@@ -36,6 +42,11 @@ def with_version(profile: str, version: str) -> str:
     return f"{profile}{AT}{version}"
 
 
+def on_runtime(profile: str, runtime: str) -> str:
+    """The name of the profile on a node with that container runtime."""
+    return f"{profile}{ON}{runtime}"
+
+
 def version_of(profile: str) -> str | None:
     """The version in a profile's name; None where the kubelet's is the cluster's."""
     _, at, version = profile.rpartition(AT)
@@ -43,9 +54,12 @@ def version_of(profile: str) -> str | None:
 
 
 def node_name(profile: str) -> str:
-    """The profile's name as that of a node, and as the value of a label: `max-2s@1.36.4` becomes `max-2s-v1-36-4`."""
+    """The profile's name as that of a node and the value of a label: `max-2s+crun@1.36.4` becomes `max-2s-on-crun-v1-36-4`."""
     name, at, version = profile.rpartition(AT)
-    return f"{name}-v{version.replace('.', '-')}" if at else version
+    if at:
+        return f"{node_name(name)}-v{version.replace('.', '-')}"
+    name, on, runtime = profile.rpartition(ON)
+    return f"{name}-on-{runtime.replace('.', '-')}" if on else profile
 
 
 class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +76,8 @@ class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):
     """What the profile is for; the comment at the top of its file."""
     kubernetes_version: str | None = None
     """Version of this node's kubelet where it differs from the cluster's (version skew)."""
+    runtime: str | None = None
+    """Container runtime of this node where it differs from the cluster's; one of RUNTIMES."""
     kubelet_binary: str | None = None
     """Path of this node's kubelet where it differs from the cluster's."""
 

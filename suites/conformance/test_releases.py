@@ -9,7 +9,7 @@ from crashloop.run.planning import Declared
 from crashloop.run.releases import PINNED, on_version
 from crashloop.spec.comparison import Comparison, compared
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.profile import with_version
+from crashloop.spec.profile import RUNTIMES, node_name, on_runtime, with_version
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
@@ -106,6 +106,13 @@ def older_controllers() -> Iterator[PodScenario]:
             by_scheduler=True,
             control_plane=ControlPlane(controllers_version=version),
         )
+
+
+@requirement("SKEW-3")
+def test_a_maximum_needs_no_other_container_runtime() -> Iterator[Scenario]:
+    for runtime in RUNTIMES:
+        name = node_name(on_runtime(the.MAX_2S.name, runtime))
+        yield msgspec.structs.replace(the.MAX_2S, name=name, profile=on_runtime(the.MAX_2S.profile, runtime))
 
 
 @requirement("RAC-14")

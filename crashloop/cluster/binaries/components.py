@@ -56,6 +56,10 @@ class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
     """Go variable for the program's version (`-X`), and its value with `{version}`, if the source does not set it."""
 
 
+class GoDependency(GoInstall, frozen=True, kw_only=True):
+    """Packages of a module whose go.mod has an `exclude`, which `go install` refuses: built as a dependency of another module."""
+
+
 class Package(msgspec.Struct, frozen=True, kw_only=True):
     """A package of Debian and Ubuntu, unpacked into the cache and never installed."""
 
@@ -143,16 +147,24 @@ def etcd(versions: Versions) -> Component:
 
 def containerd(versions: Versions) -> Component:
     """containerd 2; the static build runs on every distribution, whatever its C library."""
+    return _containerd(versions.containerd, "github.com/containerd/containerd/v2")
+
+
+def containerd_1(versions: Versions) -> Component:
+    """containerd 1, for nodes that show that a rule needs no newer one."""
+    return _containerd(versions.containerd_1, "github.com/containerd/containerd", GoDependency)
+
+
+def _containerd(version: str, module: str, how: type[GoInstall] = GoInstall) -> Component:
     programs = ("containerd", "containerd-shim-runc-v2", "ctr")
     archive = "containerd-static-{version}-linux-{arch}.tar.gz"
     members = {program: f"bin/{program}" for program in programs}
-    module = "github.com/containerd/containerd/v2"
     return Component(
         name="containerd",
-        version=versions.containerd,
+        version=version,
         programs=programs,
         releases=_on_github("containerd/containerd", archive, f"{archive}.sha256sum", members),
-        go_install=GoInstall(
+        go_install=how(
             packages={program: f"{module}/cmd/{program}" for program in programs},
             tags="no_btrfs no_devmapper no_zfs",
             version_variable=f"{module}/version.Version={{version}}",
@@ -185,6 +197,10 @@ def runc(versions: Versions) -> Component:
         releases=_on_github("opencontainers/runc", "runc.{arch}", "runc.sha256sum", {"runc": ""}),
         package=Package(name="runc", paths=("usr/sbin/runc", "usr/bin/runc")),
     )
+
+
+CRUN = Component(name="crun", programs=("crun",), package=Package(name="crun", paths=("usr/bin/crun",)))
+"""An OCI runtime in the place of runc; its version is the distribution's."""
 
 
 def kind(versions: Versions) -> Component:

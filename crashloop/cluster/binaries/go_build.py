@@ -3,10 +3,11 @@
 import re
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
-from crashloop.cluster.binaries.components import Component, GoInstall
+from crashloop.cluster.binaries.components import Component, GoDependency, GoInstall
 from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.cluster.binaries.gomod import generated_go_mod, version_flags
 from crashloop.cluster.provider import Progress
@@ -71,12 +72,19 @@ def _check_go() -> None:
 
 
 def _install(component: Component, recipe: GoInstall, folder: Path, progress: Progress) -> None:
-    packages = [f"{package}@v{component.version}" for package in recipe.packages.values()]
+    packages = tuple(recipe.packages.values())
+    versioned = [f"{package}@v{component.version}" for package in packages]
     variable = recipe.version_variable.format(version=component.version)
-    flags = f"-s -w -X {variable}" if variable else "-s -w"
-    argv = ["go", "install", "-trimpath", "-tags", recipe.tags, "-ldflags", flags, *packages]
+    flags = ["-trimpath", "-tags", recipe.tags, "-ldflags", f"-s -w -X {variable}" if variable else "-s -w"]
+    subject = f"build of {component.label}"
     with progress.step(f"building {component.label} (about a minute the first time)"):
-        _go(argv, f"build of {component.label}", BUILD_S, env={"GOBIN": str(folder)})
+        if isinstance(recipe, GoDependency):
+            with TemporaryDirectory() as module:
+                _go(["go", "mod", "init", "crashloop.dev/build"], subject, BUILD_S, cwd=Path(module))
+                _go(["go", "get", *versioned], subject, BUILD_S, cwd=Path(module))
+                _go(["go", "build", *flags, "-o", f"{folder}/", *packages], subject, BUILD_S, cwd=Path(module))
+        else:
+            _go(["go", "install", *flags, *versioned], subject, BUILD_S, env={"GOBIN": str(folder)})
 
 
 def prepare_module(

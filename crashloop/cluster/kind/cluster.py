@@ -43,6 +43,7 @@ BEYOND = frozenset(
         Capability.POD_LOGS,
         Capability.CONTROL_PLANES,
         Capability.IMAGE_REGISTRY,
+        Capability.RUNTIME_CHOICE,
     }
 )
 ALWAYS = frozenset(Capability) - {*BEYOND, *IN_REACH}

@@ -162,6 +162,12 @@ def check_request(request: ClusterRequest) -> None:
         raise UsageError(
             f"cluster {request.name!r}: node {hostname!r} would have the name of the control plane's node."
         )
+    chosen = next((each.profile for each in request.nodes if each.profile.runtime is not None), None)
+    if chosen is not None:
+        raise UsageError(
+            f'kubelet profile "{chosen.name}": nodes of the provider kind have the container runtime of their image.\n'
+            "Use --provider local."
+        )
     if request.node_image is not None and request.bin_dir is not None:
         raise UsageError(
             "--node-image and --bin-dir: a node image has its own binaries; --bin-dir builds an image of yours.\n"

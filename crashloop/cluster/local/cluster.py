@@ -18,10 +18,11 @@ from crashloop.cluster.local.control_plane import HUB
 from crashloop.cluster.local.executor import Machinery
 from crashloop.cluster.local.kubelet_trial import try_candidate
 from crashloop.cluster.local.namespaces import unwire_node
-from crashloop.cluster.local.node import KubeletPlace, candidate_place, import_images, node_plan, own_place
+from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place
 from crashloop.cluster.local.outages import LocalOutages
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.registry import LocalRegistry
+from crashloop.cluster.local.runtimes import Runtimes
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
 from crashloop.cluster.processes import signal_daemon, wait_gone
@@ -41,11 +42,20 @@ IMPORTED_WITHIN_S = 300.0
 class LocalCluster:
     """Implements `crashloop.cluster.provider.Cluster`. Its methods may be called from several threads."""
 
-    def __init__(self, blueprint: Blueprint, *, state: StateFolder, store: ClusterStore, kubelets: Kubelets) -> None:
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        *,
+        state: StateFolder,
+        store: ClusterStore,
+        kubelets: Kubelets,
+        runtimes: Runtimes,
+    ) -> None:
         self._blueprint = blueprint
         self._state = state
         self._store = store
         self._kubelets = kubelets
+        self._runtimes = runtimes
         self._machinery = Machinery(blueprint.layout)
         self._cgroup_host = cgroups.cgroup_host()
         self._lock = threading.Lock()
@@ -151,7 +161,7 @@ class LocalCluster:
 
     def load_images(self, archive: Path) -> None:
         for node in self._blueprint.nodes:
-            argv = import_images(self._blueprint, Path(node.runtime_socket), archive)
+            argv = (*node.import_images[:-1], str(archive))
             run(argv, describe=f"node {node.name}: import of {archive}", timeout_s=IMPORTED_WITHIN_S)
 
     def collect_logs(self, destination: Path) -> None:
@@ -188,10 +198,12 @@ class LocalCluster:
 
     def _plan(self, place: KubeletPlace, profile: KubeletProfile, progress: Progress) -> NodePlan:
         kubelet = self._kubelets.of(profile, progress)
-        return node_plan(self._blueprint, place, profile=profile, kubelet=kubelet)
+        blueprint = self._runtimes.blueprint_for(self._blueprint, profile, progress)
+        return node_plan(blueprint, place, profile=profile, kubelet=kubelet)
 
     def _reconfigured(self, node: NodePlan, profile: KubeletProfile) -> NodePlan:
         """The node with the kubelet and the files of another profile, which are written; its runtime runs on."""
+        profile = msgspec.structs.replace(profile, runtime=node.chosen_runtime)
         wanted = self._plan(own_place(self._blueprint, node.name, node.index), profile, SilentProgress())
         self._machinery.write(wanted.folders, wanted.files)
         changed = msgspec.structs.replace(node, files=wanted.files, kubelet=wanted.kubelet)

@@ -99,7 +99,8 @@ def node_plan(
         runtime=_runtime(blueprint, layout, place),
         runtime_socket=str(layout.runtime_socket),
         pod_logs=str(layout.pod_logs),
-        import_images=import_images(blueprint, layout.runtime_socket, Path(blueprint.images.archive)),
+        chosen_runtime=profile.runtime,
+        import_images=_import_images(blueprint, layout.runtime_socket),
         kubelet=_kubelet(layout, place, profile=profile, program=kubelet.path),
     )
 
@@ -159,10 +160,11 @@ def _containerd_toml(blueprint: Blueprint, layout: NodeLayout) -> str:
         sandbox_image=blueprint.images.sandbox,
         runc=blueprint.programs.runc,
         cni_plugins=blueprint.programs.cni_dir,
+        config=blueprint.programs.containerd_config,
     )
 
 
-def import_images(blueprint: Blueprint, runtime_socket: Path, archive: Path) -> tuple[str, ...]:
-    """The command that gives a node the images of an archive."""
+def _import_images(blueprint: Blueprint, runtime_socket: Path) -> tuple[str, ...]:
+    """The command that gives a node the images of an archive, which comes last."""
     address = f"--address={runtime_socket}"
-    return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", str(archive))
+    return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", blueprint.images.archive)

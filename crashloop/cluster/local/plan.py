@@ -7,6 +7,7 @@ import msgspec
 from crashloop.cluster.local.addresses import Network
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.layout import ClusterLayout
+from crashloop.cluster.runtime_config import CONTAINERD_2
 from crashloop.errors import ClusterError
 
 
@@ -19,6 +20,8 @@ class Programs(msgspec.Struct, frozen=True, kw_only=True):
     kube_scheduler: str
     kubelet: str
     containerd: str
+    containerd_config: int = CONTAINERD_2
+    """Version of its configuration file."""
     shim_dir: str
     """Folder with containerd-shim-runc-v2."""
     ctr: str
@@ -84,6 +87,8 @@ class NodePlan(msgspec.Struct, frozen=True, kw_only=True):
     runtime: ProcessPlan
     runtime_socket: str
     pod_logs: str | None = None
+    chosen_runtime: str | None = None
+    """Name of its container runtime where that is not the cluster's."""
     import_images: tuple[str, ...]
     kubelet: ProcessPlan
 

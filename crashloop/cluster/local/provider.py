@@ -19,6 +19,7 @@ from crashloop.cluster.local.namespaces import networks_in_use
 from crashloop.cluster.local.node import node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, Programs
 from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
+from crashloop.cluster.local.runtimes import Runtimes
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
@@ -35,6 +36,7 @@ class LocalProvider:
     def __init__(self, *, settings: Settings | None = None, store: ClusterStore | None = None) -> None:
         self._settings = settings or resolve_settings()
         self._store = store or ClusterStore(self._settings.paths.state_dir)
+        self._runtimes = Runtimes(self._settings)
 
     def check(self, request: ClusterRequest) -> None:
         check_request(request, state_folder=self._store.root / request.name)
@@ -47,6 +49,7 @@ class LocalProvider:
         kubelets = self._kubelets(blueprint)
         for node in request.nodes:
             kubelets.of(node.profile, progress)
+            self._runtimes.blueprint_for(blueprint, node.profile, progress)
         reap(self._store)
         with sigterm_as_exit():
             return self._up(request, blueprint, kubelets, progress)
@@ -57,7 +60,7 @@ class LocalProvider:
         kubelets = self._kubelets(blueprint)
         nodes = [
             node_plan(
-                blueprint,
+                self._runtimes.blueprint_for(blueprint, node.profile, progress),
                 own_place(blueprint, node.name, index),
                 profile=node.profile,
                 kubelet=kubelets.of(node.profile, progress),
@@ -70,7 +73,9 @@ class LocalProvider:
     def attach(self, name: str) -> LocalCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
         state, blueprint = self._store.attach(name, Blueprint)
-        return LocalCluster(blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint))
+        return LocalCluster(
+            blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint), runtimes=self._runtimes
+        )
 
     def _up(
         self, request: ClusterRequest, blueprint: Blueprint, kubelets: Kubelets, progress: Progress
@@ -88,7 +93,9 @@ class LocalProvider:
                 blueprint = self._with_free_network(blueprint)
                 plan = control_plane_plan(blueprint)
                 state = self._store.create(facts)
-                cluster = LocalCluster(blueprint, state=state, store=self._store, kubelets=kubelets)
+                cluster = LocalCluster(
+                    blueprint, state=state, store=self._store, kubelets=kubelets, runtimes=self._runtimes
+                )
                 cluster.make_hub(plan)
             cluster.start(plan, request.nodes, progress)
         except BaseException:

@@ -138,6 +138,19 @@ def test_a_go_too_old_to_fetch_a_newer_one_is_named(go: Path, tmp_path: Path) ->
         build_component(components.kubernetes("1.37.1"), work_folder(tmp_path), SILENT)
 
 
+def test_an_older_containerd_is_built_as_a_dependency_since_its_module_excludes_another(
+    go: Path, tmp_path: Path
+) -> None:
+    teach(go)
+    folder = work_folder(tmp_path)
+    build_component(components.containerd_1(Versions()), folder, SILENT)
+    _, init, get, build = (go.parent / "calls").read_text().splitlines()
+    assert init.startswith("mod init ")
+    assert get.startswith("get github.com/containerd/containerd/cmd/containerd@v1.7.35 ")
+    assert "-X github.com/containerd/containerd/version.Version=1.7.35 " in build
+    assert f" -o {folder}/ github.com/containerd/containerd/cmd/containerd " in build
+
+
 def test_containerd_is_installed_with_its_version_and_without_what_needs_c_libraries(go: Path, tmp_path: Path) -> None:
     teach(go)
     build_component(components.containerd(Versions()), work_folder(tmp_path), SILENT)

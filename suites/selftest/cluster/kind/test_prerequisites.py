@@ -170,5 +170,13 @@ def test_a_request_that_makes_no_cluster_is_refused(asked: ClusterRequest, messa
     assert message in str(caught.value)
 
 
+def test_a_container_runtime_of_a_node_alone_is_refused() -> None:
+    node = NodeRequest(name="own", profile=KubeletProfile(name="max-2s+crun", runtime="crun"))
+    with pytest.raises(
+        UsageError, match=r'"max-2s\+crun": nodes of the provider kind have the container runtime of their image'
+    ):
+        check_request(msgspec.structs.replace(request(), nodes=(node,)))
+
+
 def test_a_usual_request_is_accepted() -> None:
     check_request(request("demo", "stock", "max-2s", node_image="kindest/node:v1.37.1", kind_binary="/bin/sh"))
