@@ -57,7 +57,9 @@ class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoDependency(GoInstall, frozen=True, kw_only=True):
-    """Packages of a module whose go.mod has an `exclude`, which `go install` refuses: built as a dependency of another module."""
+    """Packages of a module that `go install` refuses, since its go.mod has an `exclude`: built as another module's dependency."""
+
+    module: str
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,23 +154,24 @@ def containerd(versions: Versions) -> Component:
 
 def containerd_1(versions: Versions) -> Component:
     """containerd 1, for nodes that show that a rule needs no newer one."""
-    return _containerd(versions.containerd_1, "github.com/containerd/containerd", GoDependency)
+    return _containerd(versions.containerd_1, "github.com/containerd/containerd", by_install=False)
 
 
-def _containerd(version: str, module: str, how: type[GoInstall] = GoInstall) -> Component:
+def _containerd(version: str, module: str, *, by_install: bool = True) -> Component:
     programs = ("containerd", "containerd-shim-runc-v2", "ctr")
     archive = "containerd-static-{version}-linux-{arch}.tar.gz"
     members = {program: f"bin/{program}" for program in programs}
+    recipe = GoInstall(
+        packages={program: f"{module}/cmd/{program}" for program in programs},
+        tags="no_btrfs no_devmapper no_zfs",
+        version_variable=f"{module}/version.Version={{version}}",
+    )
     return Component(
         name="containerd",
         version=version,
         programs=programs,
         releases=_on_github("containerd/containerd", archive, f"{archive}.sha256sum", members),
-        go_install=how(
-            packages={program: f"{module}/cmd/{program}" for program in programs},
-            tags="no_btrfs no_devmapper no_zfs",
-            version_variable=f"{module}/version.Version={{version}}",
-        ),
+        go_install=recipe if by_install else GoDependency(module=module, **msgspec.structs.asdict(recipe)),
     )
 
 

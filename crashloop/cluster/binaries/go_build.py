@@ -76,15 +76,19 @@ def _install(component: Component, recipe: GoInstall, folder: Path, progress: Pr
     versioned = [f"{package}@v{component.version}" for package in packages]
     variable = recipe.version_variable.format(version=component.version)
     flags = ["-trimpath", "-tags", recipe.tags, "-ldflags", f"-s -w -X {variable}" if variable else "-s -w"]
-    subject = f"build of {component.label}"
-    with progress.step(f"building {component.label} (about a minute the first time)"):
+    with (
+        progress.step(f"building {component.label} (about a minute the first time)"),
+        TemporaryDirectory() as module,
+    ):
+        commands = [["go", "install", *flags, *versioned]]
         if isinstance(recipe, GoDependency):
-            with TemporaryDirectory() as module:
-                _go(["go", "mod", "init", "crashloop.dev/build"], subject, BUILD_S, cwd=Path(module))
-                _go(["go", "get", *versioned], subject, BUILD_S, cwd=Path(module))
-                _go(["go", "build", *flags, "-o", f"{folder}/", *packages], subject, BUILD_S, cwd=Path(module))
-        else:
-            _go(["go", "install", *flags, *versioned], subject, BUILD_S, env={"GOBIN": str(folder)})
+            commands = [
+                ["go", "mod", "init", "crashloop.dev/build"],
+                ["go", "mod", "edit", f"-require={recipe.module}@v{component.version}"],
+                ["go", "build", "-mod=mod", *flags, "-o", f"{folder}/", *packages],
+            ]
+        for argv in commands:
+            _go(argv, f"build of {component.label}", BUILD_S, cwd=Path(module), env={"GOBIN": str(folder)})
 
 
 def prepare_module(

@@ -144,9 +144,10 @@ def test_an_older_containerd_is_built_as_a_dependency_since_its_module_excludes_
     teach(go)
     folder = work_folder(tmp_path)
     build_component(components.containerd_1(Versions()), folder, SILENT)
-    _, init, get, build = (go.parent / "calls").read_text().splitlines()
+    _, init, required, build = (go.parent / "calls").read_text().splitlines()
     assert init.startswith("mod init ")
-    assert get.startswith("get github.com/containerd/containerd/cmd/containerd@v1.7.35 ")
+    assert required == "mod edit -require=github.com/containerd/containerd@v1.7.35"
+    assert build.startswith("build -mod=mod ")
     assert "-X github.com/containerd/containerd/version.Version=1.7.35 " in build
     assert f" -o {folder}/ github.com/containerd/containerd/cmd/containerd " in build
 
