@@ -12,7 +12,7 @@ it. In reading order, the rest:
 - while_unreachable.py: the checkers of a kubelet without a control plane;
 - restart_all_order.py, restart_all_statements.py, logs_kept.py: the other checkers of RestartAllContainers;
 - first_start.py, starts_once.py, start_order.py, no_start_while.py, retried_start.py, looks.py,
-  volume_awaited.py: the checkers of single starts;
+  awaited.py: the checkers of single starts;
 - in_place.py, probe_kill.py, startup_again.py, resize_restart.py, surroundings.py, runtime_cost.py, log_growth.py: the
   checkers of the circumstances of restarts;
 - pulls.py, pull_backoff.py, pull_credentials.py (images.py): the checkers of image pulls;

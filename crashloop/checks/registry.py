@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from crashloop.checks.admission import check_admitted, check_placement
+from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
 from crashloop.checks.case import Case
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
@@ -57,7 +58,6 @@ from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
 from crashloop.checks.unanswered_probes import check_unanswered_probes
-from crashloop.checks.volume_awaited import check_volume_awaited
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
@@ -124,5 +124,6 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "starts-once": check_starts_once,
     "unanswered-probes": check_unanswered_probes,
     "volume-awaited": check_volume_awaited,
+    "network-awaited": check_network_awaited,
     "volume-stays": check_volume_stays,
 }

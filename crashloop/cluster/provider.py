@@ -31,6 +31,8 @@ class Capability(StrEnum):
     KUBELET_RECONFIGURATION = "kubelet-reconfiguration"
     """The configuration of a kubelet can be changed while its node is up, and the kubelet restarted with it."""
     RUNTIME_RESTART = "runtime-restart"
+    POD_NETWORK = "pod-network"
+    """The pod network of a node can be taken away and given back."""
     RUNTIME_CHOICE = "runtime-choice"
     """A node can run another container runtime than the others (KubeletProfile.runtime)."""
     KUBELET_CANDIDATE = "kubelet-candidate"
@@ -242,6 +244,12 @@ class Cluster(Protocol):
 
     def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         """Restart the node's container runtime, with a pause before it starts again; containers live on."""
+
+    def take_network(self, node: str) -> None:
+        """Take the configuration of the pod network away from the node's runtime; what runs there keeps its network."""
+
+    def give_network(self, node: str) -> None:
+        """Give it back."""
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         """Start a second kubelet in the node with the candidate's configuration; what it did (PROCESS_* events)."""

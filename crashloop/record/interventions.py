@@ -42,6 +42,7 @@ class Interventions:
     def __init__(self, site: RecordingSite, *, pods: Pods, objects: ConfigObjects, images: ScenarioImages) -> None:
         self._api, self._namespace = site.api, site.namespace
         self._cluster, self._router, self._facts = site.cluster, site.router, site.facts
+        self._took_network = False
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
             InterventionKind.CHANGE_IMAGE: self._change_image,
@@ -65,6 +66,8 @@ class Interventions:
             InterventionKind.RESTART_RUNTIME: lambda watched, given: self._cluster.restart_runtime(
                 watched.node.name, down_s=down_s(given)
             ),
+            InterventionKind.TAKE_NETWORK: self._take_network,
+            InterventionKind.GIVE_NETWORK: self._give_network,
             InterventionKind.STOP_COMPONENT: lambda _, given: self._outages().stop(Component(given["component"])),
             InterventionKind.START_COMPONENT: lambda _, given: self._outages().start(
                 Component(given["component"]), given.get("feature_gates") or {}
@@ -153,8 +156,21 @@ class Interventions:
         node = watched.node.name
         self._cluster.write_kubelet_config(node, self._facts.write(node, _argument(watched, arguments, "profile")))
 
+    def _take_network(self, watched: PodRecording, _: Arguments) -> None:
+        self._took_network = True
+        self._cluster.take_network(watched.node.name)
+
+    def _give_network(self, watched: PodRecording, _: Arguments) -> None:
+        self._cluster.give_network(watched.node.name)
+        self._took_network = False
+
     def restore(self, node: str) -> None:
-        """Give the kubelet of a node its own profile back if a scenario has restarted it with another."""
+        """Give a node its pod network back, and its kubelet its own profile, if the scenario has left it without."""
+        if self._took_network:
+            try:
+                self._cluster.give_network(node)
+            except CrashloopError as error:
+                self._facts.spoil(node, str(error))
         if node not in self._facts.reconfigured:
             return
         before = self._facts.event(node).data["kubelet_pid"]

@@ -150,8 +150,12 @@ class PodRecording:
         with self._lock:
             return self._signals.due(now_ns())
 
+    def before_pod(self) -> list[int]:
+        """Indices of the interventions that come before the pod."""
+        return [index for index, each in enumerate(self.scenario.interventions) if each.trigger.before_pod]
+
     def due_interventions(self) -> list[int]:
-        """Indices of the interventions that have become due, each once."""
+        """Indices of the interventions that have become due since the pod was created, each once."""
         with self._lock:
             due = [
                 index

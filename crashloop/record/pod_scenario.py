@@ -91,6 +91,7 @@ class ActivePod:
             site.wait_until_ready(recording.node)
             self._images.offer_first()
             self._objects.create_present(recording.scenario)
+            self._intervene(recording.before_pod())
             self._pods.create(recording)
         except CrashloopError as error:
             log.warning("scenario %s: not launched: %s", self.name, error)
@@ -101,6 +102,7 @@ class ActivePod:
                 self._seal(end_events("refused", str(error), code=error.code, causes=causes))
             else:
                 self._seal(end_events("interrupted", str(error)))
+            self._hands.restore(self.node_name)
         else:
             if recording.scenario.mode is Mode.ANNOTATED:
                 self._pokes = Annotations(self.name, time.monotonic())

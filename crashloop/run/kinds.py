@@ -24,6 +24,7 @@ NEEDS: dict[InterventionKind, Capability] = {
     InterventionKind.KILL_KUBELET: Capability.KUBELET_RESTART,
     InterventionKind.KILL_SANDBOX: Capability.RUNTIME_EVENTS,
     InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
+    InterventionKind.TAKE_NETWORK: Capability.POD_NETWORK,
 }
 """Capability of the provider for an intervention."""
 

@@ -235,6 +235,9 @@ class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     awaits_volumes: bool = True
     volume_wait_steps: int = 0
     """Steps that the counters of a pod's containers take while the pod waits for its volumes."""
+    awaits_network: bool = True
+    network_wait_steps: int = 0
+    """The same while its node has no pod network."""
     failed_start_retry_ns: int | None = None
     """Time after which a failed start is tried again; None: that of any other error."""
     failed_start_factor: float = 1.0

@@ -70,10 +70,13 @@ class ScenarioPlayer:
         self._exits: dict[str, int] = {}
         self._pokes_ns: list[int] = []
         self._poke_chance = Random(scenario.name)
+        for index, each in enumerate(scenario.interventions):
+            if each.trigger.before_pod:
+                self._intervene(index, each)
         self.pod, self._writer = self._create()
         self.loop.after(int(scenario.until.at_least_s * 1e9), self._check)
         for index, each in enumerate(scenario.interventions):
-            if each.trigger.after_restart is None:
+            if each.trigger.after_restart is None and not each.trigger.before_pod:
                 self._plan(index, each)
         if scenario.mode is Mode.ANNOTATED:
             self.loop.after(self._period_ns(), self._poke)
@@ -144,13 +147,16 @@ class ScenarioPlayer:
             InterventionKind.KILL_KUBELET: self._restart_kubelet,
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
             InterventionKind.RESTART_RUNTIME: self._restart_runtime,
+            InterventionKind.TAKE_NETWORK: lambda _: self.kubelet.take_network(),
+            InterventionKind.GIVE_NETWORK: lambda _: self.kubelet.give_network(),
             InterventionKind.STOP_COMPONENT: lambda _: self.kubelet.cut_off(),
             InterventionKind.START_COMPONENT: self._start_component,
             InterventionKind.CUT_OFF_NODE: lambda _: self.kubelet.cut_off(),
             InterventionKind.CONNECT_NODE: lambda _: self.kubelet.connect(),
         }
         carry_out[intervention.action](arguments)
-        ended_ns = self.loop.now + self.host.takes_ms(REQUEST_MS)
+        took_ns = 0 if intervention.trigger.before_pod else self.host.takes_ms(REQUEST_MS)
+        ended_ns = self.loop.now + took_ns
         self.tape.intervened(
             self.loop.now, intervention.action.value, arguments, index, ended_ns, outcome=self._outcome(intervention)
         )

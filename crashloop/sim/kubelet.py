@@ -26,6 +26,8 @@ from crashloop.sim.turns import Turns
 from crashloop.spec.pod import Container
 
 START_MS = (800, 2_500)
+RUNTIME_ASKED_MS = (0, 5_000)
+"""Until it asks the runtime again how it is: pkg/kubelet/kubelet.go@v1.37.1 updateRuntimeUp."""
 FIRST_PID = 4_000
 RETRY_NS = S // 10
 
@@ -53,6 +55,8 @@ class Kubelet:
         self._turns = Turns()
         self._pid = FIRST_PID
         self.up = False
+        self.has_network = True
+        """As it sees it: what the runtime says is asked every few seconds."""
         self.backoffs = self._new_backoffs()
         runtime.on_change = self._changed
         runtime.on_create = self._created
@@ -114,6 +118,18 @@ class Kubelet:
     def connect(self) -> None:
         """It reaches its control plane again."""
         self.connection.restore()
+
+    def take_network(self) -> None:
+        """The node loses its pod network. Until the kubelet sees that, the runtime makes no sandbox."""
+        self.has_network = False
+
+    def give_network(self) -> None:
+        """The kubelet sees it when it asks the runtime again."""
+
+        def seen() -> None:
+            self.has_network = True
+
+        self.loop.after(self.host.takes_ms(RUNTIME_ASKED_MS), seen)
 
     def refuse(self) -> None:
         """The process goes, and the next one refuses its configuration."""
@@ -186,6 +202,7 @@ class Kubelet:
             self._tick_phase_ns,
         )
         sync.is_alone = lambda: self.connection.lost
+        sync.has_network = lambda: self.has_network
         sync.metrics = self.metrics
         if before is not None:
             sync.statements.inherit(before.statements)

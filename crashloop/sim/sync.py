@@ -35,6 +35,8 @@ BYTES_OF_A_START = 1_100
 """Of the lines about a pod that a start, an exit and what the kubelet sees of them add to its log."""
 MOUNT_TIMEOUT_NS = 123 * S
 """pkg/kubelet/volumemanager/volume_manager.go@v1.37.1 podAttachAndMountTimeout."""
+NETWORK_RETRY_NS = S
+"""pkg/kubelet/pod_workers.go@v1.37.1 backOffOnTransientErrorPeriod."""
 SECOND_INSTANCE = 2
 """The restart at which a faulty kubelet starts two instances: the first one that is delayed."""
 
@@ -85,6 +87,9 @@ class PodSync:
         self.statements.is_ready = self.prober.is_ready
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the node has no control plane."""
+        self.has_network: Callable[[], bool] = lambda: True
+        """Whether the kubelet sees that its node has a pod network."""
+        self._lacked_network = False
         self.metrics = Metrics(self.behaviour)
         """Of the kubelet."""
 
@@ -112,6 +117,13 @@ class PodSync:
         if phase in TERMINAL:
             yield from self._terminate()
             return
+        if self.behaviour.awaits_network and not self.has_network():
+            self._lacked_network = True
+            self.worker.completed(failed=True, retry_ns=NETWORK_RETRY_NS)
+            return
+        if self._lacked_network:
+            self._lacked_network = False
+            self._waited(self.behaviour.network_wait_steps)
         self.prober.add_pod()
         actions = decide(self.pod, view, self.policies, self.prober.probed)
         if actions.reset is not None:
@@ -146,9 +158,12 @@ class PodSync:
             yield retry_ns
             waited_ns, retry_ns = waited_ns + retry_ns, 2 * retry_ns
         if waited_ns:
-            for container in self.pod.spec.containers:
-                self.delays.waited(container, self.loop.now)
+            self._waited(self.behaviour.volume_wait_steps)
         return self.pod.is_mounted
+
+    def _waited(self, steps: int) -> None:
+        for container in self.pod.spec.containers:
+            self.delays.waited(container, self.loop.now, steps)
 
     def _purge_inits(self) -> None:
         """A new sandbox begins without the init containers of the last one: kuberuntime_manager.go SyncPod."""

@@ -14,12 +14,13 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
     """When to intervene: `after_s` seconds after restart `after_restart` of `container` was seen to have exited again.
 
     `after_restart` n means: the instance with restart number n has exited (0: the first instance has).
-    Without it, `after_s` counts from the pod's creation.
+    Without it, `after_s` counts from the pod's creation; `before_pod`: right before it.
     """
 
     container: str | None = None
     after_restart: int | None = None
     after_s: float = 0.0
+    before_pod: bool = False
 
 
 class InterventionKind(StrEnum):
@@ -45,6 +46,9 @@ class InterventionKind(StrEnum):
     RESTART_KUBELET = "restart-kubelet"
     KILL_KUBELET = "kill-kubelet"
     RESTART_RUNTIME = "restart-runtime"
+    TAKE_NETWORK = "take-network"
+    """Take the configuration of the pod network away from the node; its pods keep their addresses."""
+    GIVE_NETWORK = "give-network"
     WRITE_KUBELET_CONFIG = "write-kubelet-config"
     """Write the configuration of another profile where the kubelet reads it when it starts; the kubelet runs on."""
     STOP_COMPONENT = "stop-component"
@@ -68,7 +72,11 @@ MAKE_ANOTHER_POD = frozenset((InterventionKind.RECREATE_POD, InterventionKind.ED
 NAME_A_PROFILE = RESTART_THE_KUBELET | {InterventionKind.WRITE_KUBELET_CONFIG}
 """Interventions that may change the kubelet's configuration."""
 
-DISTURB_NODE = NAME_A_PROFILE | {InterventionKind.RESTART_RUNTIME}
+DISTURB_NODE = NAME_A_PROFILE | {
+    InterventionKind.RESTART_RUNTIME,
+    InterventionKind.TAKE_NETWORK,
+    InterventionKind.GIVE_NETWORK,
+}
 """Interventions that every pod of the node feels."""
 
 NEED_OWN_CONTROL_PLANE = frozenset(
@@ -101,6 +109,8 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.profile is not None and self.action not in NAME_A_PROFILE:
             raise ValueError(f"{self.action} cannot change the kubelet's profile; only a restart of the kubelet can")
+        if self.trigger.before_pod and self.action not in DISTURB_NODE:
+            raise ValueError(f"{self.action} needs a pod; only what is done to a node can come before it")
         if self.profile is None and (self.refused or self.action is InterventionKind.WRITE_KUBELET_CONFIG):
             raise ValueError(f"{self.action} needs the argument 'profile'")
         if self.action in (InterventionKind.STOP_COMPONENT, InterventionKind.START_COMPONENT):

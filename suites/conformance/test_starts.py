@@ -60,6 +60,16 @@ FOLDER_COMES_LATER = PodScenario(
     objects=NEVER_RAN.objects,
     interventions=(on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=12)),),
 )
+NETWORK_COMES_LATER = PodScenario(
+    name="network-comes-later-stock",
+    profile="stock",
+    pod=Pod(containers=(Container(program=exits_with(1, times=3)),)),
+    until=Until(restarts={"app": 3}, at_most_s=240),
+    interventions=(
+        Intervention(trigger=Trigger(before_pod=True), action=InterventionKind.TAKE_NETWORK),
+        at(12, InterventionKind.GIVE_NETWORK),
+    ),
+)
 IN_ANOTHER_SANDBOX = PodScenario(
     name="object-comes-to-another-sandbox",
     profile="max-2s",
@@ -166,6 +176,11 @@ def test_a_container_that_has_never_run_is_not_delayed() -> Iterator[Scenario]:
 @requirement("OVH-15")
 def test_a_wait_for_a_volume_does_not_count() -> Scenario:
     return FOLDER_COMES_LATER
+
+
+@requirement("OVH-19")
+def test_a_wait_for_the_network_does_not_count() -> Scenario:
+    return NETWORK_COMES_LATER
 
 
 @requirement("X-8")

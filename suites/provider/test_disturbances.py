@@ -51,6 +51,25 @@ def test_containers_live_on_while_their_runtime_restarts(kit: Kit, api: KubeApi,
         assert pod.container() == container
 
 
+def test_a_node_without_its_pod_network_is_not_ready_and_its_pods_live_on(
+    kit: Kit, api: KubeApi, cluster: Cluster
+) -> None:
+    kit.needs(Capability.POD_NETWORK)
+
+    def ready() -> str:
+        conditions = api.node(NODE)["status"]["conditions"]
+        return str(next(each["status"] for each in conditions if each["type"] == "Ready"))
+
+    with counting_pod(api, cluster, node=NODE) as pod:
+        container = pod.container()
+        cluster.take_network(NODE)
+        wait_until("the node to see that", lambda: ready() == "False", timeout_s=60)
+        cluster.give_network(NODE)
+        wait_until("the node to be Ready again", lambda: ready() == "True", timeout_s=60)
+        pod.count_beyond(pod.count() + 5)
+        assert pod.container() == container
+
+
 def test_a_kubelet_that_refuses_its_configuration_says_so_and_exits(kit: Kit, cluster: Cluster) -> None:
     kit.needs(Capability.KUBELET_CANDIDATE)
     events = cluster.try_kubelet(NODE, load_profile("max-301s"), at_most_s=30)

@@ -82,6 +82,12 @@ class ExistingCluster:
     def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         raise lacking("existing", node, Capability.RUNTIME_RESTART)
 
+    def take_network(self, node: str) -> None:
+        raise lacking("existing", node, Capability.POD_NETWORK)
+
+    def give_network(self, node: str) -> None:
+        raise lacking("existing", node, Capability.POD_NETWORK)
+
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         raise lacking("existing", node, Capability.KUBELET_CANDIDATE)
 

@@ -43,6 +43,7 @@ BEYOND = frozenset(
         Capability.POD_LOGS,
         Capability.CONTROL_PLANES,
         Capability.IMAGE_REGISTRY,
+        Capability.POD_NETWORK,
         Capability.RUNTIME_CHOICE,
     }
 )
@@ -146,6 +147,12 @@ class KindCluster:
 
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:  # noqa: ARG002
         raise lacking("kind", node, Capability.STATIC_PODS)
+
+    def take_network(self, node: str) -> None:
+        raise lacking("kind", node, Capability.POD_NETWORK)
+
+    def give_network(self, node: str) -> None:
+        raise lacking("kind", node, Capability.POD_NETWORK)
 
     def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         plan = self._node(node)

@@ -37,6 +37,8 @@ from crashloop.waiting import pause, wait_until
 STOPS_WITHIN_S = 30.0
 RUNS_WITHIN_S = 30.0
 IMPORTED_WITHIN_S = 300.0
+TAKEN = ".taken"
+"""Suffix of a file that the runtime overlooks."""
 
 
 class LocalCluster:
@@ -143,6 +145,19 @@ class LocalCluster:
         self._stop(plan.runtime, signal.SIGTERM)
         pause(down_s)
         self._start(plan.runtime, plan.runtime_socket)
+
+    def take_network(self, node: str) -> None:
+        file = self._network_file(node)
+        file.rename(file.with_suffix(TAKEN))
+
+    def give_network(self, node: str) -> None:
+        file = self._network_file(node)
+        file.with_suffix(TAKEN).rename(file)
+
+    def _network_file(self, node: str) -> Path:
+        """What its runtime reads whenever the folder changes."""
+        plan = self._blueprint.node(node)
+        return self._blueprint.layout.node(plan.name, plan.index).cni_config
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         where = self._blueprint.node(node)

@@ -68,6 +68,11 @@ class RestartFault(Fault):
     VOLUME_WAIT_COUNTS = "counts the wait for a volume as a start that failed", {"volume_wait_steps": 1}
     VOLUME_WAIT_COUNTS_TWICE = "counts the wait for a volume as two starts that failed", {"volume_wait_steps": 2}
 
+    # Nodes without a pod network
+    NETWORK_NOT_AWAITED = "starts a pod while its node has no pod network", {"awaits_network": False}
+    NETWORK_WAIT_COUNTS = "counts the wait for the network as a start that failed", {"network_wait_steps": 1}
+    NETWORK_WAIT_COUNTS_TWICE = "counts the wait for the network as two starts that failed", {"network_wait_steps": 2}
+
     # Starts that fail, and their order
     FAILED_STARTS_DOUBLE = "doubles the time to the next attempt after each failed start", {"failed_start_factor": 2.0}
     FAILED_STARTS_ONCE_A_MINUTE = "tries a failed start again after a minute", {"failed_start_retry_ns": 60 * S}

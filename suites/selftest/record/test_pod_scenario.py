@@ -2,19 +2,23 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
+import msgspec
 import pytest
 
+from crashloop.cluster.provider import Cluster
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer
-from suites.selftest.kit.recording_site import NODE, READY, site_with_node
+from suites.selftest.kit.recording_site import NODE, READY, Described, site_with_node
 
 SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
 
@@ -74,3 +78,37 @@ def test_a_pod_that_the_api_server_refuses_ends_its_scenario_with_the_causes(
     assert recording.end is not None
     assert (recording.end.reason, recording.end.code, recording.end.causes) == ("refused", 422, (cause,))
     assert [each.node for each in recording.nodes] == ["node"]
+
+
+class WithoutNetwork(Described):
+    """A cluster that notes what is done to the network of its node, and how many requests its API server has had by then."""
+
+    def __init__(self, peer: ObjectPeer) -> None:
+        super().__init__(NODE)
+        self.done: list[tuple[str, int]] = []
+        self._peer = peer
+
+    def take_network(self, _node: str) -> None:
+        self.done.append(("taken", len(self._peer.requests)))
+
+    def give_network(self, _node: str) -> None:
+        self.done.append(("given", len(self._peer.requests)))
+
+
+def test_what_comes_before_the_pod_is_undone_if_the_pod_is_refused(peer: ObjectPeer, tmp_path: Path) -> None:
+    taken = Intervention(trigger=Trigger(before_pod=True), action=InterventionKind.TAKE_NETWORK)
+    scenario = msgspec.structs.replace(SCENARIO, interventions=(taken,))
+    peer.refusals["POST pods/s"] = status(403, "Forbidden", "no pods here")
+    cluster = WithoutNetwork(peer)
+    with site_with_node(peer, tmp_path, scenario) as where:
+        active = ActivePod(scenario, NODE, msgspec.structs.replace(where, cluster=cast("Cluster", cluster)))
+        task = active.step()
+        assert task is not None
+        task()
+    created = next(index for index, each in enumerate(peer.requests) if each.startswith("POST"))
+    assert cluster.done == [("taken", created), ("given", created + 1)]
+
+
+def test_what_needs_a_pod_cannot_come_before_it() -> None:
+    with pytest.raises(ValueError, match="kill-sandbox needs a pod; only what is done to a node can come before it"):
+        Intervention(trigger=Trigger(before_pod=True), action=InterventionKind.KILL_SANDBOX)

@@ -53,6 +53,7 @@ PARTICULAR = {
     "job-ends",
     "killed-once-connected",
     "log-growth",
+    "network-awaited",
     "no-start-while",
     "pod-spacing",
     "pod-starts-measured",
