@@ -55,17 +55,12 @@ def test_a_node_without_its_pod_network_is_not_ready_and_its_pods_live_on(
     kit: Kit, api: KubeApi, cluster: Cluster
 ) -> None:
     kit.needs(Capability.POD_NETWORK)
-
-    def ready() -> str:
-        conditions = api.node(NODE)["status"]["conditions"]
-        return str(next(each["status"] for each in conditions if each["type"] == "Ready"))
-
     with counting_pod(api, cluster, node=NODE) as pod:
         container = pod.container()
         cluster.take_network(NODE)
-        wait_until("the node to see that", lambda: ready() == "False", timeout_s=60)
+        wait_until("the node to see that", lambda: not api.is_ready(NODE), timeout_s=60)
         cluster.give_network(NODE)
-        wait_until("the node to be Ready again", lambda: ready() == "True", timeout_s=60)
+        wait_until("the node to be Ready again", lambda: api.is_ready(NODE), timeout_s=60)
         pod.count_beyond(pod.count() + 5)
         assert pod.container() == container
 

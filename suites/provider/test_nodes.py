@@ -5,7 +5,7 @@ from pathlib import Path
 from crashloop.cluster.provider import Capability, Cluster
 from crashloop.kube.client import KubeApi
 from crashloop.progress import SilentProgress
-from crashloop.spec.profile import PROFILE_LABEL
+from crashloop.spec.profile import PROFILE_LABEL, RUNTIMES
 
 from .conftest import NODES, Kit, node
 from .pods import counting_pod
@@ -53,3 +53,15 @@ def test_a_node_comes_and_goes_with_all_it_has(kit: Kit, api: KubeApi, cluster: 
         cluster.remove_nodes(("node-extra",))
     assert {each["metadata"]["name"] for each in api.nodes()} == set(NODES)
     assert [each.name for each in cluster.info.nodes] == [*NODES]
+
+
+def test_a_node_has_the_container_runtime_of_its_profile(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+    kit.needs(Capability.RUNTIME_CHOICE)
+    names = {runtime: f"node-{runtime.replace('.', '-')}" for runtime in RUNTIMES}
+    cluster.add_nodes(tuple(node(names[runtime], f"max-2s+{runtime}") for runtime in RUNTIMES), SilentProgress())
+    for name in names.values():
+        with counting_pod(api, cluster, node=name) as pod:
+            assert pod.container()[1] == 0
+    older = api.node(names["containerd-1.7"])["status"]["nodeInfo"]["containerRuntimeVersion"]
+    assert older.startswith("containerd://1.7.")
+    cluster.remove_nodes(tuple(names.values()))
