@@ -72,6 +72,8 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     cni_plugins: str = "1.9.1"
     runc: str = "1.3.3"
     """Only if the host has no runc and the release can be downloaded; otherwise the distribution's package decides."""
+    state_metrics: str = "2.15.0"
+    """kube-state-metrics, for scenarios that read it."""
     kind: str = "0.33.0"
     """For the provider `kind`; --kind-binary for another one."""
 

@@ -56,6 +56,7 @@ from crashloop.checks.shown_waiting import check_back_off_message, check_shown_w
 from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
+from crashloop.checks.state_metrics import check_state_metrics
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
 from crashloop.checks.unanswered_probes import check_unanswered_probes
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
@@ -124,6 +125,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "starts-once": check_starts_once,
     "unanswered-probes": check_unanswered_probes,
     "volume-awaited": check_volume_awaited,
+    "state-metrics": check_state_metrics,
     "network-awaited": check_network_awaited,
     "volume-stays": check_volume_stays,
 }

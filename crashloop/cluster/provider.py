@@ -57,6 +57,8 @@ class Capability(StrEnum):
     """A further cluster can be made for one scenario; its components stop, and its nodes are cut off (Cluster.outages)."""
     IMAGE_REGISTRY = "image-registry"
     """The cluster has an image registry of its own (Cluster.registry)."""
+    STATE_METRICS = "state-metrics"
+    """kube-state-metrics can be read."""
     NODES_ON_HOST = "nodes-on-host"
     """The nodes run on this host and share its clock and its stalls; elsewhere a heartbeat pod on the node reports them."""
 
@@ -250,6 +252,9 @@ class Cluster(Protocol):
 
     def give_network(self, node: str) -> None:
         """Give it back."""
+
+    def state_metrics(self, pod_uid: str) -> bytes:
+        """What kube-state-metrics states of pods once it knows this one, in the text format of Prometheus."""
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         """Start a second kubelet in the node with the candidate's configuration; what it did (PROCESS_* events)."""

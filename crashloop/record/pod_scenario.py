@@ -125,10 +125,11 @@ class ActivePod:
 
     def _finish(self, missing: tuple[str, ...]) -> None:
         assert self._about is not None
-        self._pods.read_out(self._recording)
+        recording = self._recording
+        last = [*self._site.samples(recording.scenario, recording.node, recording.pods)]
+        self._pods.read_out(recording)
         for request in self._images.requests():
-            self._recording.take(request)
-        last = [*self._site.samples(self._recording.scenario, self._recording.node)]
+            recording.take(request)
         last += self._site.last_words(self._recording.node, since=self._about)
         if self._pokes is not None:
             last = [*self._pokes.last(), *last]

@@ -1,5 +1,6 @@
 """Where the scenarios of a run are recorded, as every kind of scenario needs it."""
 
+from collections.abc import Collection, Iterator
 from functools import partial
 
 import msgspec
@@ -14,10 +15,11 @@ from crashloop.record.event_router import EventRouter
 from crashloop.record.history_ends import begin_event, start_history
 from crashloop.record.history_file import HistoryFile
 from crashloop.record.node_facts import NodeFacts
-from crashloop.record.samples import sample_event
+from crashloop.record.samples import sample_event, state_sample_event
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.waiting import wait_until
 
 READY_WITHIN_S = 60.0
@@ -68,11 +70,14 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
         news = self.facts.news(node.name, since)
         return [*self.channels.readings(node.name), *self.channels.interruptions(node.name), *news]
 
-    def samples(self, scenario: PodScenario, node: Node) -> list[Event]:
-        """The kubelet's metrics that a scenario names, where they can be read."""
-        if not scenario.samples or Capability.KUBELET_METRICS not in self.cluster.info.capabilities:
-            return []
-        return [sample_event(self.api, node.name, scenario.samples)]
+    def samples(self, scenario: PodScenario, node: Node, uids: Collection[str]) -> Iterator[Event]:
+        """The metrics that a scenario with these pods names, where they can be read."""
+        capabilities, of_state = self.cluster.info.capabilities, of_state_metrics(scenario.samples)
+        of_kubelet = tuple(each for each in scenario.samples if each not in of_state)
+        if of_state and uids and Capability.STATE_METRICS in capabilities:
+            yield state_sample_event(self.cluster, of_state, uids)
+        if of_kubelet and Capability.KUBELET_METRICS in capabilities:
+            yield sample_event(self.api, node.name, of_kubelet)
 
     def wait_until_ready(self, node: Node) -> None:
         """Return once the node is Ready. Raises WaitTimeout, and ClusterError for a node that was left broken."""

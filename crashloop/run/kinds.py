@@ -16,6 +16,7 @@ from crashloop.spec.owner import Owner
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import LifeEnd
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
+from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.spec.static_pod import StaticPod
 from crashloop.spec.version import KubernetesVersion
 
@@ -73,6 +74,7 @@ KINDS: dict[type[AnyScenario], Planning] = {
             *_for_signals(scenario),
             *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
             *((Capability.IMAGE_REGISTRY,) if any(each.image for each in scenario.pod.containers) else ()),
+            *((Capability.STATE_METRICS,) if of_state_metrics(scenario.samples) else ()),
             *((Capability.KUBELET_PROFILES,) if scenario.by_scheduler else ()),
             *OWNERS[type(scenario.owner)].capabilities,
         ],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from crashloop.cluster.binaries.ensure import PROGRAMS, require_controllers, require_kubelet
+from crashloop.cluster.binaries.ensure import PROGRAMS, ensure_state_metrics, require_controllers, require_kubelet
 from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
@@ -15,6 +15,8 @@ from crashloop.record.settings import RecorderSettings
 from crashloop.settings import resolve_settings
 from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Plan
+from crashloop.spec.scenario import PodScenario
+from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.spec.version import KubernetesVersion
 
 
@@ -30,6 +32,8 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
         require_kubelet(resolved, kubernetes_version=version, progress=progress)
     for version in controllers_of(each.control_plane for each in plan.scenarios):
         require_controllers(resolved, kubernetes_version=version, progress=progress)
+    if any(of_state_metrics(each.samples) for each in plan.scenarios if isinstance(each, PodScenario)):
+        ensure_state_metrics(resolved, progress)  # a build would disturb what is recorded
     if settings.cluster is not None:
         _check_kept(settings.cluster, plan)
         return

@@ -356,6 +356,8 @@ class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Each so manieth look that holds a start back asks for the image; 0: none."""
     image_questions: int = 1
     """Multiplies the questions for the image of a start."""
+    state_metrics: str = "true"
+    """What kube-state-metrics makes of a status: true, behind (one restart less), no reason, or no code."""
     gates_stated: str = "true"
     """The gates in kubernetes_feature_enabled: true, off (all of them), stable (without their stage), or hidden."""
 

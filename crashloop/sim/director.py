@@ -19,11 +19,13 @@ from crashloop.sim.manifest import manifest, stored_pod
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
+from crashloop.sim.state_metrics import state_series
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.control_plane import Component
 from crashloop.spec.intervention import Intervention, InterventionKind, down_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
+from crashloop.spec.state_metrics import of_state_metrics
 
 SAME_IMAGE = "crashloop/workload@sha256:1"
 """What an image is changed to where an intervention names none: the same by its digest."""
@@ -298,9 +300,12 @@ class ScenarioPlayer:
 
     def end(self, reason: str) -> None:
         """The recording ends: read the pod out, and write the last poke down with what became of all."""
+        if of_state_metrics(self.scenario.samples):
+            stated = state_series(self.pod.uid, self._writer.written, self.kubelet.behaviour)
+            self.tape.sampled(self.loop.now, {"series": [*stated]})
         self._read_out()
         self.tape.read_requests(self.loop.now)
-        if self.scenario.samples:
+        if self.scenario.samples and not of_state_metrics(self.scenario.samples):
             series = self.kubelet.metrics.series(self.kubelet.effective)
             kept = [each for each in series if each["name"].removesuffix("_count") in self.scenario.samples]
             self.tape.kubelet(self.loop.now, Kind.SAMPLE, {"series": kept})

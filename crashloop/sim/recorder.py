@@ -126,6 +126,10 @@ class Tape:
         """The API server's answer to a request of the scenario."""
         self._add(t_ns, Channel.API, Kind.ANSWER, data=data)
 
+    def sampled(self, t_ns: int, data: dict[str, Any]) -> None:
+        """What kube-state-metrics states."""
+        self._add(t_ns, Channel.API, Kind.SAMPLE, data=data)
+
     def intervened(
         self, t_ns: int, action: str, arguments: dict[str, Any], index: int | None, ended_ns: int, **more: int | str
     ) -> None:

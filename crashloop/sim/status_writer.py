@@ -45,6 +45,11 @@ class StatusWriter:
             self._write()
 
     @property
+    def written(self) -> dict[str, Any]:
+        """What the API server has."""
+        return self._written
+
+    @property
     def is_busy(self) -> bool:
         """Whether a write is under way."""
         return self._busy

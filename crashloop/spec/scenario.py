@@ -145,7 +145,7 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     by_scheduler: bool = False
     """Whether the pod selects its node by labels and the scheduler binds it; else it is bound when it is created."""
     samples: tuple[str, ...] = ()
-    """Families of the kubelet's metrics that are read at the end; they count over all pods of the node."""
+    """Families of metrics that are read at the end: `kube_pod_...` of kube-state-metrics, others of the kubelet."""
     owner: Owner | None = None
     """What makes the pod; None: the recorder, through the API server. With a Job, evidence is complete once it has ended."""
 

@@ -57,7 +57,10 @@ class GoInstall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoDependency(GoInstall, frozen=True, kw_only=True):
-    """Packages of a module that `go install` refuses, since its go.mod has an `exclude`: built as another module's dependency."""
+    """Packages that are built as another module's dependency.
+
+    `go install` refuses a module whose go.mod has an `exclude`, or of which the proxy has no list of versions.
+    """
 
     module: str
 
@@ -199,6 +202,21 @@ def runc(versions: Versions) -> Component:
         programs=("runc",),
         releases=_on_github("opencontainers/runc", "runc.{arch}", "runc.sha256sum", {"runc": ""}),
         package=Package(name="runc", paths=("usr/sbin/runc", "usr/bin/runc")),
+    )
+
+
+def state_metrics(versions: Versions) -> Component:
+    """kube-state-metrics, which is released as source and images only."""
+    module = "k8s.io/kube-state-metrics/v2"
+    return Component(
+        name="kube-state-metrics",
+        version=versions.state_metrics,
+        programs=("kube-state-metrics",),
+        go_install=GoDependency(
+            module=module,
+            packages={"kube-state-metrics": module},
+            version_variable="github.com/prometheus/common/version.Version={version}",
+        ),
     )
 
 

@@ -129,6 +129,11 @@ def ensure_crun(settings: Settings, progress: Progress) -> Path:
     return chosen.paths["crun"]
 
 
+def ensure_state_metrics(settings: Settings, progress: Progress) -> Path:
+    """kube-state-metrics. Raises what `ensure_binaries` raises."""
+    return Provision(settings, progress).ensure(components.state_metrics(settings.versions)).path("kube-state-metrics")
+
+
 def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progress) -> Path:
     """The user's own `kind`, or the release that this suite was tried with.
 

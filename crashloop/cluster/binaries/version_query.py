@@ -41,6 +41,11 @@ QUESTIONS: dict[str, Question] = {
     "containerd-shim-runc-v2": Question(arguments=("-v",), pattern=r"^\s*Version:\s+v?(\S+)", shape="Version: X.Y.Z"),
     "runc": Question(pattern=r"^runc version (\S+)", shape="runc version X.Y.Z"),
     "crun": Question(pattern=r"^crun version (\S+)", shape="crun version X.Y.Z"),
+    "kube-state-metrics": Question(
+        arguments=("version",),
+        pattern=r"^kube-state-metrics, version (\S+)",
+        shape="kube-state-metrics, version X.Y.Z",
+    ),
     "kind": Question(arguments=("version",), pattern=r"^kind v(\S+)", shape="kind vX.Y.Z"),
     "busybox": Question(arguments=("--help",), pattern=r"^BusyBox v(\S+)", shape="BusyBox vX.Y.Z"),
 }

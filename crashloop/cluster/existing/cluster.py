@@ -88,6 +88,9 @@ class ExistingCluster:
     def give_network(self, node: str) -> None:
         raise lacking("existing", node, Capability.POD_NETWORK)
 
+    def state_metrics(self, pod_uid: str) -> bytes:
+        raise ClusterError(f"pod {pod_uid}: provider existing does not read kube-state-metrics.")
+
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         raise lacking("existing", node, Capability.KUBELET_CANDIDATE)
 

@@ -44,6 +44,7 @@ BEYOND = frozenset(
         Capability.CONTROL_PLANES,
         Capability.IMAGE_REGISTRY,
         Capability.POD_NETWORK,
+        Capability.STATE_METRICS,
         Capability.RUNTIME_CHOICE,
     }
 )
@@ -153,6 +154,9 @@ class KindCluster:
 
     def give_network(self, node: str) -> None:
         raise lacking("kind", node, Capability.POD_NETWORK)
+
+    def state_metrics(self, pod_uid: str) -> bytes:
+        raise ClusterError(f"pod {pod_uid}: provider kind brings up no kube-state-metrics.")
 
     def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
         plan = self._node(node)

@@ -17,6 +17,8 @@ SERVICE_API_ADDRESS = "10.96.0.1"
 """First address of the range: that of the Service `kubernetes`."""
 API_PORT = 6443
 REGISTRY_PORT = 5000
+STATE_METRICS_PORT = 5001
+"""Of its metrics about the cluster; those about itself are on the next."""
 MOST_NODES = 200
 
 LINK_PREFIX = "crash-"

@@ -23,6 +23,7 @@ from crashloop.cluster.local.outages import LocalOutages
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.registry import LocalRegistry
 from crashloop.cluster.local.runtimes import Runtimes
+from crashloop.cluster.local.state_metrics import LocalStateMetrics
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
 from crashloop.cluster.processes import signal_daemon, wait_gone
@@ -64,6 +65,7 @@ class LocalCluster:
         self._indices = {node.index for node in blueprint.nodes}
         self.outages = LocalOutages(self._machinery, lambda: self._blueprint)
         self.registry = LocalRegistry(self._machinery, lambda: self._blueprint)
+        self._state_metrics = LocalStateMetrics(self._machinery, lambda: self._blueprint, runtimes.settings)
 
     @property
     def info(self) -> ClusterInfo:
@@ -158,6 +160,9 @@ class LocalCluster:
         """What its runtime reads whenever the folder changes."""
         plan = self._blueprint.node(node)
         return self._blueprint.layout.node(plan.name, plan.index).cni_config
+
+    def state_metrics(self, pod_uid: str) -> bytes:
+        return self._state_metrics.read(pod_uid)
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         where = self._blueprint.node(node)

@@ -16,7 +16,7 @@ class Runtimes:
     """The container runtimes of one cluster; each is found, downloaded or built once."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._known: dict[str, dict[str, str | int]] = {}
 
     def blueprint_for(self, blueprint: Blueprint, profile: KubeletProfile, progress: Progress) -> Blueprint:
@@ -24,7 +24,7 @@ class Runtimes:
         if profile.runtime is None:
             return blueprint
         if profile.runtime not in self._known:
-            self._known[profile.runtime] = _FINDERS[profile.runtime](self._settings, progress)
+            self._known[profile.runtime] = _FINDERS[profile.runtime](self.settings, progress)
         programs = msgspec.structs.replace(blueprint.programs, **self._known[profile.runtime])
         return msgspec.structs.replace(blueprint, programs=programs)
 

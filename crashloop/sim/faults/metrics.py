@@ -24,6 +24,12 @@ class MetricsFault(Fault):
     LOG_GROWS = "writes a tenth more into its log with each restart", {"log_growth": 0.1}
     LOG_GROWS_SLOWLY = "writes a fiftieth more into its log with each restart", {"log_growth": 0.02}
     LOG_DOUBLED = "writes each line of its log twice from the twentieth restart on", {"log_doubles_from": 20}
+    STATE_METRICS_BEHIND = (
+        "has kube-state-metrics state one restart less than there were",
+        {"state_metrics": "behind"},
+    )
+    STATE_METRICS_WITHOUT_REASON = "has kube-state-metrics state no waiting reason", {"state_metrics": "no reason"}
+    STATE_METRICS_WITHOUT_CODE = "has kube-state-metrics state every last exit with 0", {"state_metrics": "no code"}
     GATES_STATED_OFF = "states all its feature gates as off", {"gates_stated": "off"}
     GATES_STATED_STABLE = "states all its feature gates as stable", {"gates_stated": "stable"}
     GATES_HIDDEN = "does not state its feature gates", {"gates_stated": "hidden"}

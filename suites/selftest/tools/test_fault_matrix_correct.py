@@ -60,6 +60,7 @@ PARTICULAR = {
     "pull-backoff",
     "pull-credentials",
     "pulls",
+    "state-metrics",
     "surroundings",
     "unanswered-probes",
     "volume-awaited",
