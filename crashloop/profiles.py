@@ -21,7 +21,17 @@ from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.resources import MANIFESTS
-from crashloop.spec.profile import API_VERSION, AT, KIND, ON, RUNTIMES, KubeletProfile, node_name, on_runtime, with_version
+from crashloop.spec.profile import (
+    API_VERSION,
+    AT,
+    KIND,
+    ON,
+    RUNTIMES,
+    KubeletProfile,
+    node_name,
+    on_runtime,
+    with_version,
+)
 from crashloop.spec.version import KubernetesVersion
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
@@ -44,7 +54,8 @@ class _Fields(msgspec.Struct, rename="camel"):
 def load_profile(profile: str | Path) -> KubeletProfile:
     """The profile of that name in manifests/kubelet, or in the file whose path is given (.yaml or with a slash).
 
-    A container runtime and a version of the kubelet can follow, if they are not the cluster's: `max-2s+crun`, `max-2s@1.36.4`.
+    A container runtime and a version of the kubelet can follow, if they are not the cluster's: `max-2s+containerd-1.7`,
+    `max-2s@1.36.4`.
     Raises UsageError for a file that is missing or is no KubeletConfiguration, for what is no version, and for an unknown
     runtime.
     """
@@ -77,7 +88,7 @@ def _file_and_version(profile: str | Path) -> tuple[str | Path, str | None]:
 
 
 def _file_and_runtime(profile: str | Path) -> tuple[str | Path, str | None]:
-    """Both parts of `max-2s+crun`. A path may have the sign in it."""
+    """Both parts of `max-2s+containerd-1.7`. A path may have the sign in it."""
     file, on, runtime = str(profile).rpartition(ON)
     if not on or "/" in runtime or runtime.endswith((".yaml", ".yml")):
         return profile, None

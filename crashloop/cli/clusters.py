@@ -18,7 +18,7 @@ def up(
         list[str] | None,
         typer.Option(
             metavar="PROFILE",
-            help="Kubelet profile of a node (name or file, also max-2s@1.36.4, max-2s+crun); repeatable.",
+            help="Kubelet profile of a node (name or file, also max-2s@1.36.4, max-2s+containerd-1.7); repeatable.",
         ),
     ] = None,
     provider: ProviderOption = "local",

@@ -64,7 +64,7 @@ def _plugins_of_2(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plug
 
 [plugins."io.containerd.cri.v1.runtime"]
 {_RESTRAINT}
-{_low_level("io.containerd.cri.v1.runtime", runc)}
+{_runc("io.containerd.cri.v1.runtime", runc)}
 [plugins."io.containerd.cri.v1.runtime".cni]
   bin_dirs = [{_text(cni_plugins)}]
   conf_dir = {_text(layout.cni_config.parent)}
@@ -81,7 +81,7 @@ def _plugins_of_1(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plug
 [plugins."{cri}".containerd]
   snapshotter = "overlayfs"
 
-{_low_level(cri, runc)}
+{_runc(cri, runc)}
 [plugins."{cri}".registry]
   config_path = {_text(layout.registries)}
 
@@ -101,8 +101,7 @@ _RESTRAINT = """\
 """
 
 
-def _low_level(plugin: str, path: str) -> str:
-    """The OCI runtime: runc, or what takes its place under its name."""
+def _runc(plugin: str, path: str) -> str:
     return f"""\
 [plugins."{plugin}".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"

@@ -18,10 +18,10 @@ AT = "@"
 """Between the name of a profile and the version of its kubelet, where that is not the cluster's: `max-2s@1.36.4`."""
 
 ON = "+"
-"""Between the name of a profile and the container runtime of its node, where that is not the cluster's: `max-2s+crun`."""
+"""Between the name of a profile and the container runtime of its node, where that is not the cluster's: `max-2s+containerd-1.7`."""
 
-RUNTIMES = ("containerd-1.7", "crun")
-"""Container runtimes that a profile can name: an older containerd, or another OCI runtime below the cluster's containerd."""
+RUNTIMES = ("containerd-1.7",)
+"""Container runtimes that a profile can name."""
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
@@ -54,7 +54,7 @@ def version_of(profile: str) -> str | None:
 
 
 def node_name(profile: str) -> str:
-    """The profile's name as that of a node and the value of a label: `max-2s+crun@1.36.4` becomes `max-2s-on-crun-v1-36-4`."""
+    """The profile's name as that of a node and the value of a label: `max-2s@1.36.4` becomes `max-2s-v1-36-4`."""
     name, at, version = profile.rpartition(AT)
     if at:
         return f"{node_name(name)}-v{version.replace('.', '-')}"

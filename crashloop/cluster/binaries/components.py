@@ -220,10 +220,6 @@ def state_metrics(versions: Versions) -> Component:
     )
 
 
-CRUN = Component(name="crun", programs=("crun",), package=Package(name="crun", paths=("usr/bin/crun",)))
-"""An OCI runtime in the place of runc; its version is the distribution's."""
-
-
 def kind(versions: Versions) -> Component:
     """kind itself; no program of a cluster."""
     program = "kind-linux-{arch}"

@@ -68,7 +68,7 @@ def ensure_binaries(
     _fill(chosen, provision, components.etcd(settings.versions))
     _fill(chosen, provision, components.containerd(settings.versions))
     _fill(chosen, provision, components.cni_plugins(settings.versions))
-    _take_hosts_own(chosen, "runc", "busybox")
+    _take_hosts_own(chosen)
     _fill(chosen, provision, components.runc(settings.versions))
     _fill(chosen, provision, components.BUSYBOX)
     return _binary_set(chosen)
@@ -121,14 +121,6 @@ def ensure_containerd_1(settings: Settings, progress: Progress) -> CachedEntry:
     return Provision(settings, progress).ensure(components.containerd_1(settings.versions))
 
 
-def ensure_crun(settings: Settings, progress: Progress) -> Path:
-    """crun of the host, or the distribution's. Raises PrerequisiteError."""
-    chosen = _Chosen()
-    _take_hosts_own(chosen, "crun")
-    _fill(chosen, Provision(settings, progress), components.CRUN)
-    return chosen.paths["crun"]
-
-
 def ensure_state_metrics(settings: Settings, progress: Progress) -> Path:
     """kube-state-metrics. Raises what `ensure_binaries` raises."""
     return Provision(settings, progress).ensure(components.state_metrics(settings.versions)).path("kube-state-metrics")
@@ -157,7 +149,7 @@ def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progr
 def ensure_busybox(settings: Settings, progress: Progress) -> Path:
     """busybox alone, for nodes whose image has everything else. Raises PrerequisiteError."""
     chosen = _Chosen()
-    _take_hosts_own(chosen, "busybox")
+    _take_hosts_own(chosen)
     _fill(chosen, Provision(settings, progress), components.BUSYBOX)
     return chosen.paths["busybox"]
 
@@ -186,9 +178,9 @@ def _take_users_own(
     return api_server
 
 
-def _take_hosts_own(chosen: _Chosen, *programs: str) -> None:
-    """Programs of the host, where they work: a distribution's runc fits its kernel and security modules best."""
-    for program in programs:
+def _take_hosts_own(chosen: _Chosen) -> None:
+    """runc and busybox of the host, where they work: a distribution's runc fits its kernel and security modules best."""
+    for program in ("runc", "busybox"):
         found = shutil.which(program)
         if found is None or (program == "busybox" and not is_static(Path(found))):
             continue

@@ -40,7 +40,6 @@ QUESTIONS: dict[str, Question] = {
     "ctr": _CONTAINERD,
     "containerd-shim-runc-v2": Question(arguments=("-v",), pattern=r"^\s*Version:\s+v?(\S+)", shape="Version: X.Y.Z"),
     "runc": Question(pattern=r"^runc version (\S+)", shape="runc version X.Y.Z"),
-    "crun": Question(pattern=r"^crun version (\S+)", shape="crun version X.Y.Z"),
     "kube-state-metrics": Question(
         arguments=("version",),
         pattern=r"^kube-state-metrics, version (\S+)",

@@ -22,7 +22,7 @@ from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_pla
 from crashloop.cluster.local.outages import LocalOutages
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.registry import LocalRegistry
-from crashloop.cluster.local.runtimes import Runtimes
+from crashloop.cluster.local.runtimes import with_runtime
 from crashloop.cluster.local.state_metrics import LocalStateMetrics
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
@@ -32,6 +32,7 @@ from crashloop.cluster.runner import run
 from crashloop.errors import UsageError
 from crashloop.history.event import Event
 from crashloop.progress import SilentProgress
+from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import pause, wait_until
 
@@ -52,20 +53,20 @@ class LocalCluster:
         state: StateFolder,
         store: ClusterStore,
         kubelets: Kubelets,
-        runtimes: Runtimes,
+        settings: Settings,
     ) -> None:
         self._blueprint = blueprint
         self._state = state
         self._store = store
         self._kubelets = kubelets
-        self._runtimes = runtimes
+        self._settings = settings
         self._machinery = Machinery(blueprint.layout)
         self._cgroup_host = cgroups.cgroup_host()
         self._lock = threading.Lock()
         self._indices = {node.index for node in blueprint.nodes}
         self.outages = LocalOutages(self._machinery, lambda: self._blueprint)
         self.registry = LocalRegistry(self._machinery, lambda: self._blueprint)
-        self._state_metrics = LocalStateMetrics(self._machinery, lambda: self._blueprint, runtimes.settings)
+        self._state_metrics = LocalStateMetrics(self._machinery, lambda: self._blueprint, settings)
 
     @property
     def info(self) -> ClusterInfo:
@@ -218,7 +219,7 @@ class LocalCluster:
 
     def _plan(self, place: KubeletPlace, profile: KubeletProfile, progress: Progress) -> NodePlan:
         kubelet = self._kubelets.of(profile, progress)
-        blueprint = self._runtimes.blueprint_for(self._blueprint, profile, progress)
+        blueprint = with_runtime(self._blueprint, profile, self._settings, progress)
         return node_plan(blueprint, place, profile=profile, kubelet=kubelet)
 
     def _reconfigured(self, node: NodePlan, profile: KubeletProfile) -> NodePlan:

@@ -19,7 +19,7 @@ from crashloop.cluster.local.namespaces import networks_in_use
 from crashloop.cluster.local.node import node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, Programs
 from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
-from crashloop.cluster.local.runtimes import Runtimes
+from crashloop.cluster.local.runtimes import with_runtime
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
@@ -36,7 +36,6 @@ class LocalProvider:
     def __init__(self, *, settings: Settings | None = None, store: ClusterStore | None = None) -> None:
         self._settings = settings or resolve_settings()
         self._store = store or ClusterStore(self._settings.paths.state_dir)
-        self._runtimes = Runtimes(self._settings)
 
     def check(self, request: ClusterRequest) -> None:
         check_request(request, state_folder=self._store.root / request.name)
@@ -49,7 +48,7 @@ class LocalProvider:
         kubelets = self._kubelets(blueprint)
         for node in request.nodes:
             kubelets.of(node.profile, progress)
-            self._runtimes.blueprint_for(blueprint, node.profile, progress)
+            with_runtime(blueprint, node.profile, self._settings, progress)
         reap(self._store)
         with sigterm_as_exit():
             return self._up(request, blueprint, kubelets, progress)
@@ -60,7 +59,7 @@ class LocalProvider:
         kubelets = self._kubelets(blueprint)
         nodes = [
             node_plan(
-                self._runtimes.blueprint_for(blueprint, node.profile, progress),
+                with_runtime(blueprint, node.profile, self._settings, progress),
                 own_place(blueprint, node.name, index),
                 profile=node.profile,
                 kubelet=kubelets.of(node.profile, progress),
@@ -74,7 +73,7 @@ class LocalProvider:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
         state, blueprint = self._store.attach(name, Blueprint)
         return LocalCluster(
-            blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint), runtimes=self._runtimes
+            blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint), settings=self._settings
         )
 
     def _up(
@@ -94,7 +93,7 @@ class LocalProvider:
                 plan = control_plane_plan(blueprint)
                 state = self._store.create(facts)
                 cluster = LocalCluster(
-                    blueprint, state=state, store=self._store, kubelets=kubelets, runtimes=self._runtimes
+                    blueprint, state=state, store=self._store, kubelets=kubelets, settings=self._settings
                 )
                 cluster.make_hub(plan)
             cluster.start(plan, request.nodes, progress)

@@ -1,4 +1,4 @@
-"""A profile with the container runtime of its node, such as `max-2s+crun`: other programs, the same kubelet and curve."""
+"""A profile with the container runtime of its node, such as `max-2s+containerd-1.7`: other programs, the same kubelet and curve."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from crashloop.cluster.local.plan import Blueprint, NodePlan
-from crashloop.cluster.local.runtimes import Runtimes
+from crashloop.cluster.local.runtimes import with_runtime
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
 from crashloop.model.config import effective_curve
@@ -49,7 +49,7 @@ def test_a_runtime_and_a_version_can_both_be_named() -> None:
 
 
 def test_an_unknown_runtime_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(UsageError, match=r"'cri-o' is no container runtime; expected containerd-1\.7 or crun\."):
+    with pytest.raises(UsageError, match=r"'cri-o' is no container runtime; expected containerd-1\.7\."):
         load_profile("max-2s+cri-o")
 
 
@@ -57,7 +57,7 @@ def test_a_path_may_have_the_sign_of_a_runtime_in_it(tmp_path: Path) -> None:
     file = tmp_path / "own+fast.yaml"
     file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", encoding="utf-8")
     assert load_profile(file).runtime is None
-    assert load_profile(f"{file}+crun").runtime == "crun"
+    assert load_profile(f"{file}+containerd-1.7").runtime == "containerd-1.7"
 
 
 def test_a_node_on_an_older_containerd_has_its_programs_and_its_kind_of_configuration() -> None:
@@ -71,21 +71,9 @@ def test_a_node_on_an_older_containerd_has_its_programs_and_its_kind_of_configur
     assert "io.containerd.cri.v1" not in config_of(plan)
 
 
-def test_crun_takes_the_place_of_runc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    crun = tmp_path / "bin" / "crun"
-    crun.parent.mkdir()
-    crun.write_text("#!/bin/sh\necho crun version 1.8.1\n")
-    crun.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{crun.parent}:/usr/bin:/bin")
-    runtimes = Runtimes(Settings(paths=Paths(cache_dir=tmp_path, state_dir=tmp_path)))
-    changed = runtimes.blueprint_for(BLUEPRINT, load_profile("max-2s+crun"), SilentProgress())
-    assert changed == blueprint_with(runc=str(crun))
-    assert f'BinaryName = "{crun}"' in config_of(plan_of(load_profile("max-2s"), blueprint=changed))
-
-
 def test_a_profile_without_a_runtime_has_that_of_the_cluster(tmp_path: Path) -> None:
-    runtimes = Runtimes(Settings(paths=Paths(cache_dir=tmp_path, state_dir=tmp_path)))
-    assert runtimes.blueprint_for(BLUEPRINT, load_profile("max-2s"), SilentProgress()) == BLUEPRINT
+    settings = Settings(paths=Paths(cache_dir=tmp_path, state_dir=tmp_path))
+    assert with_runtime(BLUEPRINT, load_profile("max-2s"), settings, SilentProgress()) == BLUEPRINT
 
 
 def test_a_provider_with_one_runtime_skips_what_needs_another() -> None:

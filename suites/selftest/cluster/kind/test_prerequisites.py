@@ -171,9 +171,10 @@ def test_a_request_that_makes_no_cluster_is_refused(asked: ClusterRequest, messa
 
 
 def test_a_container_runtime_of_a_node_alone_is_refused() -> None:
-    node = NodeRequest(name="own", profile=KubeletProfile(name="max-2s+crun", runtime="crun"))
+    node = NodeRequest(name="own", profile=KubeletProfile(name="max-2s+containerd-1.7", runtime="containerd-1.7"))
     with pytest.raises(
-        UsageError, match=r'"max-2s\+crun": nodes of the provider kind have the container runtime of their image'
+        UsageError,
+        match=r'"max-2s\+containerd-1\.7": nodes of the provider kind have the container runtime of their image',
     ):
         check_request(msgspec.structs.replace(request(), nodes=(node,)))
 
