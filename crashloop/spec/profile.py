@@ -18,7 +18,7 @@ AT = "@"
 """Between the name of a profile and the version of its kubelet, where that is not the cluster's: `max-2s@1.36.4`."""
 
 ON = "+"
-"""Between the name of a profile and the container runtime of its node, where that is not the cluster's: `max-2s+containerd-1.7`."""
+"""Between the name of a profile and the container runtime of its node, if not the cluster's: `max-2s+containerd-1.7`."""
 
 RUNTIMES = ("containerd-1.7",)
 """Container runtimes that a profile can name."""

@@ -1,4 +1,4 @@
-"""A profile with the container runtime of its node, such as `max-2s+containerd-1.7`: other programs, the same kubelet and curve."""
+"""A profile with the container runtime of its node, `max-2s+containerd-1.7`: other programs, the same kubelet and curve."""
 
 from pathlib import Path
 
