@@ -2,7 +2,7 @@
 
 from crashloop.spec.pod import Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.scenario import PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from crashloop.spec.state_metrics import FAMILIES
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import app
@@ -15,5 +15,6 @@ def test_kube_state_metrics_agrees_with_the_api_after_twenty_restarts() -> Scena
         profile="max-10s",
         pod=Pod(containers=(app(exits_with(3, after_s=0.5, times=25)),)),
         until=Until(exits={"app": 21}, at_most_s=420),
+        mode=Mode.ANNOTATED,
         samples=FAMILIES,
     )
