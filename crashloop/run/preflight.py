@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
-from crashloop.cluster.binaries.ensure import PROGRAMS, ensure_state_metrics, require_controllers, require_kubelet
+from crashloop.cluster.binaries.ensure import (
+    PROGRAMS,
+    ensure_containerd_1,
+    ensure_state_metrics,
+    require_controllers,
+    require_kubelet,
+)
 from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
@@ -32,8 +38,11 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
         require_kubelet(resolved, kubernetes_version=version, progress=progress)
     for version in controllers_of(each.control_plane for each in plan.scenarios):
         require_controllers(resolved, kubernetes_version=version, progress=progress)
+    # What is seldom needed is got here, since its build would disturb what is recorded.
+    if any(each.runtime is not None for each in plan.profiles):
+        ensure_containerd_1(resolved, progress)
     if any(of_state_metrics(each.samples) for each in plan.scenarios if isinstance(each, PodScenario)):
-        ensure_state_metrics(resolved, progress)  # a build would disturb what is recorded
+        ensure_state_metrics(resolved, progress)
     if settings.cluster is not None:
         _check_kept(settings.cluster, plan)
         return

@@ -1,11 +1,16 @@
-"""The kubelet's metrics are read through the API server; what cannot be read is said."""
+"""Metrics of the kubelet come through the API server, those of kube-state-metrics by the cluster; what cannot be read is said."""
+
+from typing import cast
 
 import pytest
 
+from crashloop.cluster.provider import Cluster
+from crashloop.errors import ClusterError
 from crashloop.history.event import Kind
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiUnreachable
-from crashloop.record.samples import sample_event
+from crashloop.record.samples import sample_event, state_sample_event
+from crashloop.spec.state_metrics import RESTARTS
 
 METRICS = b"""# TYPE kubelet_started_pods_total counter
 kubelet_started_pods_total 3
@@ -55,3 +60,31 @@ def test_metrics_that_cannot_be_read_say_why(
 ) -> None:
     event = sample_event(api(monkeypatch, answer), "n", ("kubelet_started_pods_total",))
     assert event.data == {"unread": said}
+
+
+class StateMetrics:
+    """A cluster of which only kube-state-metrics is asked."""
+
+    def __init__(self, answer: bytes | ClusterError) -> None:
+        self._answer = answer
+        self.awaited: list[str] = []
+
+    def state_metrics(self, pod_uid: str) -> bytes:
+        self.awaited.append(pod_uid)
+        if isinstance(self._answer, ClusterError):
+            raise self._answer
+        return self._answer
+
+
+def test_only_the_pods_of_the_scenario_are_written_once_the_newest_is_known() -> None:
+    lines = (f'{RESTARTS}{{uid="{uid}",container="app"}} {value}' for uid, value in (("a", 3), ("b", 4), ("z", 9)))
+    cluster = StateMetrics("\n".join(lines).encode())
+    event = state_sample_event(cast("Cluster", cluster), (RESTARTS,), ("a", "b"))
+    assert cluster.awaited == ["b"]
+    assert [(each["labels"]["uid"], each["value"]) for each in event.data["series"]] == [("a", 3.0), ("b", 4.0)]
+
+
+def test_state_metrics_that_cannot_be_read_say_why() -> None:
+    cluster = StateMetrics(ClusterError("kube-state-metrics ended with exit code 1"))
+    event = state_sample_event(cast("Cluster", cluster), (RESTARTS,), ("a",))
+    assert event.data == {"unread": "kube-state-metrics ended with exit code 1"}

@@ -152,6 +152,15 @@ def test_an_older_containerd_is_built_as_a_dependency_since_its_module_excludes_
     assert f" -o {folder}/ github.com/containerd/containerd/cmd/containerd " in build
 
 
+def test_kube_state_metrics_is_built_with_its_version(go: Path, tmp_path: Path) -> None:
+    teach(go)
+    build_component(components.state_metrics(Versions()), work_folder(tmp_path), SILENT)
+    *_, required, build = (go.parent / "calls").read_text().splitlines()
+    assert required == "mod edit -require=k8s.io/kube-state-metrics/v2@v2.15.0"
+    assert "-X github.com/prometheus/common/version.Version=2.15.0 " in build
+    assert build.endswith(" k8s.io/kube-state-metrics/v2")
+
+
 def test_containerd_is_installed_with_its_version_and_without_what_needs_c_libraries(go: Path, tmp_path: Path) -> None:
     teach(go)
     build_component(components.containerd(Versions()), work_folder(tmp_path), SILENT)
