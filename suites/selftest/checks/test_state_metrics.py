@@ -42,8 +42,8 @@ def sampled(
 
 
 def values(restarts: int = 2, reason: str | None = "CrashLoopBackOff", code: int = 3) -> tuple[Any, ...]:
-    waiting = () if reason is None else ((WAITING, {"reason": reason}, 1.0),)
-    last = ((LAST_REASON, {"reason": "Error"}, 1.0), (LAST_CODE, {}, float(code)))
+    waiting: tuple[Any, ...] = () if reason is None else ((WAITING, {"reason": reason}, 1.0),)
+    last: tuple[Any, ...] = ((LAST_REASON, {"reason": "Error"}, 1.0), (LAST_CODE, {}, float(code)))
     return (RESTARTS, {}, float(restarts)), *waiting, *last
 
 
