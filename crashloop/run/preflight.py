@@ -12,17 +12,16 @@ from crashloop.cluster.binaries.ensure import (
 from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
-from crashloop.cluster.provider import ClusterRequest
+from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider
 from crashloop.progress import default_progress
 from crashloop.record.naming import run_name
 from crashloop.record.run_cluster import require_version
 from crashloop.record.settings import RecorderSettings
+from crashloop.run.kinds import KINDS
 from crashloop.settings import resolve_settings
 from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import PodScenario
-from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.spec.version import KubernetesVersion
 
 
@@ -41,7 +40,7 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
     # What is seldom needed is got here, since its build would disturb what is recorded.
     if any(each.runtime is not None for each in plan.profiles):
         ensure_containerd_1(resolved, progress)
-    if any(of_state_metrics(each.samples) for each in plan.scenarios if isinstance(each, PodScenario)):
+    if any(Capability.STATE_METRICS in KINDS[type(each)].capabilities(each) for each in plan.scenarios):
         ensure_state_metrics(resolved, progress)
     if settings.cluster is not None:
         _check_kept(settings.cluster, plan)
