@@ -14,7 +14,7 @@ def test_kube_state_metrics_agrees_with_the_api_after_twenty_restarts() -> Scena
         name="state-metrics-max-10s",
         profile="max-10s",
         pod=Pod(containers=(app(exits_with(3, after_s=0.5, times=25)),)),
-        until=Until(exits={"app": 21}, at_most_s=420),
+        until=Until(exits={"app": 21}, quiet_s=4, at_most_s=420),
         mode=Mode.ANNOTATED,
         samples=FAMILIES,
     )
