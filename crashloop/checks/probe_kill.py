@@ -1,7 +1,7 @@
-"""Checker of kills by a failing probe: after the threshold of failures in a row, not before, and not much later."""
+"""Checker of kills by a failing probe: after the threshold of failures in a row, not before, not much later; asked in time."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, too_few
@@ -14,12 +14,14 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.planned_exit import failures_go_on
 from crashloop.spec.pod import Container
-from crashloop.spec.probe import SUCCEEDS, Probe, ProbeKind
+from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
 
 LATE_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
 USUAL_S = 0.5
 """A command that answers at once has been answered within this time, on a host that does not stand still."""
+SEVERAL, SELDOM = 4, 1.5
+"""Questions that follow others, and periods between each two of them, that are no chance: stalls scatter."""
 UNASKED_PERIODS = 5
 """So many periods of a probe without a question are no chance."""
 
@@ -43,6 +45,7 @@ def check_probe_kill(case: Case) -> Checked:
                 times += sum(spared(instance, each) for each in spec.killing_probes)
                 answers += sum(1 for each in spec.killing_probes for _ in answers_of(instance, each))
                 kills += may_end and instance.exit is not None
+                findings += _seldom(case, spec, instance)
                 if not may_end:
                     findings += _unasked(case, pod, spec, instance)
                     if was_killed(case, spec.name, number, instance):
@@ -132,6 +135,23 @@ def _unasked(case: Case, pod: PodHistory, spec: Container, instance: Instance) -
     doubt = excuse(case, (begun_ns, until_ns), due_s, ran_s - due_s)
     lines = instance.lines[:1]
     yield fail_unless(doubt, sentence, *lines)
+
+
+def _seldom(case: Case, spec: Container, instance: Instance) -> Iterator[Finding]:
+    """A life in which no two questions of a probe followed each other within its period, and half of that."""
+    for probe in spec.killing_probes:
+        answers = [each for each in answers_of(instance, probe) if each.had_ns]
+        apart_s = [(later.had_ns - each.had_ns) / 1e9 for each, later in pairwise(answers)]
+        due_s = max(probe.period_s, probe.answering_s(SUCCEEDS), probe.answering_s(FAILS))
+        if len(apart_s) < SEVERAL or min(apart_s) <= SELDOM * due_s:
+            continue
+        lines = (answers[0].fact.line, answers[-1].fact.line)
+        sentence = (
+            f'the {probe.kind} probe of "{spec.name}" was asked every {seconds(min(apart_s))} at most {at_lines(lines)}; '
+            f"every {seconds(due_s)} was due."
+        )
+        window_ns = answers[0].had_ns, answers[-1].had_ns
+        yield fail_unless(excuse(case, window_ns, 0.0, sum(apart_s) - SELDOM * due_s * len(apart_s)), sentence, *lines)
 
 
 def _asked_again(spec: Container, probe: Probe, instance: Instance, last: ProbeAnswer) -> list[Finding]:

@@ -57,9 +57,9 @@ repeat() {
 	note passes "$pass"
 }
 
-# When a file was written last, in milliseconds.
+# When a file was written last, in milliseconds; without that file, or without stat, long ago.
 written() {
-	set -- $(stat -c '%Y %y' "$1")
+	set -- $(stat -c '%Y %y' "$1" 2>/dev/null) 0 0 0.0
 	at=${3#*.}
 	echo "$(($1 * 1000 + 1${at%??????} - 1000))"
 }

@@ -102,6 +102,8 @@ class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Number of restarts after which a counter is forgotten, again and again."""
     forgets_after_run_ns: int | None = None
     """The least run of an instance after which its counter is forgotten."""
+    sibling_forgets: bool = False
+    """Forgets the counters of a pod's other containers when it starts one."""
     forgets_ready: bool = False
     """Forgets the counter of a container that was ready, where a probe decides that."""
     most_counters: int | None = None
@@ -179,6 +181,7 @@ class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Restarts after which a container is left dead."""
     extra_failures: int = 0
     """Probe failures it waits for beyond the threshold."""
+    probe_period_factor: int = 1
     heeds_probes: bool = True
     heeds_readiness: bool = True
     ready_for_good: bool = False
@@ -221,6 +224,8 @@ class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     siblings_too: bool = False
     """An exit takes the pod's other containers along."""
     siblings_wait: bool = False
+    kills_hard: bool = False
+    """Kills containers without SIGTERM."""
     kills_at_restart: bool = False
     """Kills running containers when it is restarted itself."""
     kills_when_refusing: bool = False
@@ -380,14 +385,6 @@ class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Takes no other curve when it is restarted with another configuration, which it states all the same."""
     keeps_first_rules: bool = False
     """The same of the gates of restart rules."""
-
-    # What comes before a pod's first sync (admission.py)
-    scheduler_misses: str = "features"
-    """What keeps a pod from its node: features that the node does not declare, nothing, or rules (every restart rule)."""
-    scheduler_gives_in_ns: int | None = None
-    """Binds a pod that it has left Pending after that time; None: never."""
-    kubelet_misses: str = "features"
-    """What a kubelet rejects a pod for: likewise."""
 
     # Static pods (static_player.py, restart_delay.py)
     mirror_returns_ms: tuple[float, float] | None = (50, 1_100)

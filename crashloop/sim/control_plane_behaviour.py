@@ -1,4 +1,4 @@
-"""Every possible error of the simulated API server and Job controller, as data: the part of Behaviour that no kubelet has."""
+"""Every possible error of what surrounds a pod's syncs, as data: API server, scheduler and admission, Job controller."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ FIRST_JOB_BACKOFF_NS = 10_000_000_000
 
 
 class ControlPlaneBehaviour(msgspec.Struct, frozen=True, kw_only=True):
-    """Answers of a control plane to the questions of this package."""
+    """The part of Behaviour that is not about restarts."""
 
     # The API server (api_server.py)
     api_drops_rules: bool = False
@@ -31,6 +31,14 @@ class ControlPlaneBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     api_failure_threshold: int = 3
     api_blames_pod: bool = False
     """Names the pod spec as the wrong field for every error."""
+
+    # What comes before a pod's first sync (admission.py)
+    scheduler_misses: str = "features"
+    """What keeps a pod from its node: features that the node does not declare, nothing, or rules (every restart rule)."""
+    scheduler_gives_in_ns: int | None = None
+    """Binds a pod that it has left Pending after that time; None: never."""
+    kubelet_misses: str = "features"
+    """What a kubelet rejects a pod for: likewise."""
 
     # The Job controller (job_controller.py)
     job_counts_restarts: bool | None = None

@@ -58,6 +58,7 @@ class Kubelet:
         self.has_network = True
         """As it sees it: what the runtime says is asked every few seconds."""
         self.backoffs = self._new_backoffs()
+        runtime.kills_hard = behaviour.kills_hard
         runtime.on_change = self._changed
         runtime.on_create = self._created
         runtime.on_start = self._started

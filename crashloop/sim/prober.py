@@ -173,7 +173,7 @@ class Prober:
         elif not failed:
             self._succeed(probe, instance)
         self._loop.at(
-            max(self._loop.now, asked_ns + probe.period_s * 1_000_000_000),
+            max(self._loop.now, asked_ns + probe.period_s * behaviour.probe_period_factor * 1_000_000_000),
             lambda: self._ask(container, probe, instance),
         )
 

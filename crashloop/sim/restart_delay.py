@@ -30,10 +30,11 @@ class RestartDelays:
         image = pod.images[name] if behaviour.keyed_by_image else ""
         return owner, own, image, pod.resources[name]
 
-    def forget(self) -> None:
-        """Forget the counters of all containers of the pod."""
+    def forget(self, but: Container | None = None) -> None:
+        """Forget the counters of all containers of the pod but one."""
         for container in self.pod.spec.containers:
-            self.backoffs.forget(self.key(container))
+            if container is not but:
+                self.backoffs.forget(self.key(container))
 
     def remaining_ns(self, container: Container, last: SimulatedInstance, now_ns: int) -> int:
         """For how long a start after the exit of `last` is still held back; 0 or less: it may come now."""

@@ -9,7 +9,7 @@ from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps, ignore
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.spec.pod import Container
-from crashloop.spec.program import LifeEnd
+from crashloop.spec.program import KILLED, LifeEnd
 
 SHELL_MS = (1, 20)
 """From the start of the process to the journal's first stamp."""
@@ -36,6 +36,8 @@ class Runtime:
         self.on_create: Callable[[SimPod, SimulatedInstance], None] = ignore
         self.on_start: Callable[[SimPod, Container, SimulatedInstance], None] = ignore
         self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
+        self.kills_hard = False
+        """Whether its kubelet lets no container end by itself."""
         self._ids = 0
 
     def create_sandbox(self, pod: SimPod) -> Steps:
@@ -128,7 +130,10 @@ class Runtime:
         """SIGTERM, and wait for the exit."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
-        self._exit(pod, instance, container.exit_code_on_term)
+        if self.kills_hard:
+            self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
+        else:
+            self._exit(pod, instance, container.exit_code_on_term)
 
     def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:
         if instance.exited_ns is not None:

@@ -200,6 +200,8 @@ class PodSync:
                 acted = True
                 self.metrics.started()
                 self.statements.reasons.pop(container.name, None)
+                if self.behaviour.sibling_forgets:
+                    self.delays.forget(but=container)
                 yield from self._start(container)
                 continue
             chosen = max if self.behaviour.retries_by_longest else min

@@ -100,6 +100,7 @@ class DecisionFault(Fault):
     EPHEMERAL_REPEATED = "restarts ephemeral containers", {"repeats_ephemeral": True}
     PROBES_IGNORED = "does not kill a container whose probe fails", {"heeds_probes": False}
     PROBE_FAILURES_ADD_UP = "counts probe failures that are not in a row", {"failures_add_up": True}
+    PROBES_HALF_AS_OFTEN = "asks probes half as often as they say", {"probe_period_factor": 2}
     PROBE_KILLS_EARLY = "kills after one probe failure fewer than the threshold", {"extra_failures": -1}
     PROBE_KILLS_ONE_LATE = "kills after one probe failure more than the threshold", {"extra_failures": 1}
     PROBE_TAKES_LATE_ANSWERS = "takes a probe's answer after the timeout", {"accepts_late_answers": True}

@@ -31,6 +31,7 @@ class RestartFault(Fault):
     )
     SIBLINGS_TOO = "restarts the other containers of a pod along with the one that exited", {"siblings_too": True}
     SIBLINGS_WAIT = "holds all exited containers of a pod back while one of them waits", {"siblings_wait": True}
+    KILLS_HARD = "kills containers without asking them to end", {"kills_hard": True}
     KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": True}
 
     # The first start

@@ -67,6 +67,22 @@ def test_a_container_that_is_never_asked_is_a_fail() -> None:
     assert finding.endswith("its liveness probe, due every 1 s, was not asked once.")
 
 
+def test_a_probe_that_is_asked_half_as_often_as_it_says_is_a_fail() -> None:
+    history = asked("FFSFFF", every_s=2.0, exit_s=12.3)
+    lines = [history.line_of(Kind.NOTED, number) for number in (0, 5)]
+    assert told(checked("probe-kill", history)) == [
+        f'FAIL: the liveness probe of "app" was asked every 2 s at most (history lines {lines[0]} and {lines[1]}); '
+        "every 1 s was due."
+    ]
+
+
+def test_a_probe_that_is_asked_in_its_period_once_is_not_asked_seldom() -> None:
+    history = History(PROBED).lives("app", (1.0, 11.3, 143))
+    for number, at_s in enumerate((2.0, 4.0, 6.0, 8.0, 10.0, 11.0)):
+        history.note(at_s, "app", 0, f"liveness.{number}", "FFSFFF"[number])
+    assert told(checked("probe-kill", history.ends(30))) == []
+
+
 def test_a_late_kill_during_a_stall_is_inconclusive() -> None:
     history = History(PROBED).lives("app", (1.0, 9.0, 143)).stall(4.5, 4)
     for number in range(3):
