@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, why_it_ended, why_they_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, delays_of
@@ -41,8 +41,8 @@ def check_same_delays(cases: Sequence[Case]) -> Checked:
                 findings += _differing(*sorted(pair, key=lambda one: _took_s(one[1])))
     needed = int(cases[0].number("min_delays", MIN_DELAYS))
     if compared < needed and not findings:
-        why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
-        findings.append(inconclusive(f"{count(compared, 'delay')} seen in all scenarios, {needed} needed: {why}."))
+        few = f"{count(compared, 'delay')} seen in all scenarios, {needed} needed"
+        findings.append(inconclusive(f"{few}: {why_they_ended(cases)}."))
     return Checked(findings=tuple(findings), facts={"waited_s": rows})
 
 

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 
 from crashloop.checks.case import Case
 from crashloop.checks.decision import DecidedExit, exits_of
-from crashloop.checks.evidence import watched_s, why_it_ended
+from crashloop.checks.evidence import watched_s, why_it_ended, why_they_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.missing_restart import missing_restart
@@ -38,8 +38,8 @@ def check_same_decisions(cases: Sequence[Case]) -> Checked:
         fewest = min(map(len, exits))
         needed = min(int(cases[0].number("min_exits", MIN_EXITS)), spec.program.exits)
         if fewest < needed:
-            why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
-            findings.append(inconclusive(f'{count(fewest, "exit")} of "{spec.name}" in all, {needed} needed: {why}.'))
+            few = f'{count(fewest, "exit")} of "{spec.name}" in all, {needed} needed'
+            findings.append(inconclusive(f"{few}: {why_they_ended(cases)}."))
     return Checked(findings=tuple(findings), facts={"decisions": facts})
 
 
@@ -97,10 +97,8 @@ def check_same_order(cases: Sequence[Case]) -> Checked:
     ]
     needed = int(cases[0].number("min_events", MIN_EVENTS))
     if len(common) < needed and not findings:
-        why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
-        findings.append(
-            inconclusive(f"{count(len(common), 'start or exit')} in all scenarios, {needed} needed: {why}.")
-        )
+        few = f"{count(len(common), 'start or exit')} in all scenarios, {needed} needed"
+        findings.append(inconclusive(f"{few}: {why_they_ended(cases)}."))
     order = sorted(common, key=lambda key: seen[0][key].utc_ns or 0)
     return Checked(findings=tuple(findings), facts={"order": [_name(key) for key in order]})
 

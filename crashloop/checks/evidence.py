@@ -1,6 +1,6 @@
 """The limits of a recording: what it can show, and why its evidence ends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Finding, inconclusive
@@ -28,6 +28,11 @@ def why_it_ended(case: Case) -> str:
         for gap in lost
     )
     return _end_of(case) + gaps
+
+
+def why_they_ended(cases: Iterable[Case]) -> str:
+    """The same for each of the scenarios that are compared."""
+    return "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
 
 
 def too_few(case: Case, seen: int, parameter: str, default: int, noun: str, rest: str = "") -> Iterator[Finding]:

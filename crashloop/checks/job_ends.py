@@ -7,7 +7,7 @@ true, and whether a restart was due inside a pod, is for the checkers of pods.
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import unwatched, why_it_ended
+from crashloop.checks.evidence import too_few, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, count, seconds
@@ -101,13 +101,8 @@ def _unreplaced(case: Case, pods: list[JobPod], since_s: float, lines: tuple[int
 
 
 def _too_few(case: Case) -> Iterator[Finding]:
-    for what, seen, name, default in (
-        ("pod", len(case.pods), "min_pods", 1),
-        ("restart", min(_restarts(case)), "min_restarts", 0),
-    ):
-        needed = int(case.number(name, default))
-        if seen < needed:
-            yield inconclusive(f"{count(seen, what)} seen, {needed} needed: {why_it_ended(case)}.")
+    yield from too_few(case, len(case.pods), "min_pods", 1, "pod")
+    yield from too_few(case, min(_restarts(case)), "min_restarts", 0, "restart")
 
 
 def _restarts(case: Case) -> list[int]:

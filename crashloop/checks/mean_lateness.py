@@ -12,7 +12,7 @@ from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
+from crashloop.checks.evidence import why_they_ended
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.measured_delay import all_delays
 from crashloop.checks.text import count, seconds
@@ -109,9 +109,8 @@ def _checked(
 ) -> Checked:
     needed = int(cases[0].number("min_delays", MIN_DELAYS))
     if len(restarts) < needed or seen is None:
-        why = "; ".join(f"in {case.scenario.name} {why_it_ended(case)}" for case in cases)
-        finding = inconclusive(f"{count(len(restarts), 'delay')} of various lengths seen, {needed} needed: {why}.")
-        return Checked(findings=(finding,), facts={})
+        few = f"{count(len(restarts), 'delay')} of various lengths seen, {needed} needed"
+        return Checked(findings=(inconclusive(f"{few}: {why_they_ended(cases)}."),), facts={})
     facts = {
         ESTIMATE: f"{what}: {seen} in {count(len(restarts), 'restart')}",
         "value": seen.value,

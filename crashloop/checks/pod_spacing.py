@@ -4,10 +4,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import unwatched, why_it_ended
+from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.job_ends import REACTS_WITHIN_S
-from crashloop.checks.text import at_lines, count, seconds
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.job import replacement_s
 from crashloop.model.phase import FAILED
@@ -46,9 +46,8 @@ def check_pod_spacing(case: Case) -> Checked:
             only, shown = ("", seconds(seen_s, unlike=due_s)) if seen_s < due_s else ("only ", seconds(seen_s))
             sentence = f"the Job replaced its failed pod {failures} {only}after {shown} {at_lines(lines)}"
             findings.append(fail_unless(doubt, f"{sentence}; {seconds(due_s)} were due.", *lines))
-    needed = int(case.number("min_pods", 2))
-    if not findings and len(case.pods) < needed:
-        findings.append(inconclusive(f"{count(len(case.pods), 'pod')} seen, {needed} needed: {why_it_ended(case)}."))
+    if not findings:
+        findings += too_few(case, len(case.pods), "min_pods", 2, "pod")
     return Checked(findings=tuple(findings), facts={"spacing": spacing})
 
 
