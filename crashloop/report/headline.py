@@ -27,13 +27,21 @@ def headline(results: Results) -> Headline:
 def _fail(results: Results, number: int) -> tuple[str, str, str]:
     broken = {verdict.requirement for verdict in results.verdicts if verdict.fails_the_run}
     return (
-        f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} Kubernetes "
-        f"{results.kubernetes_version} of breaking {counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
+        f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} {_kubernetes(results)} "
+        f"of breaking {counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
         "The container runtime's events or the containers' own journals prove a breach of the requirement, "
         "and neither the host nor lost evidence explains it.",
         "Read the findings, then the lines of the history that they name. "
         "If upstream knows about it, describe it in deviations.yaml; if not, this run directory is the bug report.",
     )
+
+
+def _kubernetes(results: Results) -> str:
+    """`Kubernetes 1.37.1`; where kubelets have versions of their own, with all that the run has."""
+    cluster = results.kubernetes_version
+    kubelets = {each.kubernetes_version or cluster for each in results.profiles}
+    named = f" (kubelets {', '.join(sorted(kubelets))})" if kubelets - {cluster} else ""
+    return f"Kubernetes {cluster}{named}"
 
 
 def _by_basis(results: Results, broken: Iterable[str]) -> str:
@@ -78,7 +86,7 @@ def _pass(results: Results, number: int) -> tuple[str, str, str]:
     wrong = results.counts.get(Standing.TEXT, 0)
     reported += f"; {counted(wrong, 'text', 'texts')} with wrong sums" if wrong else ""
     return (
-        f"Kubernetes {results.kubernetes_version} {passes if number else deviates if known else measured}{reported}.",
+        f"{_kubernetes(results)} {passes if number else deviates if known else measured}{reported}.",
         "All judged requirements hold in both directions, with at least the evidence that they require.",
         "Nothing. The run directory can be judged again at any time.",
     )

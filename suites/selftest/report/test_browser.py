@@ -210,7 +210,7 @@ def test_a_run_with_one_verdict_opens_as_well(context: BrowserContext, tmp_path:
     passed = Verdict(requirement="CAP-3", scenario="crash-natural-max-2s", profile="max-2s", outcome=Outcome.PASS)
     opened = open_report(context, tmp_path, example_results((passed,)))
     assert opened.page.inner_text("h1") == (
-        "✓ PASS: Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes."
+        "✓ PASS: Kubernetes 1.37.1 (kubelets 1.34.4, 1.37.1) restarts containers as documented: 1 verdict passes."
     )
     assert opened.complaints == []
     opened.page.close()

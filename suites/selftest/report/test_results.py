@@ -116,40 +116,43 @@ def test_outcome_and_exit_code_leave_out_what_does_not_count(
     assert (results.outcome, results.exit_code) == (outcome, code)
 
 
+BOTH = "Kubernetes 1.37.1 (kubelets 1.34.4, 1.37.1)"
+
+
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [
-        ([verdict(Outcome.FAIL)], "1 verdict accuses Kubernetes 1.37.1 of breaking 1 requirement: 1 of a promise."),
+        ([verdict(Outcome.FAIL)], f"1 verdict accuses {BOTH} of breaking 1 requirement: 1 of a promise."),
         (
             [verdict(Outcome.FAIL), verdict(Outcome.FAIL, scenario="crash-natural-max-1s")],
-            "2 verdicts accuse Kubernetes 1.37.1 of breaking 1 requirement: 1 of a promise.",
+            f"2 verdicts accuse {BOTH} of breaking 1 requirement: 1 of a promise.",
         ),
         (
             [verdict(Outcome.FAIL), verdict(Outcome.FAIL, "BACKOFF-3")],
-            "2 verdicts accuse Kubernetes 1.37.1 of breaking 2 requirements: 1 of a promise, 1 of the source.",
+            f"2 verdicts accuse {BOTH} of breaking 2 requirements: 1 of a promise, 1 of the source.",
         ),
         (
             [verdict(Outcome.FAIL), verdict(Outcome.FAIL, "GONE-1")],
-            "2 verdicts accuse Kubernetes 1.37.1 of breaking 2 requirements.",
+            f"2 verdicts accuse {BOTH} of breaking 2 requirements.",
         ),
         ([verdict(Outcome.ERROR)], "1 verdict could not be reached."),
         ([verdict(Outcome.INCONCLUSIVE)], "Evidence is missing for 1 verdict."),
-        ([verdict(Outcome.PASS)], "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes."),
+        ([verdict(Outcome.PASS)], f"{BOTH} restarts containers as documented: 1 verdict passes."),
         (
             [verdict(Outcome.PASS), verdict(Outcome.FAIL, deviation="a"), verdict(Outcome.FAIL, deviation="b")],
-            "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes, 2 verdicts are known deviations.",
+            f"{BOTH} restarts containers as documented: 1 verdict passes, 2 verdicts are known deviations.",
         ),
         (
             [verdict(Outcome.FAIL, deviation="a")],
-            "Kubernetes 1.37.1 has only known deviations from its documentation: 1 verdict.",
+            f"{BOTH} has only known deviations from its documentation: 1 verdict.",
         ),
         (
             [verdict(Outcome.PASS), verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
-            "Kubernetes 1.37.1 restarts containers as documented: 1 verdict passes; 1 verdict is only reported.",
+            f"{BOTH} restarts containers as documented: 1 verdict passes; 1 verdict is only reported.",
         ),
         (
             [verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
-            "Kubernetes 1.37.1 was measured only, and nothing was judged that could fail; 1 verdict is only reported.",
+            f"{BOTH} was measured only, and nothing was judged that could fail; 1 verdict is only reported.",
         ),
         ([verdict(Outcome.SKIPPED)], "Nothing was judged: 1 verdict skipped."),
         ([], "Nothing was judged."),
@@ -172,6 +175,16 @@ def test_outcome_and_exit_code_leave_out_what_does_not_count(
 )
 def test_the_headline_says_the_outcome_in_one_sentence(verdicts: list[Verdict], sentence: str) -> None:
     assert headline(example_results(tuple(verdicts))).sentence == sentence
+
+
+def test_the_headline_names_kubelets_only_where_one_has_a_version_of_its_own() -> None:
+    results = example_results((verdict(Outcome.PASS),))
+    alike = msgspec.structs.replace(
+        results, profiles=tuple(each for each in results.profiles if each.kubernetes_version is None)
+    )
+    passes = "restarts containers as documented: 1 verdict passes."
+    assert headline(alike).sentence == f"Kubernetes 1.37.1 {passes}"
+    assert headline(results).sentence == f"Kubernetes 1.37.1 (kubelets 1.34.4, 1.37.1) {passes}"
 
 
 def test_requirements_are_counted_by_what_became_of_them() -> None:
