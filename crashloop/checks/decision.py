@@ -193,4 +193,6 @@ def _too_few(case: Case, container: str, exits: tuple[DecidedExit, ...]) -> Find
     wanted = _wanted(case, container)
     if case.prediction.admission is not Admission.RUNS or wanted == math.inf or len(exits) >= wanted:
         return None
+    if exits and exits[-1].decided.decision is Decision.STOP:
+        return None  # the program cannot go on
     return inconclusive(f'{count(len(exits), "exit")} of "{container}" seen, {wanted} needed: {why_it_ended(case)}.')

@@ -16,13 +16,13 @@ MIN_RESTARTS = 2
 
 
 def check_in_place(case: Case) -> Checked:
-    """Restarts MUST keep the pod, its sandbox and its address; only a Job replaces a pod that has ended.
+    """Restarts MUST keep the pod, its sandbox and its address; only a controller replaces a pod that has ended.
 
     Needs min_restarts (2) restarts, and the runtime's events throughout.
     """
     findings: list[Finding] = []
     asked = {each.action for each in case.scenario.interventions}
-    if len(case.pods) > 1 and not asked & MAKE_ANOTHER_POD and case.scenario.job is None:
+    if len(case.pods) > 1 and not asked & MAKE_ANOTHER_POD and not case.scenario.replaces_pods:
         other = case.pods[1]
         lines = [fact.line for fact in (other.created,) if fact]
         findings.append(

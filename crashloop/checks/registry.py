@@ -33,6 +33,7 @@ from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.planned_outages import check_outages_as_planned
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
+from crashloop.checks.pods_made import check_pods_made
 from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.pull_backoff import check_pull_backoff
 from crashloop.checks.pull_credentials import check_pull_credentials
@@ -101,6 +102,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "pod-phase": check_pod_phase,
     "pod-starts-measured": check_pod_starts_measured,
     "pod-spacing": check_pod_spacing,
+    "pods-made": check_pods_made,
     "probe-kill": check_probe_kill,
     "pull-backoff": check_pull_backoff,
     "pull-credentials": check_pull_credentials,

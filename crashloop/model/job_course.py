@@ -1,9 +1,11 @@
-"""The expected course of a scenario with a Job: its pods one after the other or all at once, each as if it were alone. Pure."""
+"""The expected course of a scenario whose pods a controller makes: one after the other or all at once, each as if alone. Pure."""
 
 from crashloop.model.course import Course, pod_starts_s, rehearsed
 from crashloop.model.gates import kubelet_version
 from crashloop.model.job import JobPod, counted_restarts, job_end, replacement_s
+from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.rehearsal import Rehearsal
+from crashloop.model.replacement import REPLACED_AFTER_S
 from crashloop.model.variants import as_shipped
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
@@ -24,6 +26,20 @@ def job_course_of(scenario: PodScenario, profile: KubeletProfile, version: Kuber
         _ends_s(scenario, _begins_s(scenario, latest, known)[-1] + latest.ended_s),
         (begin_s + at_s for begin_s in begins_s for at_s in one),
     )
+
+
+def replaced_course_of(scenario: PodScenario, profile: KubeletProfile, version: KubernetesVersion) -> Course:
+    """The course with a Deployment of one replica, which is replaced as soon as it has ended; it goes on to the end of the watch.
+
+    Raises UsageError if the kubelet does not start with the profile.
+    """
+    soonest, _ = rehearsed(scenario, profile, version, as_shipped(kubelet_version(profile, version)))
+    one = tuple(pod_starts_s(scenario.pod, soonest, soonest.ended_s))
+    every_s = soonest.ended_s + REPLACED_AFTER_S
+    further = int(scenario.longest_s / every_s) if soonest.phase in (SUCCEEDED, FAILED) else 0
+    begins_s = [number * every_s for number in range(further + 1)]
+    starts_s = (begin_s + at_s for begin_s in begins_s for at_s in one)
+    return Course.within(_ends_s(scenario, 0.0), scenario.longest_s, starts_s)
 
 
 def _pods(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) -> int:

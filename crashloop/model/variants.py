@@ -55,6 +55,7 @@ RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
 RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
 API_SERVER_DROPS_POLICIES = "api-server-drops-container-policies"
+REPLACES_AT_ONCE = "ended-pods-are-replaced-at-once"
 POD_START_MEASURED_TWICE = "pod-start-measured-twice"
 
 VARIANTS: tuple[Variant, ...] = (
@@ -221,6 +222,13 @@ VARIANTS: tuple[Variant, ...] = (
         sentence="An API server with ContainerRestartRules off drops the restart policies of containers from a pod, so that "
         "one under Never restarts for ever in a pod under Always; it was to stay down.",
         source="KEP-5307, Feature Enablement and Rollback; pkg/api/pod/util.go@v1.37.1 dropContainerRestartRules",
+        since=(1, 34),
+    ),
+    Variant(
+        name=REPLACES_AT_ONCE,
+        sentence="A ReplicaSet replaces a pod whose containers have ended for good at once, without a backoff, and the ended "
+        "pods stay; a Deployment was not to flood the cluster.",
+        source="KEP-5307, Design Details; pkg/controller/replicaset/replica_set.go@v1.37.1 manageReplicas",
         since=(1, 34),
     ),
     Variant(

@@ -12,6 +12,7 @@ from crashloop.kube.errors import ApiRefusal, CredentialsRefused
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.annotations import Annotations
 from crashloop.record.config_objects import ConfigObjects
+from crashloop.record.controlled_pods import DeploymentPods
 from crashloop.record.history_ends import end_events
 from crashloop.record.interventions import Interventions
 from crashloop.record.job_pods import JobPods
@@ -20,6 +21,7 @@ from crashloop.record.pods import Pods
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.record.static_pods import StaticPods
+from crashloop.spec.deployment import Deployment
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner
 from crashloop.spec.scenario import Mode, PodScenario
@@ -28,7 +30,12 @@ from crashloop.spec.static_pod import StaticPod
 LOOK_S = 1.0
 """Between two looks at a Job."""
 
-OWNERS: Mapping[type[Owner] | type[None], type[Pods]] = {NoneType: Pods, Job: JobPods, StaticPod: StaticPods}
+OWNERS: Mapping[type[Owner] | type[None], type[Pods]] = {
+    NoneType: Pods,
+    Job: JobPods,
+    Deployment: DeploymentPods,
+    StaticPod: StaticPods,
+}
 """What makes, changes and removes the pods, by their owner."""
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,9 @@ import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
-from crashloop.model.job_course import job_course_of
+from crashloop.model.job_course import job_course_of, replaced_course_of
 from crashloop.run.on_version import no_kubelet, pod_on_version, startup_on_version
+from crashloop.spec.deployment import Deployment
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner
@@ -52,6 +53,7 @@ class Owned(NamedTuple):
 OWNERS: Mapping[type[Owner] | type[None], Owned] = {
     NoneType: Owned((), course_of),
     Job: Owned((Capability.JOBS,), job_course_of),
+    Deployment: Owned((Capability.JOBS,), replaced_course_of),
     StaticPod: Owned((Capability.STATIC_PODS,), course_of),
 }
 

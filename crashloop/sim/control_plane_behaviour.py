@@ -40,6 +40,10 @@ class ControlPlaneBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_misses: str = "features"
     """What a kubelet rejects a pod for: likewise."""
 
+    # The ReplicaSet controller (deployment_player.py)
+    replaces: str = "at once"
+    """When it replaces a pod that has ended: at once, spaced (after 10 s, 20 s, and so on), never, or twice (by two at first)."""
+
     # The Job controller (job_controller.py)
     job_counts_restarts: bool | None = None
     """Whether restarts count as failures; None: under OnFailure."""

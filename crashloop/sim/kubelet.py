@@ -173,9 +173,9 @@ class Kubelet:
             self._take(pod, writer)
 
     def delete(self, pod: SimPod) -> Steps:
-        """Take a pod down for good."""
-        del self._pods[pod.uid]
-        yield from self._syncs[pod.uid].delete()
+        """Take a pod down for good; one that was rejected is down."""
+        if self._pods.pop(pod.uid, None) is not None:
+            yield from self._syncs[pod.uid].delete()
 
     def updated(self, pod: SimPod) -> None:
         """The pod's object changed."""

@@ -12,6 +12,7 @@ from crashloop.history.event import Event, Kind
 from crashloop.sim.api_server import ApiServer
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective, StartRefusal, take
+from crashloop.sim.deployment_player import DeploymentPlayer
 from crashloop.sim.director import ScenarioPlayer
 from crashloop.sim.environment import World
 from crashloop.sim.faults import Fault, behaviour_of
@@ -22,6 +23,7 @@ from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.static_player import StaticPlayer
+from crashloop.spec.deployment import Deployment
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner
 from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
@@ -113,6 +115,7 @@ def simulate_node(
 PLAYERS: Mapping[type[Owner] | type[None], type[ScenarioPlayer]] = {
     NoneType: ScenarioPlayer,
     Job: JobPlayer,
+    Deployment: DeploymentPlayer,
     StaticPod: StaticPlayer,
 }
 """What carries a scenario out, by the owner of its pods."""

@@ -6,12 +6,13 @@ crashloop.sim.simulate, crashloop.run.kinds.
 
 from collections.abc import Sequence
 
+from crashloop.spec.deployment import Deployment, fault_of_deployment
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.job import Job, fault_of_job
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.static_pod import OF_STATIC_PODS, REACH_THE_POD, StaticPod
 
-Owner = Job | StaticPod
+Owner = Job | Deployment | StaticPod
 """Any of them, as plan.json and histories hold it."""
 
 
@@ -22,16 +23,18 @@ def fault_of_owner(
     *,
     is_amended: bool,
     needs_api: bool,
+    is_apart: bool,
 ) -> str | None:
     """Why an owner cannot carry out a pod with that restart policy and these interventions; None if it can.
 
     `is_amended`: whether the recorder has to change the pod's object once it exists. `needs_api`: whether the pod takes anything
-    from the scheduler or from objects of the API server.
+    from the scheduler or from objects of the API server. `is_apart`: whether the scenario has a control plane for itself.
     """
-    if isinstance(owner, Job):
+    if isinstance(owner, Job | Deployment):
         if is_amended or actions:
-            return "the recorder changes no pod of a Job: no interventions, ephemeral containers or annotations"
-        return fault_of_job(owner, policy)
+            name = type(owner).__name__
+            return f"the recorder changes no pod of a {name}: no interventions, ephemeral containers or annotations"
+        return fault_of_job(owner, policy) if isinstance(owner, Job) else fault_of_deployment(policy, is_apart=is_apart)
     if isinstance(owner, StaticPod):
         if needs_api:
             return "a static pod knows neither the scheduler nor objects of the API server"

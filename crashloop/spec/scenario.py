@@ -15,6 +15,7 @@ from crashloop.spec.api_request import ApiRequest, fault_of_requests
 from crashloop.spec.claim import Claim
 from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
 from crashloop.spec.control_plane import ControlPlane
+from crashloop.spec.deployment import Deployment
 from crashloop.spec.intervention import DISTURB_NODE, NEED_OWN_CONTROL_PLANE, Intervention, InterventionKind
 from crashloop.spec.job import Job
 from crashloop.spec.owner import Owner, fault_of_owner
@@ -165,12 +166,24 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
         needs_api = self.by_scheduler or bool(self.objects)
         if self.is_uneven and (self.job is None or self.job.parallelism == 1):
             return "a program of the first pod only needs a Job of several pods"
-        return fault_of_owner(self.owner, self.pod.restart_policy, actions, is_amended=is_amended, needs_api=needs_api)
+        return fault_of_owner(
+            self.owner,
+            self.pod.restart_policy,
+            actions,
+            is_amended=is_amended,
+            needs_api=needs_api,
+            is_apart=self.control_plane is not None,
+        )
 
     @property
     def job(self) -> Job | None:
         """The Job that makes its pods, if one does."""
         return self.owner if isinstance(self.owner, Job) else None
+
+    @property
+    def replaces_pods(self) -> bool:
+        """Whether a controller makes another pod when one has ended."""
+        return isinstance(self.owner, Job | Deployment)
 
     @property
     def is_uneven(self) -> bool:

@@ -15,7 +15,7 @@ from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.api_objects import STORED_RULES, codes, container, pod, rule, ruled, stored, tries
-from suites.conformance.scenarios import NEVER, QUICK_WATCH_S, QUIET_S, app, at, starting
+from suites.conformance.scenarios import NEVER, QUICK_WATCH_S, app, at, starting
 
 OFF = {RESTART_RULES_GATE: False, RESTART_ALL_GATE: False}
 """With the gate of the rules also the one that cannot be on without it."""
@@ -154,5 +154,5 @@ def test_a_container_under_never_stays_down_without_the_gate() -> Scenario:
         profile="max-2s",
         control_plane=ControlPlane(feature_gates=OFF),
         pod=Pod(containers=(app(exits_with(1, times=3), policy=NEVER),)),
-        until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+        until=Until(restarts={"app": 3}, at_most_s=QUICK_WATCH_S),
     )

@@ -1,4 +1,4 @@
-"""Faults of the Job controller beside the kubelet."""
+"""Faults of the controllers beside the kubelet: Jobs and ReplicaSets."""
 
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
@@ -25,3 +25,12 @@ class JobFault(Fault):
         {"job_first_backoff_ns": S},
     )
     JOB_MISCOUNTS = "has a Job controller that does not count the last failure", {"job_counts_last": False}
+    REPLICAS_SPACED = "has a ReplicaSet controller that spaces pods from 10 s on", {"replaces": "spaced"}
+    REPLICAS_NOT_REPLACED = (
+        "has a ReplicaSet controller that does not replace pods that have ended",
+        {"replaces": "never"},
+    )
+    REPLICAS_DOUBLED = (
+        "has a ReplicaSet controller that makes two pods for the first that has ended",
+        {"replaces": "twice"},
+    )

@@ -30,6 +30,14 @@ def test_accepts_a_container_that_stays_down() -> None:
     assert told(checked("no-restart", history)) == []
 
 
+def test_a_container_that_stays_down_cannot_have_the_restarts_that_a_scenario_would_count() -> None:
+    down = scenario(app(runs((1, 1), (1, 1))), policy=RestartPolicy.NEVER, until=Until(restarts={"app": 2}))
+    stays = History(down).lives("app", (0.5, 1.5, 1))
+    assert told(checked("restart-decision", stays.ends(90, "deadline"))) == []
+    early = History(down).lives("app", (0.5, 1.5, 1)).ends(20, "deadline")
+    assert [each.outcome for each in checked("restart-decision", early).findings] == [Outcome.INCONCLUSIVE]
+
+
 def test_accepts_a_rule_that_restarts_once_and_then_does_not() -> None:
     history = History(BY_RULE).lives("app", (0.5, 1.5, 42), (2, 3, 43)).ends(80)
     assert told(checked("restart-decision", history)) == []

@@ -16,6 +16,7 @@ from crashloop.model.planned_exit import failures_go_on
 from crashloop.model.pod_start_samples import most_samples
 from crashloop.model.prediction import predict
 from crashloop.model.purged_exit import may_be_hidden
+from crashloop.model.replacement import replaces_at_once
 from crashloop.model.restart import decide
 from crashloop.model.restart_all import probes_go_on, shown_exit_code
 from crashloop.model.stored_pod import as_stored
@@ -125,6 +126,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "pod-start-measured-twice": lambda deviations: most_samples(5, deviations),
     "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,
+    "ended-pods-are-replaced-at-once": replaces_at_once,
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),
 }
 SHOWS_ON_TOP_OF = {RESTART_ALL_STALLS: RESTART_ALL_WITHOUT_BACKOFF}
@@ -155,6 +157,7 @@ def test_a_release_ships_with_the_variants_of_its_time() -> None:
 
     assert shipped(34) - shipped(33) == {
         "api-server-drops-container-policies",
+        "ended-pods-are-replaced-at-once",
         "rules-match-probe-kills",
         "ignored-restart-all-rule-hides-later-rules",
         "never-gets-no-second-sandbox",
