@@ -6,22 +6,22 @@ escape were missing, a browser would still run nothing from a container or a log
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from crashloop.report.document import Document, Medium, outcomes
+from crashloop.report.document import Block, Document, Figures, Medium, Table, outcomes
+from crashloop.report.svg_parts import ALONG
 from crashloop.report.text import printable
 
 
 def to_html(document: Document) -> str:
-    """The whole page; it has a script only if a table is searchable."""
+    """The whole page; it has a script only if a table is searchable, or the values of a plot can be read."""
     sections = document.on(Medium.PAGE)
-    script = (
-        _text("script.js.j2") if any(getattr(b, "is_searchable", False) for s in sections for b in s.blocks) else ""
-    )
+    script = _script([block for section in sections for block in section.blocks])
     style = _text("style.css.j2")
     template = _environment().get_template("document.html.j2")
     return template.render(
@@ -32,6 +32,16 @@ def to_html(document: Document) -> str:
         style_hash=_hash(style),
         script_hash=_hash(script),
     ).lstrip()
+
+
+def _script(blocks: Sequence[Block]) -> str:
+    needed = {
+        "script.js.j2": any(isinstance(each, Table) and each.is_searchable for each in blocks),
+        "plots.js.j2": any(
+            ALONG in each.svg for block in blocks if isinstance(block, Figures) for each in block.figures
+        ),
+    }
+    return "".join(_text(template) for template, wanted in needed.items() if wanted)
 
 
 def _text(template: str) -> str:

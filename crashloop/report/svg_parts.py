@@ -6,12 +6,18 @@ from markupsafe import Markup, escape
 
 from crashloop.report.text import printable
 
+ALONG = "data-along"
+"""Attribute of a picture whose values plots.js.j2 reads back."""
 
-def picture(body: Iterable[str], *, size: tuple[int, int], title: str, description: str, name: str) -> Markup:
-    """The whole picture. `name` is unique in its page: ids begin with it."""
+
+def picture(
+    body: Iterable[str], *, size: tuple[int, int], title: str, description: str, name: str, along: str = ""
+) -> Markup:
+    """The whole picture. `name` is unique in its page: ids begin with it. With `along` a script shows values and zooms."""
     width, height = size
+    read = f' {ALONG}="{along}"' if along else ""
     return Markup(
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="{name}-t {name}-d">'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="{name}-t {name}-d"{read}>'
         f'<title id="{name}-t">{text(title)}</title><desc id="{name}-d">{text(description)}</desc>'
         f"{''.join(body)}</svg>"
     )

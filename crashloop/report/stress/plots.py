@@ -51,6 +51,8 @@ class Plot(NamedTuple):
     """y of the SLO's target, and its label."""
     x_ticks: tuple[tuple[float, str], ...] = ()
     y_ticks: tuple[tuple[float, str], ...] = ()
+    ends: tuple[float, float] | None = None
+    """Seconds at the right end, and the value at the top, where both axes are linear from 0: a script reads values back."""
 
 
 class Row(NamedTuple):
@@ -151,6 +153,7 @@ class _Axes:
             bands=self._bands,
             x_ticks=tuple((self._x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
             y_ticks=tuple((at_height(value, scale), f"{value:,g}") for value in scale.ticks(5)),
+            ends=(self._long_s, scale.high) if scale.floor is None else None,
         )
 
     def _x(self, t_s: float) -> float:

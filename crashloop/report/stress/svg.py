@@ -40,7 +40,15 @@ def plot_svg(plot: Plot, *, name: str) -> Markup:
         *_marks(plot.dots),
     ]
     title = f"{plot.title} on {plot.node}" if plot.node else plot.title
-    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.alternative, name=name)
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.alternative, name=name, along=_along(plot))
+
+
+def _along(plot: Plot) -> str:
+    """What plots.js.j2 needs to read values back: ends of the axes, then left, top, width and height of the area."""
+    if plot.ends is None:
+        return ""
+    numbers = (*plot.ends, LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
+    return " ".join(f"{each:.6g}" for each in numbers)
 
 
 def curve_svg(plot: CurvePlot, *, name: str) -> Markup:
