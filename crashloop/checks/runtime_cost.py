@@ -66,7 +66,7 @@ def check_runtime_operations(case: Case) -> Checked:
         findings += (
             fail(
                 f'"{name}" restarted {count(restarts, "time")} {at_lines(lines)}, and for that the runtime was seen to '
-                f"{what} {count(number, 'container')}; one a restart was due.",
+                f"{what} {count(number, 'container')}; one per restart was due.",
                 *lines,
             )
             for what, number in done.items()

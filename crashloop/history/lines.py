@@ -1,4 +1,4 @@
-"""The lines of a history with their `data` typed, one struct a kind, so that decoding a line also checks it.
+"""The lines of a history with their `data` typed, one struct per kind, so that decoding a line also checks it.
 
 Fields that are not judged are left out and skipped while decoding. Missing or mistyped data make a line unreadable: damage.
 """

@@ -1,4 +1,4 @@
-"""Whether a pod comes to run: the scheduler places it on its node, and the kubelet takes it.
+"""Whether a pod gets to run: the scheduler places it on its node, and the kubelet takes it.
 
 Theory of operation. Of the features here only RestartAllContainersOnContainerExits is declared by nodes: the scheduler
 keeps pods with such a rule from nodes without it, and a kubelet rejects one that is bound to it nevertheless, also when

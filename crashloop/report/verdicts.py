@@ -188,7 +188,7 @@ def _by_requirement(results: Results) -> list[tuple[RequirementText, list[Verdic
 
 
 def _requirements(results: Results) -> Table:
-    """One row a requirement, worst last."""
+    """One row per requirement, worst last."""
     rows = []
     for requirement, verdicts in _by_requirement(results):
         worst, total = worst_standing(verdicts), len(verdicts)

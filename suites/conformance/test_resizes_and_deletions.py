@@ -1,4 +1,4 @@
-"""A resize that asks for a restart, and the pod's deletion, with restart rules and without."""
+"""A resize that requires a restart, and the pod's deletion, with restart rules and without."""
 
 from collections.abc import Iterator
 

@@ -15,7 +15,7 @@ from crashloop.cluster.ownership import ClusterStore
 from .docker_traces import docker_traces
 
 WELL_KNOWN = (*HOST_FOLDERS, "/run/containerd", "/run/netns", "/run/flannel", "/opt/containerd", "/opt/cni", "/etc/cni")
-"""Folders that a kubelet, a container runtime or a CNI plugin makes where nobody tells it otherwise."""
+"""Folders that a kubelet, a container runtime or a CNI plugin makes by default."""
 
 OF_A_CLUSTER = {
     "local": {"process", "link", "route", "cgroup", "state"},

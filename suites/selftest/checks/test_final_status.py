@@ -1,4 +1,4 @@
-"""The last status of a deleted pod tells the exit code of each container's last instance."""
+"""The last status of a deleted pod states the exit code of each container's last instance."""
 
 from typing import Any
 

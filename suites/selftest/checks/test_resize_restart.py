@@ -1,4 +1,4 @@
-"""A resize that asks for a restart brings one, and no more."""
+"""A resize that requires a restart brings one, and no more."""
 
 import msgspec
 

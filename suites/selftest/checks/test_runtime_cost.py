@@ -49,7 +49,7 @@ def test_containers_that_are_never_removed_are_a_fail_of_the_operations() -> Non
     lines = [history.line_of(Kind.CREATED, number, channel=Channel.RUNTIME) for number in (0, RESTARTS)]
     assert told(checked("runtime-operations", history)) == [
         f'FAIL: "app" restarted 15 times (history lines {lines[0]} and {lines[1]}), and for that the runtime was seen to '
-        "remove 0 containers; one a restart was due."
+        "remove 0 containers; one per restart was due."
     ]
 
 
@@ -58,8 +58,8 @@ def test_a_container_that_is_created_and_never_started_is_a_fail() -> None:
     history.runtime(3.5, Kind.CREATED, "app", "spare").runtime(3.6, Kind.REMOVED, "app", "spare")
     sentences = told(checked("runtime-operations", history))
     assert [each.rpartition(" seen to ")[2] for each in sentences] == [
-        "create 16 containers; one a restart was due.",
-        "remove 16 containers; one a restart was due.",
+        "create 16 containers; one per restart was due.",
+        "remove 16 containers; one per restart was due.",
     ]
 
 

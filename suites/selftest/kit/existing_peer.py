@@ -49,7 +49,7 @@ class ExistingPeer:
         """By path."""
         self.objects[f"/api/v1/namespaces/{NAMESPACE}"] = {"metadata": {"name": NAMESPACE}}
         self.configz: dict[str, Json] = {}
-        """The configuration that a kubelet tells through the API server, by node; others do not answer."""
+        """The configuration that a kubelet shows through the API server, by node; others do not answer."""
         self.container: Json = {"running": {}}
         """The state of every container."""
         self.before: Callable[[str], Json | None] = lambda _: None

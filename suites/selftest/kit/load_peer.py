@@ -39,7 +39,7 @@ class Accepting:
         self.delete_code = 404
         """What a delete is answered with; after 200 nobody hears of the object's end."""
         self.left: dict[str, int] = {}
-        """Objects that lists tell of, by the last word of a collection's path."""
+        """Objects that are in lists, by the last word of a collection's path."""
         self.removals = 1
         """How often the removal of a collection has to be asked for until its objects are gone."""
         self.stopped = threading.Event()

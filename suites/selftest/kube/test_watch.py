@@ -1,4 +1,4 @@
-"""A watch survives what happens to watches, loses nothing that can be had, and tells what cannot."""
+"""A watch survives what happens to watches, loses nothing that can be had, and reports what cannot."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,4 +1,4 @@
-"""The curve that a test asks for."""
+"""The curve that a test requires."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The heartbeat notices late beats and only those; clock readings tell steps; pressure is read as the kernel writes it."""
+"""The heartbeat notices late beats and only those; clock readings show steps; pressure is read as the kernel writes it."""
 
 import pytest
 

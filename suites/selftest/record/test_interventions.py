@@ -43,7 +43,7 @@ class Acts:
 
 
 class Facts:
-    """What interventions tell the facts about a node."""
+    """What interventions report to the facts about a node."""
 
     def __init__(self) -> None:
         self.spoilt: list[tuple[str, str]] = []

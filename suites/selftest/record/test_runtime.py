@@ -1,4 +1,4 @@
-"""The runtime channel turns containerd's events into those of the pods, and tells what it may have missed."""
+"""The runtime channel turns containerd's events into those of the pods, and reports what it may have missed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

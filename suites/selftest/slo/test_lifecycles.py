@@ -154,7 +154,7 @@ def test_the_first_start_after_a_restart_of_all() -> None:
 
 
 def restarted_with_all(*companion: tuple[float, float | None, int]) -> Lifecycle:
-    """Nothing but the exit of `source` with 88, at 5 s, asks for restarts; it starts again at 8 s."""
+    """Nothing but the exit of `source` with 88, at 5 s, requires restarts; it starts again at 8 s."""
     pair = scenario(app(name="source"), app(name="other"), policy=RestartPolicy.NEVER)
     history = History(pair).lives("source", (0.5, 5.0, 88), (8.0, None, 0)).lives("other", *companion).ends(90)
     (pod,) = lifecycles(

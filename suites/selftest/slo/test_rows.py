@@ -217,7 +217,7 @@ def test_what_a_restart_costs_is_promised_only_of_a_host_that_keeps_up(row_id: s
 
 
 def test_how_many_restarts_a_second_come_is_no_promise() -> None:
-    """A load of few pods asks for few, and one that drives a node to its limit gets many: it is a figure of each stage."""
+    """A load of few pods has few, and one that drives a node to its limit gets many: it is a figure of each stage."""
     assert not [row.id for row in load_rows("restarts") if isinstance(row.sli, RateSli)]
 
 

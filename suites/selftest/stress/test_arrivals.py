@@ -1,4 +1,4 @@
-"""Open models: what the rate asks for, and what became of it."""
+"""Open models: what the rate requires, and what became of it."""
 
 from collections.abc import Iterable
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What one restart cost in a stress run: which stage tells it, and when nothing does."""
+"""What one restart cost in a stress run: which stage shows it, and when none does."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pods of a load that must stay down: one exit asks for nothing, and a restart all the same is unexpected."""
+"""Pods of a load that must stay down: their exit requires no restart, and one all the same is unexpected."""
 
 from pathlib import Path
 

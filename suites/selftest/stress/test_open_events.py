@@ -1,4 +1,4 @@
-"""What has not come to its end counts alike in figures of stages, in comparisons and in SLO rows."""
+"""What has not ended counts alike in figures of stages, in comparisons and in SLO rows."""
 
 import msgspec
 import pytest

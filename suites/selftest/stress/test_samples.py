@@ -66,7 +66,7 @@ def expected(plan: StressPlan, stage: Stage, window_s: float) -> Expected:
 
 
 def restarted(load: Crash) -> bool:
-    """Whether every exit of the load's pods asks for a restart."""
+    """Whether every exit of the load's pods requires a restart."""
     by_rule = load.rule is not None and all(map(load.rule.matches, exit_codes(load)))
     return by_rule or load.restart_policy is RestartPolicy.ALWAYS
 

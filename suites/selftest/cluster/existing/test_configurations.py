@@ -1,4 +1,4 @@
-"""Kubelets of a cluster that exists are asked for their configuration, and one that does not tell it stops nobody else."""
+"""Kubelets of a cluster that exists are asked for their configuration, and one that does not answer stops nobody else."""
 
 import socketserver
 import threading

@@ -1,4 +1,4 @@
-"""A node elsewhere tells of its clock and its stalls by a heartbeat, from which boot time becomes our time."""
+"""A node elsewhere reports its clock and its stalls by a heartbeat, from which boot time becomes our time."""
 
 import subprocess
 from itertools import pairwise

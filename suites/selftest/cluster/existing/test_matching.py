@@ -1,4 +1,4 @@
-"""Nodes of a cluster that exists stand for kubelet profiles by what their configuration comes to, or by declaration."""
+"""Nodes of a cluster that exists stand for kubelet profiles by their effective configuration, or by declaration."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def survey(*nodes: SurveyedNode, version: str = "1.37.1") -> Survey:
 
 
 def configz(period: str | None = "5m0s", **gates: bool) -> dict[str, Any]:
-    """What a kubelet tells: the period is filled in, gates are there only if they were set."""
+    """What a kubelet shows: the period is filled in, gates are there only if they were set."""
     told: dict[str, Any] = {"maxPods": 110, "featureGates": gates}
     return told if period is None else told | {"crashLoopBackOff": {"maxContainerRestartPeriod": period}}
 

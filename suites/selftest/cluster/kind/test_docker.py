@@ -1,4 +1,4 @@
-"""Which Docker is asked, and what it tells."""
+"""Which Docker is asked, and what it answers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""pytest-kubernetes' manager as it is used here: what it tells `kind`, and what it leaves alone."""
+"""pytest-kubernetes' manager as it is used here: what it passes to `kind`, and what it leaves alone."""
 
 import os
 from pathlib import Path
