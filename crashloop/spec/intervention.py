@@ -109,6 +109,8 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.profile is not None and self.action not in NAME_A_PROFILE:
             raise ValueError(f"{self.action} cannot change the kubelet's profile; only a restart of the kubelet can")
+        if self.action is InterventionKind.TAKE_NETWORK and not self.trigger.before_pod:
+            raise ValueError(f"{self.action} comes before the pod: restarts that wait for the network are not judged")
         if self.trigger.before_pod and self.action not in DISTURB_NODE:
             raise ValueError(f"{self.action} needs a pod; only what is done to a node can come before it")
         if self.profile is None and (self.refused or self.action is InterventionKind.WRITE_KUBELET_CONFIG):

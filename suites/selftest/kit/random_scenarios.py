@@ -51,6 +51,9 @@ NOT_DRAWN = (
     *OF_STATIC_PODS,
     # Needs an image of the registry.
     InterventionKind.OFFER_IMAGE,
+    # Comes before the pod, or not at all.
+    InterventionKind.TAKE_NETWORK,
+    InterventionKind.GIVE_NETWORK,
     # Need a control plane for themselves.
     *NEED_OWN_CONTROL_PLANE,
 )

@@ -109,6 +109,11 @@ def test_what_comes_before_the_pod_is_undone_if_the_pod_is_refused(peer: ObjectP
     assert cluster.done == [("taken", created), ("given", created + 1)]
 
 
+def test_the_network_is_not_taken_from_a_pod_that_restarts() -> None:
+    with pytest.raises(ValueError, match="restarts that wait for the network are not judged"):
+        Intervention(trigger=Trigger(after_s=1.0), action=InterventionKind.TAKE_NETWORK)
+
+
 def test_what_needs_a_pod_cannot_come_before_it() -> None:
     with pytest.raises(ValueError, match="kill-sandbox needs a pod; only what is done to a node can come before it"):
         Intervention(trigger=Trigger(before_pod=True), action=InterventionKind.KILL_SANDBOX)
