@@ -13,8 +13,10 @@ from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.planned_exit import failures_go_on
+from crashloop.pods.manifest import GRACE_PERIOD_S
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
+from crashloop.spec.program import KILLED
 
 LATE_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
@@ -55,6 +57,7 @@ def check_probe_kill(case: Case) -> Checked:
                     findings += _asked_again(spec, probe, instance, last) or _too_late(
                         case, spec, probe, instance, last
                     )
+                    findings += _without_grace(spec, probe, instance, last)
                 if failures_go_on(case.prediction.deviations):
                     before = {each: _left(instance, each, known) for each, known in before.items()}
     if not findings:
@@ -164,6 +167,27 @@ def _asked_again(spec: Container, probe: Probe, instance: Instance, last: ProbeA
         f'"{spec.name}" failed its {probe.kind} probe {probe.failure_threshold} times in a row and was asked again'
     )
     return [fail(f"{sentence} {at_lines(lines)}; it was to be killed.", *lines)]
+
+
+def _without_grace(spec: Container, probe: Probe, instance: Instance, last: ProbeAnswer) -> Iterator[Finding]:
+    """SIGKILL sooner than the grace period can have passed since the last failure: "terminationGracePeriodSeconds: [...] a grace
+    period for the kubelet to wait between triggering a shut down [...] and then forcing" (documentation, Configure Probes)."""
+    ended = instance.exit
+    if (
+        ended is None
+        or ended.utc_ns is None
+        or not last.had_ns
+        or instance.exit_code != KILLED != spec.exit_code_on_term
+    ):
+        return
+    lived_s = (ended.utc_ns - last.had_ns) / 1e9
+    if lived_s < GRACE_PERIOD_S:
+        lines = (last.fact.line, ended.line)
+        yield fail(
+            f'"{spec.name}" was ended by SIGKILL {seconds(lived_s)} after failure {probe.failure_threshold} in a row of its '
+            f"{probe.kind} probe {at_lines(lines)}; it had {seconds(GRACE_PERIOD_S)} to end by itself.",
+            *lines,
+        )
 
 
 def _failures(instance: Instance, probe: Probe) -> int:

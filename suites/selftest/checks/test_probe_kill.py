@@ -83,6 +83,18 @@ def test_a_probe_that_is_asked_in_its_period_once_is_not_asked_seldom() -> None:
     assert told(checked("probe-kill", history.ends(30))) == []
 
 
+def test_a_kill_without_grace_is_a_fail() -> None:
+    history = History(PROBED).lives("app", (1.0, 4.2, 137))
+    for number in range(3):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", "F")
+    history.ends(30)
+    lines = [history.line_of(Kind.NOTED, 2), history.line_of(Kind.EXITED, channel=Channel.RUNTIME)]
+    assert told(checked("probe-kill", history)) == [
+        f'FAIL: "app" was ended by SIGKILL 0.2 s after failure 3 in a row of its liveness probe (history lines {lines[0]} and '
+        f"{lines[1]}); it had 2 s to end by itself."
+    ]
+
+
 def test_a_late_kill_during_a_stall_is_inconclusive() -> None:
     history = History(PROBED).lives("app", (1.0, 9.0, 143)).stall(4.5, 4)
     for number in range(3):
