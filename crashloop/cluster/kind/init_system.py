@@ -44,7 +44,7 @@ DIALECTS = {
         start="systemctl start {service}",
         stop="systemctl stop {service}",
         # The unit would restart itself a second later; stopping it prevents that.
-        kill="kill -KILL $(systemctl show --property=MainPID --value {service}); systemctl stop {service}",
+        kill="systemctl kill --kill-whom=main --signal=KILL {service}; systemctl stop {service}",
         exits="journalctl --unit={service} --output=cat"
         " | sed -n 's/.*Main process exited, code=exited, status=\\([0-9]*\\).*/\\1/p'",
         follow_log="exec journalctl --unit={service} --output=cat --lines=all --follow",
