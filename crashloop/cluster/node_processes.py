@@ -36,7 +36,7 @@ class Components:
     def __init__(self, info: ClusterInfo) -> None:
         self._mark = f"{STATE_MARK}={Path(info.kubeconfig).parent}".encode()
         self._container = f"crashloop-{info.name}-"
-        self._nodes = {node.name for node in info.nodes}
+        self._nodes = {node.host_name or node.name: node.name for node in info.nodes}
 
     def member(self, process: psutil.Process) -> Member | None:
         """Component and node of a process; None for any other process. Raises psutil.Error or OSError if it has ended."""
@@ -45,10 +45,10 @@ class Components:
         node = self._node(process.pid) if component else None
         if component is None or node is None:
             return None
-        return Member(component, node if node in self._nodes else "", name in _MAIN)
+        return Member(component, self._nodes.get(node, ""), name in _MAIN)
 
     def _node(self, pid: int) -> str | None:
-        """The node of a process, by its own mark; None if it belongs to no node of this cluster.
+        """The node of a process, by its own mark or host name; None if it belongs to no node of this cluster.
 
         Processes of a local cluster carry marks in their environment; the nodes of kind are containers with a host name.
         """
@@ -56,6 +56,11 @@ class Components:
         if self._mark in environment:
             node = next((each for each in environment if each.startswith(f"{NODE_MARK}=".encode())), b"=")
             return node.decode().partition("=")[2]
-        hostname = Path(f"/proc/{pid}/root/etc/hostname")
-        name = hostname.read_text(encoding="utf-8").strip() if hostname.exists() else ""
+        name = host_name(pid)
         return name if name.startswith(self._container) else None
+
+
+def host_name(pid: int) -> str:
+    """What a process sees as its host's name; empty without one. Raises OSError if it has ended."""
+    file = Path(f"/proc/{pid}/root/etc/hostname")
+    return file.read_text(encoding="utf-8").strip() if file.exists() else ""

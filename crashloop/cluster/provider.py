@@ -73,6 +73,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Name of the Node object."""
+    host_name: str | None = None
+    """What processes in the node see as /etc/hostname, if the node is a container on this host."""
     profile: str
     runtime_socket: str | None = None
     """containerd's socket as a path on this host."""

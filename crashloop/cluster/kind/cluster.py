@@ -85,6 +85,7 @@ class KindCluster:
             nodes=tuple(
                 Node(
                     name=node.name,
+                    host_name=node.container,
                     profile=_profile(node).name,
                     runtime_socket=sockets.get(node.name),
                     kubelet_log=str(self._kubelet_log(node, reached.get(node.container))),

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.cluster import node_processes
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
@@ -116,6 +117,24 @@ def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
         kubelet.kill()
         kubelet.wait()
         assert processes.look() == {}
+
+
+def test_processes_in_a_container_are_those_of_the_node_that_it_is(
+    tmp_path: Path, cluster: ClusterInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_kind = msgspec.structs.replace(
+        cluster,
+        provider="kind",
+        kubeconfig="/elsewhere/kubeconfig",
+        nodes=(Node(name="max-2s", host_name="crashloop-made-up-worker2", profile="max-2s"),),
+    )
+    names: dict[int, str] = {}
+    monkeypatch.setattr(node_processes, "host_name", lambda pid: names.get(pid, "this-host"))
+    with started(tmp_path, "kubelet", "") as mine, started(tmp_path, "kubelet", "") as foreign:
+        names |= {mine.pid: "crashloop-made-up-worker2", foreign.pid: "crashloop-other-worker2"}
+        assert NodeProcesses(of_kind).look() == {"max-2s": {mine.pid: False}}
+        for child in (mine, foreign):
+            child.kill()
 
 
 def test_each_node_has_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo) -> None:
