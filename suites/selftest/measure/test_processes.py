@@ -196,7 +196,7 @@ def test_without_nodes_on_this_host_only_the_harness_is_looked_at(
 def test_the_host_is_reported_by_mode(tmp_path: Path) -> None:
     told = {
         (series.name, series.labels.get("mode")): value
-        for _, series, value in ProcessAccount(info(tmp_path)).read()
+        for _, series, value in ProcessAccount(info(tmp_path, Capability.NODES_ON_HOST)).read()
         if series.name.startswith("host_cpu_seconds")
     }
     assert told[("host_cpu_seconds_total", "idle")] > 0
