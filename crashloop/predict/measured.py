@@ -52,6 +52,6 @@ READ_S, WRITE_S = 0.0030, 0.0060
 STATUS_SHARE = 0.5
 """Of the writes, those of a pod's status; the rest are events."""
 MEASURED_REQUESTS_PER_S = 360.0
-"""The highest rate at which replayed restarts kept up in two of three runs, on a host with other work."""
+"""The highest rate at which replayed restarts kept up in three of four runs, on a host with other work."""
 STORED_BYTES_PER_WRITE = 2000.0
 """Growth of etcd's database; pods of one container and a short status."""
