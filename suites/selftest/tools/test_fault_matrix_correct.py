@@ -42,7 +42,7 @@ DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY)
 ACCUSATIONS = (Outcome.FAIL, Outcome.ERROR)
 ONLY_SHOWN = {"shown-waiting", "back-off-message", "status-sequence"}
 """Checkers of what is only reported."""
-NOT_FOR_ALL = {"no-restart", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
+NOT_FOR_ALL = {"no-restart", "pods-made", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
 """Checkers of promises that not every pod is given, and of what is only reported."""
 PARTICULAR = {
     "delays-while-away",
