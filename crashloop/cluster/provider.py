@@ -177,6 +177,8 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Folder with the user's own binaries; what is missing there comes from the cache."""
     node_image: str | None = None
     """Image of nodes that are containers. Default: the official one of the version."""
+    any_node_image: bool = False
+    """Whether crashloop's own node image may replace one of kind's even under CI."""
     kind_binary: str | None = None
     """The user's own `kind`. Default: the release that this suite was tried with."""
     logs_dir: str | None = None

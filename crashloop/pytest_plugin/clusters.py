@@ -60,4 +60,5 @@ class Clusters:
             kubernetes_version=str(parsed),
             nodes=tuple(NodeRequest(name=node_name(each.name), profile=each) for each in loaded),
             feature_gates=gates,
+            any_node_image=True,
         )

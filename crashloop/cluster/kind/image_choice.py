@@ -44,7 +44,7 @@ class Choice:
         elif request.node_image is not None:
             name = self._named(request.node_image)
         else:
-            name = self._default(request.kubernetes_version)
+            name = self._default(request.kubernetes_version, may_replace=request.any_node_image or not self._in_ci)
         image = self._described(name)
         asked = str(KubernetesVersion.parse(request.kubernetes_version))
         if image.kubernetes_version != asked:
@@ -72,12 +72,12 @@ class Choice:
             )
         return name
 
-    def _default(self, version: str) -> str:
+    def _default(self, version: str, *, may_replace: bool) -> str:
         official = official_image(version)
         reason = self._unusable(official)
         if reason is None:
             return official
-        if self._in_ci:
+        if not may_replace:
             raise PrerequisiteError(
                 f"node image {official}: {reason}; under CI no other image replaces it unasked.\n"
                 f"Give --node-image {OWN} for one that crashloop builds, or name one that kind has published."

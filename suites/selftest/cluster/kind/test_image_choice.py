@@ -20,7 +20,13 @@ FOREIGN = '[{"Config": {"Labels": null}}]'
 
 
 def choose(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: str, *, cgroups: int = 2, ci: str = "", **options: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cases: str,
+    *,
+    cgroups: int = 2,
+    ci: str = "",
+    **options: str | bool,
 ) -> NodeImage:
     """The choice for Kubernetes 1.37.1 unless `options` say otherwise; `cases` says how `docker ARGUMENTS` answers."""
     fake_docker(tmp_path, monkeypatch, f"{cases}\n'info --format {{{{.CgroupVersion}}}}') echo {cgroups} ;;")
@@ -101,6 +107,16 @@ def test_under_ci_our_own_image_is_built_where_it_is_asked_for(
     cases = f"'image inspect crashloop/node:1') echo '{OWN}' ;;"
     image = choose(tmp_path, monkeypatch, cases, ci="true", node_image="own", kubernetes_version="1.36.3")
     assert (image.name, built) == ("crashloop/node:1", ["1.36.3"])
+
+
+def test_under_ci_our_own_image_replaces_an_official_one_where_any_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str]
+) -> None:
+    cases = f"""
+'image inspect crashloop/node:1') echo '{OWN}' ;;
+'pull --quiet kindest/node:v1.36.3') echo 'error from registry: manifest unknown' >&2; exit 1 ;;"""
+    choose(tmp_path, monkeypatch, cases, ci="true", kubernetes_version="1.36.3", any_node_image=True)
+    assert built == ["1.36.3"]
 
 
 def of_systemd(version: int) -> str:
