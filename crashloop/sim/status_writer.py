@@ -13,6 +13,8 @@ from crashloop.sim.pod import SimPod
 
 GRACE_S = 2
 """Of a pod that is deleted."""
+FIRST_STATUS: dict[str, Any] = {"phase": "Pending"}
+"""What the API server gives a new pod."""
 
 
 class StatusWriter:
@@ -129,7 +131,7 @@ class StatusWriter:
     def _receive(self, at_ns: int) -> None:
         self._delivered_ns = at_ns
         self._received = self._version
-        status = self._written
+        status = self._written or FIRST_STATUS
         data = {"resource_version": str(self._version), "status": status} | self._deletion
         self._tape.api(at_ns, Kind.STATUS, data, self._uid)
         self._loop.at(at_ns, lambda: self.on_delivery(self._uid, status))

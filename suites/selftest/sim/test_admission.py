@@ -8,9 +8,11 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.sim import Fault, simulate
 from crashloop.sim.faults import AdmissionFault
+from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
+from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit import sim_kit as sim
 
@@ -64,3 +66,17 @@ def test_a_scheduler_leaves_it_pending(
     action: Action, node: KubeletProfile, faults: tuple[Fault, ...], phase: str
 ) -> None:
     assert last_status(action, node, *faults, by_scheduler=True)["phase"] == phase
+
+
+def test_a_job_whose_pods_are_rejected_fails_with_all_of_them() -> None:
+    ruled = Container(program=exits_with(42), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42),))
+    scenario = PodScenario(
+        name="scenario",
+        profile="node",
+        pod=Pod(containers=(ruled,), restart_policy=RestartPolicy.NEVER),
+        until=Until(at_most_s=16),
+        owner=Job(parallelism=8, backoff_limit=0),
+    )
+    faults: frozenset[Fault] = frozenset({AdmissionFault.REJECTS_RULES})
+    events = simulate(scenario, WITH, sim.V1_37, rng=Random(1), faults=faults)
+    assert sim.of(events, Channel.API, Kind.JOB)[-1].data["status"]["failed"] == 8
