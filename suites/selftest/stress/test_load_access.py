@@ -31,7 +31,9 @@ def test_the_address_and_the_header_of_each_request_are_those_of_the_kubeconfig(
 
 
 @pytest.mark.parametrize(
-    "cluster", [{"proxy-url": "http://192.0.2.8"}, {"tls-server-name": "api.example"}], ids=lambda each: next(iter(each))
+    "cluster",
+    [{"proxy-url": "http://192.0.2.8"}, {"tls-server-name": "api.example"}],
+    ids=lambda each: next(iter(each)),
 )
 def test_what_the_load_generator_would_ignore_is_refused(tmp_path: Path, cluster: dict[str, str]) -> None:
     ((field, value),) = cluster.items()
