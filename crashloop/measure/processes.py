@@ -1,4 +1,4 @@
-"""CPU and memory of a cluster's components, of the harness and of this host, as a source of metrics.
+"""CPU, memory and kernel resources of a cluster's components, of the harness and of this host, as a source of metrics.
 
 Theory of operation. A component's CPU is the CPU of its processes and of their reaped children: a shim reaps runc and the
 containers' processes, so both are part of the runtime's CPU. The harness counts without reaped children, since it may be
@@ -16,6 +16,7 @@ import psutil
 
 from crashloop.cluster.node_processes import Components, Member
 from crashloop.cluster.provider import Capability, ClusterInfo
+from crashloop.measure.held import files_below, folder_of, held_by
 from crashloop.slo.exposition import SeriesKey
 
 HARNESS = "harness"
@@ -59,6 +60,7 @@ class ProcessAccount:
     def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = ()) -> None:
         """The harness is this process, the named ones, and their descendants, without the cluster's processes."""
         self._components = Components(info) if Capability.NODES_ON_HOST in info.capabilities else None
+        self._folder = folder_of(info)
         self._roots = {os.getpid(), *harness_pids}
         self._seen: dict[int, _Seen] = {}
         self._strangers: set[int] = set()
@@ -88,8 +90,20 @@ class ProcessAccount:
             yield _sample("component_resident_memory_bytes", labels, sum(each.rss for each in there))
             yield _sample("component_processes", labels, len(there))
             yield _sample("component_restarts_total", labels, self._restarts.get(key, 0))
+        yield from self._held()
         if self._components is not None:
             yield from _host()
+
+    def _held(self) -> Iterator[Sample]:
+        """What the nodes' components hold, with the processes below them: those of the containers."""
+        of_nodes = {pid: seen.key for pid, seen in self._seen.items() if seen.member.node}
+        for (component, node), held in held_by(of_nodes).items():
+            labels = {"component": component, "node": node}
+            yield _sample("component_process_ids", labels, held.process_ids)
+            yield _sample("component_open_files", labels, held.open_files)
+            yield _sample("component_sockets", labels, held.sockets)
+        if self._folder is not None:
+            yield _sample("cluster_files", {}, files_below(self._folder))
 
     def _look(self) -> None:
         now = set(psutil.pids())

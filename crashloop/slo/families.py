@@ -78,10 +78,14 @@ SOURCES: Mapping[str, frozenset[str]] = {
     "nodes": frozenset({"node_not_ready"}),
     "processes": frozenset(
         {
+            "cluster_files",
             "component_cpu_seconds_total",
+            "component_open_files",
+            "component_process_ids",
             "component_processes",
             "component_resident_memory_bytes",
             "component_restarts_total",
+            "component_sockets",
             "host_cpu_seconds_total",
             "host_cpu_pressure_seconds_total",
         }

@@ -13,6 +13,7 @@ from crashloop.slo.bucket_blocks import Bucket, effective_within
 from crashloop.slo.conservation import conservation
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.gauge import gauge
+from crashloop.slo.growth import growth_per_event
 from crashloop.slo.histogram import Histogram
 from crashloop.slo.kinds import kinds
 from crashloop.slo.moves import moves
@@ -22,6 +23,7 @@ from crashloop.slo.relative import relative
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
+    GrowthSli,
     HistogramSli,
     KindsSli,
     MovesSli,
@@ -177,6 +179,10 @@ def _gauge(_row: SloRow, sli: GaugeSli, measured: Measured, window: Phase) -> li
     return list(gauge(sli, measured, window))
 
 
+def _growth(_row: SloRow, sli: GrowthSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return list(growth_per_event(sli, measured, window))
+
+
 def _reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> list[SliResult]:
     return [reads(row, sli, measured, window)]
 
@@ -202,6 +208,7 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     ConservationSli: _conservation,
     MovesSli: _moves,
     GaugeSli: _gauge,
+    GrowthSli: _growth,
     ReadSli: _reads,
     RelativeSli: _relative,
     KindsSli: _kinds,

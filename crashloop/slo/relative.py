@@ -1,9 +1,9 @@
 """A figure of one phase against the same of another phase of the run, or against its prediction.
 
 Theory of operation. A comparison within one run needs no absolute bound, so it holds on every host. The figure is taken
-twice, in each phase from the nodes under load in it; the value is the ratio of the two. Its interval follows from theirs
-(MOVER, on logarithms), so it covers what varies within the phases. What differs from one phase to the next without a
-cause, such as a host that warms up, it does not cover: bounds of such rows leave room for it.
+twice, in each phase from the nodes under load in it; the value is the ratio of the two, or their difference. Its interval
+follows from theirs (MOVER, of a ratio on logarithms), so it covers what varies within the phases. What differs from one
+phase to the next without a cause, such as a host that warms up, it does not cover: bounds of such rows leave room for it.
 Source: Zou and Donner 2008 ("Construction of confidence limits about effect measures: a general approach").
 """
 
@@ -24,9 +24,9 @@ Results = Callable[[SloRow, Measured, Phase], list[SliResult]]
 
 
 def relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase, results: Results) -> SliResult:
-    """The ratio, or the difference in percent. `results` takes an SLI in a window.
+    """The ratio, or the difference. `results` takes an SLI in a window.
 
-    Raises ObservationError without the other phase, its prediction, or values above zero.
+    Raises ObservationError without the other phase or its prediction; of a ratio, without values above zero.
     """
     mine = _figure(row, sli, measured, window, results)
     if sli.to == "prediction":
@@ -42,13 +42,10 @@ def relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase, r
         place, samples = f"in phase {against.label}", min(mine.samples, other.samples)
     if mine.value is None or other.value is None:
         return SliResult(value=None, samples=samples, from_ns=window.from_ns, to_ns=window.to_ns)
-    if mine.value <= 0 or other.value <= 0:
-        raise ObservationError(f"{number(mine.value)} and {number(other.value)} {sli.unit} have no ratio.")
-    spread = ratio_of(mine.value, mine.interval, other.value, other.interval)
-    value = mine.value / other.value
+    value, spread = _COMPARE[sli.by](mine.value, mine.interval, other.value, other.interval, sli.unit)
     return SliResult(
-        value=100 * abs(value - 1) if sli.either_way else value,
-        interval=in_percent(spread) if sli.either_way else spread,
+        value=value,
+        interval=spread,
         samples=samples,
         from_ns=window.from_ns,
         to_ns=window.to_ns,
@@ -79,6 +76,18 @@ def ratio_of(value: float, spread: Interval | None, other: float, around: Interv
     return Interval(lower, upper, spread.confidence)
 
 
+def difference_of(value: float, spread: Interval | None, other: float, around: Interval | None) -> Interval:
+    """The interval of value - other by those of both; a side is None where one of them does not bound it."""
+    if spread is None or around is None:
+        return Interval(None, None)
+    apart = value - other
+    down, up = (None if bound is None else abs(value - bound) for bound in (spread.lower, spread.upper))
+    below, above = (None if bound is None else abs(other - bound) for bound in (around.lower, around.upper))
+    lower = None if down is None or above is None else apart - math.hypot(down, above)
+    upper = None if up is None or below is None else apart + math.hypot(up, below)
+    return Interval(lower, upper, spread.confidence)
+
+
 def in_percent(ratio: Interval) -> Interval:
     """The interval of the difference from 1 in either direction; its upper bound needs both of the ratio's."""
     if ratio.lower is None or ratio.upper is None:
@@ -91,6 +100,30 @@ def in_percent(ratio: Interval) -> Interval:
 def _apart(value: float, bound: float | None) -> float | None:
     """The distance of a bound in logarithms."""
     return None if bound is None or bound <= 0 else abs(math.log(bound / value))
+
+
+def _ratio(
+    value: float, spread: Interval | None, other: float, around: Interval | None, unit: str
+) -> tuple[float, Interval]:
+    if value <= 0 or other <= 0:
+        raise ObservationError(f"{number(value)} and {number(other)} {unit} have no ratio.")
+    return value / other, ratio_of(value, spread, other, around)
+
+
+def _percent(
+    value: float, spread: Interval | None, other: float, around: Interval | None, unit: str
+) -> tuple[float, Interval]:
+    ratio, found = _ratio(value, spread, other, around, unit)
+    return 100 * abs(ratio - 1), in_percent(found)
+
+
+def _difference(
+    value: float, spread: Interval | None, other: float, around: Interval | None, _unit: str
+) -> tuple[float, Interval]:
+    return value - other, difference_of(value, spread, other, around)
+
+
+_COMPARE = {"ratio": _ratio, "percent": _percent, "difference": _difference}
 
 
 def _figure(row: SloRow, sli: RelativeSli, measured: Measured, phase: Phase, results: Results) -> SliResult:

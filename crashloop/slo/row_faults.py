@@ -16,6 +16,7 @@ from crashloop.slo.preconditions import FACTS
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
+    GrowthSli,
     HistogramSli,
     MovesSli,
     Other,
@@ -182,6 +183,8 @@ def _names(row: SloRow) -> Iterator[str]:
         yield from _known("of", sli.of, COUNTS)
     if isinstance(sli, RatioSli):
         yield from _known("per", sli.per, (*COUNTS, SECONDS))
+    if isinstance(sli, GrowthSli):
+        yield from _known("per", sli.per, COUNTS)
     if isinstance(sli, ServedSli):
         yield from _known("of", sli.of, FIGURES)
 
@@ -192,7 +195,7 @@ def _compared(sli: RelativeSli) -> Iterator[str]:
 
 
 def _unit(sli: RelativeSli) -> str:
-    return "%" if sli.either_way else "times"
+    return {"ratio": "times", "percent": "%", "difference": sli.unit}[sli.by]
 
 
 def _precondition(condition: Precondition) -> Iterator[str]:

@@ -107,6 +107,13 @@ class GaugeSli(Selection, frozen=True, kw_only=True, tag="gauge", tag_field="kin
     """Name of the phase by whose highest value it is divided. None: it is not."""
 
 
+class GrowthSli(Selection, frozen=True, kw_only=True, tag="growth", tag_field="kind"):
+    """How much a gauge grows per event: from the median of the window's first third to that of its last one."""
+
+    per: str
+    """crashloop.slo.events.COUNTS, such as restarts."""
+
+
 class ReadSli(_Strict, frozen=True, kw_only=True, tag="reads", tag_field="kind"):
     """Reads of the API server by the load's canary: a percentile of their latency, or without one the number that failed."""
 
@@ -127,14 +134,14 @@ class Other(_Strict, frozen=True, kw_only=True):
 
 
 class RelativeSli(_Strict, frozen=True, kw_only=True, tag="relative", tag_field="kind"):
-    """A figure of one phase divided by the same of another, each on the nodes under load in it; or by its prediction."""
+    """A figure of one phase against the same of another, each on the nodes under load in it; or against its prediction."""
 
     of: Figure
     unit: str
     """Of the figure."""
     to: Other | Literal["prediction"]
-    either_way: bool = False
-    """The difference in either direction instead, in percent of the other."""
+    by: Literal["ratio", "percent", "difference"] = "ratio"
+    """How many times the other one; the difference in either direction, in percent of the other; or how much more."""
 
 
 class KindsSli(Selection, frozen=True, kw_only=True, tag="kinds", tag_field="kind"):
@@ -168,6 +175,7 @@ Sli = (
     | ConservationSli
     | MovesSli
     | GaugeSli
+    | GrowthSli
     | ReadSli
     | RelativeSli
     | KindsSli

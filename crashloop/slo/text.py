@@ -9,6 +9,7 @@ from crashloop.slo.preconditions import fact_in_words, value_in_words
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
+    GrowthSli,
     HistogramSli,
     KindsSli,
     MovesSli,
@@ -237,6 +238,8 @@ def noun(row: SloRow) -> str:
         return SECONDS if sli.per == SECONDS else COUNTS[sli.per].of
     if isinstance(sli, MovesSli):
         return COUNTS["restarts"].of
+    if isinstance(sli, GrowthSli):
+        return COUNTS[sli.per].of
     if isinstance(sli, GaugeSli):
         return "scrapes"
     if isinstance(sli, ReadSli):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from crashloop.slo.judge import judge
-from crashloop.slo.relative import in_percent, ratio_of
+from crashloop.slo.relative import difference_of, in_percent, ratio_of
 from crashloop.slo.row_faults import faults, unfit
 from crashloop.slo.types import Interval, Lifecycle, Phase, SloVerdict
 from crashloop.verdict import Outcome
@@ -160,7 +160,7 @@ def test_no_ratio_is_made_of_nothing() -> None:
 
 
 def predicted(every_s: float, predicted_per_s: float | None) -> SloVerdict:
-    sli = relative(RESTARTS, "prediction", unit="restarts/s", either_way=True)
+    sli = relative(RESTARTS, "prediction", unit="restarts/s", by="percent")
     rule = row(sli, {"at_most": 15, "unit": "%"}, min_samples=30, decided_by="interval")
     there = msgspec.structs.replace(phase(0, 60), predicted_per_s=predicted_per_s)
     return judge(rule, measured(lifecycles=[restarts(every_s)], phases=(there,)))
@@ -180,6 +180,31 @@ def test_a_difference_from_the_prediction_names_both_numbers() -> None:
     assert predicted(1, 2.0).value == pytest.approx(100 * (1 - 59 / 120))
     assert "It is 0.983 restarts/s, and 2 restarts/s predicted." in predicted(1, 2.0).sentence
     assert "nothing predicts its restarts" in predicted(1, None).sentence
+
+
+def added(plain_every_s: float, rules_every_s: float, most: float) -> SloVerdict:
+    """How many restarts a second more one phase has than another, in which a pod may never restart."""
+    rule = row(
+        relative(RESTARTS, unit="restarts/s", by="difference"), {"at_most": most, "unit": "restarts/s"}, mixes=["rules"]
+    )
+    pods = [restarts(plain_every_s), restarts(rules_every_s, from_s=100)]
+    return judge(rule, measured(lifecycles=pods, phases=(PLAIN, RULES)))
+
+
+def test_a_difference_is_judged_in_the_unit_of_the_figure_and_may_be_one_from_nothing() -> None:
+    verdict = added(2, 0.5, most=1.5)
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.value == pytest.approx(88 / 60)
+    assert added(2, 0.5, most=1.4).outcome is Outcome.FAIL
+    assert added(60, 0.5, most=1.5).outcome is Outcome.FAIL
+    assert "in phase storm, plain." in verdict.sentence
+
+
+def test_the_interval_of_a_difference_is_wider_than_those_of_its_parts() -> None:
+    found = difference_of(10, Interval(7.0, 13.0), 6, Interval(2.0, 10.0)).bounds
+    assert found == pytest.approx((-1, 9))
+    assert difference_of(10, Interval(None, 13.0), 6, Interval(2.0, None)).lower is None
+    assert difference_of(10, None, 6, Interval(2.0, 10.0)) == Interval(None, None)
 
 
 def test_the_interval_of_a_ratio_is_wider_than_those_of_its_parts_and_narrower_than_their_sum() -> None:
@@ -220,7 +245,7 @@ def test_a_difference_in_either_direction_is_at_least_none_if_the_interval_holds
     [
         (relative(RESTARTS), {"at_most": 2, "unit": "s"}, {}, "target has the unit 's'; it is in times"),
         (
-            relative(RESTARTS, either_way=True),
+            relative(RESTARTS, by="percent"),
             {"at_most": 2, "unit": "times"},
             {},
             "target has the unit 'times'; it is in %",

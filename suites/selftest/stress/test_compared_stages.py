@@ -24,7 +24,7 @@ slos:
     definition: restarts of one mix against the other
     source: made up
   - id: predicted
-    sli: {kind: relative, of: {kind: rate, of: restarts}, unit: restarts/s, to: prediction, either_way: true}
+    sli: {kind: relative, of: {kind: rate, of: restarts}, unit: restarts/s, to: prediction, by: percent}
     target: {at_most: 15, unit: "%"}
     phase: storm
     mixes: [rules]
