@@ -9,7 +9,7 @@ MUTANTS ?= 200
 MUTANTS_ARGS ?=
 SOAK := RESET-5 DECAY-6 DECAY-7
 STRESS_JUDGED := quick neighbours rules configurations demand
-STRESS_SOAK := storm-110 knee shapes settled aftermath full at-the-cap
+STRESS_SOAK := storm-110 knee shapes settled costs revert aftermath full at-the-cap
 # What a busy host leaves open (3) does not end the rest; FAIL, ERROR and wrong usage do so afterwards.
 STRESS_EACH = worst=0; for profile in $(1); do $(BIN)/crashloop stress $$profile || { code=$$?; [ $$code -eq 3 ] || worst=$$code; }; done; exit $$worst
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -105,7 +105,7 @@ stress-full: setup ## 110 pods on a node, every mix, maximum 1 s against 300 s (
 stress-judged: setup ## Stress runs that judge the requirements of the scope full (about 35 minutes)
 	$(call STRESS_EACH,$(STRESS_JUDGED))
 
-stress-soak: setup ## Stress runs that judge those of the scope soak (about 2 h 20 min)
+stress-soak: setup ## Stress runs that judge those of the scope soak (about 2 h 40 min)
 	$(call STRESS_EACH,$(STRESS_SOAK))
 
 stress-suite: setup ## Live tests of stress runs, faults included (about 4 minutes)

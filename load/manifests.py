@@ -21,11 +21,18 @@ from crashloop.stress.loads import (
     Finish,
     Jobs,
     Rollout,
+    Volume,
 )
 from crashloop.stress.pods import name_of, scenario_of
 from load.server import as_server
 
 Json = dict[str, Any]
+
+_VOLUME = "volume"
+_SOURCES: dict[Volume, Json] = {
+    "memory": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+    "host": {"hostPath": {"path": "/usr", "type": "Directory"}},
+}
 
 
 class Maker(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +103,10 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         manifest = pod_manifest(scenario, node=host, image=self.order.image, run=self.order.run)
         manifest["metadata"]["labels"] |= self._labels()
         manifest["spec"]["activeDeadlineSeconds"] = self._lives_s()
+        if isinstance(load, Crash) and load.host_network:
+            manifest["spec"]["hostNetwork"] = True
+        if isinstance(load, Crash | Churn) and load.volume is not None:
+            _mount(manifest["spec"], load.volume)
         return manifest
 
     def _lives_s(self) -> int:
@@ -108,6 +119,14 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         labels = self._labels() | {RUN_LABEL: self.order.run}
         metadata = {"name": self.name(serial), "labels": labels}
         return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _mount(spec: Json, volume: Volume) -> None:
+    """A further volume for all containers. Nothing is written to that of the host."""
+    spec["volumes"] = [*spec["volumes"], {"name": _VOLUME, **_SOURCES[volume]}]
+    for container in spec["containers"]:
+        mount = {"name": _VOLUME, "mountPath": f"/{_VOLUME}", "readOnly": True}
+        container["volumeMounts"] = [*container["volumeMounts"], mount]
 
 
 def _scheduled(manifest: Json) -> Json:

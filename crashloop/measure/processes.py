@@ -10,7 +10,9 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -30,6 +32,20 @@ _Key = tuple[str, str]
 """Component and node."""
 
 
+class _Spent(NamedTuple):
+    """What processes and their reaped children have used so far."""
+
+    cpu_s: float = 0.0
+    read_bytes: float = 0.0
+    """By read calls, from whatever: files in the page cache too."""
+
+    def plus(self, other: "_Spent") -> "_Spent":
+        return _Spent(self.cpu_s + other.cpu_s, self.read_bytes + other.read_bytes)
+
+    def or_more(self, other: "_Spent") -> "_Spent":
+        return _Spent(max(self.cpu_s, other.cpu_s), max(self.read_bytes, other.read_bytes))
+
+
 class _Seen:
     """A process at its last sample."""
 
@@ -37,7 +53,7 @@ class _Seen:
         self.process = process
         self.member = member
         self.parent = 0
-        self.cpu_s = 0.0
+        self.spent = _Spent()
         self.rss = 0
 
     @property
@@ -50,7 +66,9 @@ class _Seen:
             self.parent = self.process.ppid()  # raises if the id is that of another process by now
             times = self.process.cpu_times()
             reaped = 0.0 if self.member.component == HARNESS else times.children_user + times.children_system
-            self.cpu_s = times.user + times.system + reaped
+            # The kernel adds what reaped children read.
+            read = self.process.io_counters().read_chars if self.member.node else 0
+            self.spent = _Spent(times.user + times.system + reaped, read)
             self.rss = self.process.memory_info().rss
 
 
@@ -64,9 +82,9 @@ class ProcessAccount:
         self._roots = {os.getpid(), *harness_pids}
         self._seen: dict[int, _Seen] = {}
         self._strangers: set[int] = set()
-        self._ended: dict[_Key, float] = {}
-        """CPU of ended processes that no process of their component reaped."""
-        self._highest: dict[_Key, float] = {}
+        self._ended: dict[_Key, _Spent] = {}
+        """Of ended processes that no process of their component reaped."""
+        self._highest: dict[_Key, _Spent] = {}
         self._restarts: dict[_Key, int] = {}
         self._began: set[_Key] = set()
         """Components whose program has run: another process of it is a restart."""
@@ -83,10 +101,11 @@ class ProcessAccount:
         for seen in self._seen.values():
             alive.setdefault(seen.key, []).append(seen)
         for key, there in alive.items():
-            cpu_s = self._ended.get(key, 0.0) + sum(each.cpu_s for each in there)
-            self._highest[key] = max(cpu_s, self._highest.get(key, 0.0))
+            spent = reduce(_Spent.plus, (each.spent for each in there), self._ended.get(key, _Spent()))
+            self._highest[key] = spent.or_more(self._highest.get(key, _Spent()))
             labels = {"component": key[0], "node": key[1]}
-            yield _sample("component_cpu_seconds_total", labels, self._highest[key])
+            yield _sample("component_cpu_seconds_total", labels, self._highest[key].cpu_s)
+            yield _sample("component_read_bytes_total", labels, self._highest[key].read_bytes)
             yield _sample("component_resident_memory_bytes", labels, sum(each.rss for each in there))
             yield _sample("component_processes", labels, len(there))
             yield _sample("component_restarts_total", labels, self._restarts.get(key, 0))
@@ -145,7 +164,7 @@ class ProcessAccount:
         del self._seen[pid]
         parent = self._seen.get(seen.parent)
         if parent is None or parent.member != seen.member or seen.member.component == HARNESS:
-            self._ended[seen.key] = self._ended.get(seen.key, 0.0) + seen.cpu_s
+            self._ended[seen.key] = self._ended.get(seen.key, _Spent()).plus(seen.spent)
 
     def _harness(self) -> Iterator[psutil.Process]:
         """The processes of the harness: the trees below its roots, without the cluster's own branches."""

@@ -50,6 +50,7 @@ def command(
     program = container.program
     words = [
         *_settings(program, marks_dir, created_mark),
+        *_startup(container, evidence_dir),
         *((f"volume={memory_dir}/{container.name}.mark",) if program.marks_volume else ()),
         *_served(container),
         *(f"env={each.name}" for each in container.env),
@@ -70,6 +71,13 @@ def _settings(program: Program, marks_dir: str, created_mark: str) -> Iterator[s
     if program.aims_at_s is not None:
         first_ms, limit_cs = round(program.lives[0].run_s * 1000), round((program.aims_at_s + AIMED_WITHIN_S) * 100)
         yield f"aim={first_ms}:{limit_cs}:{created_mark}"
+
+
+def _startup(container: Container, evidence_dir: str) -> Iterator[str]:
+    program = container.program
+    if program.startup_cpu_s or program.startup_read_mb:
+        data = f"{evidence_dir}/{container.name}.data"
+        yield f"startup={round(100 * program.startup_cpu_s)}:{program.startup_read_mb}:{data}"
 
 
 def _end(life: Life) -> str:

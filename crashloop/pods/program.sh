@@ -1,7 +1,8 @@
 # One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, volume=MARK,
 # env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; others=LIVES that all pods of a Job but the first leave out;
-# aim=FIRST_MS:LIMIT_CS:FILE, how long after FILE was written each life ends; the probes that it answers over HTTP, http=KIND;
-# and RUN_S:END:TIMES, the lives in order. END is an exit code, memory, or signal (from elsewhere).
+# aim=FIRST_MS:LIMIT_CS:FILE, how long after FILE was written each life ends;
+# startup=CENTISECONDS:MIB:FILE, CPU that it takes and a file that it reads; the probes that it answers over HTTP, http=KIND; and
+# RUN_S:END:TIMES, the lives in order. END is an exit code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
 term=
 trap 'term=1' TERM
@@ -84,6 +85,22 @@ aim() {
 	aimed_s=$((left_ms / 1000)).${part#1}
 }
 
+# CPU is that of this shell, user and system: fields 14 and 15 of proc_pid_stat(5).
+start_up() {
+	centiseconds=$1 mib=$2 data=$3
+	if [ "$mib" != 0 ]; then
+		[ -e "$data" ] || dd if=/dev/zero of="$data" bs=1048576 count="$mib" 2>/dev/null
+		dd if="$data" of=/dev/null bs=1048576 2>/dev/null
+	fi
+	while
+		n=0
+		while [ "$n" -lt 1000 ]; do n=$((n + 1)); done
+		read -r stat </proc/self/stat
+		set -- ${stat##*) }
+		[ "$((${12} + ${13}))" -lt "$centiseconds" ]
+	do :; done
+}
+
 # $PROBE and $PROBE_<kind> are the script of a probe and its arguments.
 serve() {
 	www=${file%.journal}.www
@@ -109,6 +126,12 @@ for each; do
 	passes=*)
 		times=${each#*=}
 		repeat "${times%%:*}" "${times#*:}"
+		continue
+		;;
+	startup=*)
+		rest=${each#*=}
+		data=${rest#*:}
+		start_up "${rest%%:*}" "${data%%:*}" "${data#*:}"
 		continue
 		;;
 	http=*)

@@ -93,8 +93,16 @@ def counted(kind: Samples, lifecycles: Iterable[Lifecycle], window: Phase, keeps
 
 
 def _startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:
+    return _start(pod) if pod.stateless else iter(())
+
+
+def _stateful_startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:
+    return iter(()) if pod.stateless else _start(pod)
+
+
+def _start(pod: Lifecycle) -> Iterator[MeasuredEvent]:
     began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
-    if began_ns is not None and pod.stateless and not pod.has_init:
+    if began_ns is not None and not pod.has_init:
         yield _event(began_ns, pod.started_ns, pod.seen_until_ns)
 
 
@@ -189,6 +197,7 @@ def _came_ns(restart: Restart) -> int | None:
 
 SAMPLES: Mapping[str, Samples] = {
     "pod-startup": Samples("pods", _startup),
+    "stateful-pod-startup": Samples("pods", _stateful_startup),
     "pod-ready": Samples("pods", _ready),
     "restart-lateness": Samples("restarts", _lateness),
     "restart-delay": Samples("restarts", _delay),

@@ -83,6 +83,7 @@ SOURCES: Mapping[str, frozenset[str]] = {
             "component_open_files",
             "component_process_ids",
             "component_processes",
+            "component_read_bytes_total",
             "component_resident_memory_bytes",
             "component_restarts_total",
             "component_sockets",

@@ -60,6 +60,10 @@ class Program(msgspec.Struct, frozen=True):
     """A delay whose end is to coincide with a look of the kubelet. The kubelet looks about once a second and creates containers
     at a look. So lives count from the creation of their container; the first of them is as long as planned, and each further
     one 10 ms longer if the start before it came within half a second of this delay, and 10 ms shorter if not."""
+    startup_cpu_s: float = 0.0
+    """CPU seconds that each life takes before it runs."""
+    startup_read_mb: int = 0
+    """MiB that each life reads before it runs; the first one writes the file."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""

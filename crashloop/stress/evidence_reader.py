@@ -17,7 +17,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.assignment import Operation
 from crashloop.stress.folder import StressDir
-from crashloop.stress.loads import AnyLoad, Jobs, Rollout, group, has_known_delays, load_of
+from crashloop.stress.loads import AnyLoad, Jobs, Rollout, group, has_known_delays, is_stateless, load_of
 from crashloop.stress.plan import StressPlan
 from crashloop.verdict import Verdict
 
@@ -89,6 +89,7 @@ def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tupl
     return lifecycles(
         recording,
         group=group(load),
+        stateless=is_stateless(load),
         promise=_promise(recording, load, kubelet, version),
         expects=decided.restarts if decided else None,
         triggers=decided.restarts_all if decided else None,

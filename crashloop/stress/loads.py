@@ -7,6 +7,7 @@ the run, and are removed when the user stops.
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 import msgspec
 
@@ -44,6 +45,24 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return 1
 
 
+Volume = Literal["memory", "host"]
+"""A volume that all containers of a pod mount beside that of their journals: in memory (tmpfs), or a folder of the host, which
+makes the pod a stateful one (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
+
+
+class StartUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a program does in every life before it runs."""
+
+    cpu_s: float = 1.0
+    """CPU seconds that it takes."""
+    read_mb: int = 50
+    """MiB that it reads, from a file of the pod."""
+
+    def __post_init__(self) -> None:
+        _within("cpu_s", self.cpu_s, 0, 60)
+        _within("read_mb", self.read_mb, 0, 1000)
+
+
 class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     """A crash storm: each user is one pod that exits again and again.
 
@@ -62,6 +81,10 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     """Share of the pods, 0 to 1, that exit with 0 instead of `exit_code`."""
     restart_policy: RestartPolicy = RestartPolicy.ALWAYS
     rule: RestartRule | None = None
+    startup: StartUp | None = None
+    host_network: bool = False
+    """Whether the pod has the network of its node, and so none of a network plugin."""
+    volume: Volume | None = None
 
     def __post_init__(self) -> None:
         _within("containers", self.containers, 1, 20)
@@ -84,6 +107,7 @@ class Churn(Load, frozen=True, kw_only=True, tag="churn"):
     """The most pods of one user at a time; an arrival beyond it is dropped, and counted as dropped."""
     start_within_s: float = 60.0
     """Longest time to a pod's start; then it is abandoned."""
+    volume: Volume | None = None
 
     def __post_init__(self) -> None:
         _within("rate_per_s", self.rate_per_s, 0.01, 50)
@@ -282,6 +306,11 @@ _GROUPS: dict[type[Load], str] = {
 
 GROUPS = frozenset(_GROUPS.values())
 """The groups that a row of manifests/slo may name."""
+
+
+def is_stateless(load: AnyLoad) -> bool:
+    """Whether its pods are in the scope of the official SLI of stateless pods."""
+    return not (isinstance(load, Crash | Churn) and load.volume == "host")
 
 
 def has_known_delays(load: AnyLoad) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from crashloop.cluster.provider import NodeRequest
+from crashloop.errors import UsageError
 from crashloop.spec.plan import PlannedNode, RunPlan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
@@ -66,7 +67,7 @@ def plan_of(
     whether the provider can restart a kubelet with another configuration; if not, arms keep their places. `pods_each` is the
     most pods on a full node.
 
-    Raises UsageError for a load with a restart rule that its node ignores.
+    Raises UsageError for a load with a restart rule that its node ignores, and for stages that need such a restart.
     """
     has_arms = any(node.arm for node in profile.nodes)
     kubelets = {node.name: kubelet(node.profile) for node in profile.nodes}
@@ -77,6 +78,11 @@ def plan_of(
     loads = {name: heeded(name, load, kubelets[load.node], version) for name, load in profile.loads.items()}
     load = resolved(msgspec.structs.replace(profile, loads=loads), cores=cores, at_most=pods_each)
     if not reconfigures:
+        if any(stage.exchanged for stage in profile.stages):
+            raise UsageError(
+                f"stress profile {profile.name!r} restarts kubelets with another configuration, "
+                f"which provider {provider} cannot do."
+            )
         design = msgspec.structs.replace(load.comparison, changes_places=False)
         load = msgspec.structs.replace(load, comparison=design)
     return plan_with(

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
 from crashloop.spec.policy import RestartPolicy, RestartRule
-from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe
+from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe, Volume
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Disturbance, Stage
 
+_VOLUMES: Mapping[Volume, str] = {"memory": "a volume in memory", "host": "a volume of the host"}
 MAX_NAMED = 3
 """Stages that are named with a load's users; further ones are counted."""
 
@@ -78,7 +79,7 @@ def user_in_words(load: AnyLoad) -> str:
     if isinstance(load, Churn):
         return (
             f"healthy pods, {load.rate_per_s:g} a second, held for {load.hold_s:g} s once started; at most {load.in_flight} "
-            f"at once, abandoned after {load.start_within_s:g} s"
+            f"at once, abandoned after {load.start_within_s:g} s{_with(load.volume)}"
         )
     if isinstance(load, Canary):
         return (
@@ -118,7 +119,17 @@ def _crash(load: Crash) -> str:
         parts.append(f"{100 * load.succeeding:g} % of the pods exit with 0 instead")
     if load.companions:
         parts.append(f"{counted(load.companions, 'healthy container')} beside")
+    if load.startup is not None:
+        parts.append(f"each life first takes {load.startup.cpu_s:g} s of CPU and reads {load.startup.read_mb} MiB")
+    if load.host_network:
+        parts.append("the network of the node")
+    if load.volume is not None:
+        parts.append(_VOLUMES[load.volume])
     return "; ".join(parts)
+
+
+def _with(volume: Volume | None) -> str:
+    return "" if volume is None else f"; {_VOLUMES[volume]}"
 
 
 def _rule(rule: RestartRule) -> str:

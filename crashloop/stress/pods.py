@@ -1,5 +1,7 @@
 """The pods of loads, as scenarios: one definition for the load generator and for the recorder. Pure."""
 
+import msgspec
+
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe
@@ -65,6 +67,9 @@ def _probes(load: Demand) -> tuple[Probe, ...]:
 def _crashing(load: Crash, serial: int) -> Pod:
     code = 0 if succeeds(load, serial) else load.exit_code
     program = exits_with(code, after_s=load.run_s, times=MAX_LIVES)
+    if load.startup is not None:
+        own = {"startup_cpu_s": load.startup.cpu_s, "startup_read_mb": load.startup.read_mb}
+        program = msgspec.structs.replace(program, **own)
     crashers = _each(program, load.containers, load.restart_policy, load.rule)
     beside = (Container(name=f"beside-{number}") for number in range(1, load.companions + 1))
     return Pod(containers=(*crashers, *beside), restart_policy=load.restart_policy)

@@ -53,7 +53,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     washout_s: float = 0.0
     """Time without load before its users start."""
     exchanged: tuple[str, str] | None = None
-    """Two nodes of the profile that have each other's host in this stage; a design that alternates sets it."""
+    """The two nodes with an arm, if they have each other's host in this stage: both kubelets are restarted before it. A design
+    that alternates sets it."""
 
     @property
     def label(self) -> str:

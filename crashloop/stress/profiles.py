@@ -83,8 +83,10 @@ def _faults_of_comparison(profile: StressProfile) -> Iterator[str]:
     if arms != ["baseline", "treatment"] and (design.primary or design.alternates):
         yield f"comparison: the nodes have the arms {', '.join(arms) or 'none'}; expected one baseline and one treatment."
     for stage in profile.stages:
-        if stage.exchanged:
-            yield f"stage {stage.name!r}: exchanged is set; it is an outcome of comparison: {{alternates: true}}."
+        if stage.exchanged and design.alternates:
+            yield f"stage {stage.name!r}: exchanged is set; with comparison: {{alternates: true}} that is an outcome."
+        elif stage.exchanged and {each.name for each in profile.nodes if each.arm} != set(stage.exchanged):
+            yield f"stage {stage.name!r}: exchanged is {', '.join(stage.exchanged)}; expected the two nodes that have an arm."
 
 
 def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]:

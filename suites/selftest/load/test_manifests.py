@@ -20,6 +20,8 @@ from crashloop.stress.loads import (
     Jobs,
     Rollout,
     ServerProbe,
+    StartUp,
+    is_stateless,
     load_of,
     succeeds,
 )
@@ -72,6 +74,37 @@ def test_a_share_of_the_pods_exits_with_zero() -> None:
     load = Crash(node="n", succeeding=0.25)
     codes = [arguments(maker(load).crashing(load, serial))[-1].split(":")[1] for serial in range(8)]
     assert codes == ["1", "1", "1", "0", "1", "1", "1", "0"]
+
+
+def test_each_life_may_start_up_with_cpu_and_reads() -> None:
+    load = Crash(node="n", startup=StartUp(cpu_s=0.5, read_mb=20))
+    assert arguments(maker(load).crashing(load, 0))[2:] == ["startup=50:20:/evidence/app.data", "0:1:100000"]
+
+
+def test_a_pod_may_have_the_network_of_its_node() -> None:
+    of_the_node, of_its_own = Crash(node="n", host_network=True), Crash(node="n")
+    assert maker(of_the_node).crashing(of_the_node, 0)["spec"]["hostNetwork"] is True
+    assert "hostNetwork" not in maker(of_its_own).crashing(of_its_own, 0)["spec"]
+
+
+@pytest.mark.parametrize(
+    ("load", "source", "stateless"),
+    [
+        (Crash(node="n", companions=1, volume="memory"), {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}, True),
+        (Crash(node="n", companions=1, volume="host"), {"hostPath": {"path": "/usr", "type": "Directory"}}, False),
+    ],
+    ids=["memory", "host"],
+)
+def test_all_containers_mount_a_further_volume_and_that_of_the_host_makes_the_pod_stateful(
+    load: Crash, source: dict[str, Any], *, stateless: bool
+) -> None:
+    spec = maker(load).crashing(load, 0)["spec"]
+    assert spec["volumes"][1] == {"name": "volume", **source}
+    assert [[each["mountPath"] for each in one["volumeMounts"]] for one in spec["containers"]] == [
+        ["/evidence", "/volume"],
+        ["/evidence", "/volume"],
+    ]
+    assert is_stateless(load) is stateless
 
 
 def test_a_rule_comes_with_the_container_s_own_policy() -> None:

@@ -109,6 +109,31 @@ def test_what_a_process_took_stays_when_it_ends(tmp_path: Path, program: Callabl
         assert values(account, "component_cpu_seconds_total")[key] >= before + 0.15
 
 
+READS = "import sys\nopen(sys.argv[1],'rb').read()\nprint('read', flush=True)\nsys.stdin.read()"
+
+
+def test_what_a_process_and_its_reaped_children_read_is_counted_and_stays_when_it_ends(
+    tmp_path: Path, program: Callable[[str], Path]
+) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(bytes(4_000_000))
+    account, key = account_of(tmp_path), ("runtime", "node-1")
+    child = f"import subprocess,sys; subprocess.run([sys.executable,'-c',{READS!r},{str(data)!r}],input=b'')\n"
+    shim = subprocess.Popen(
+        [str(program("containerd-shim-runc-v2")), "-c", child + READS, str(data)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, STATE_MARK: str(tmp_path), NODE_MARK: "node-1"},
+    )
+    with shim:
+        assert shim.stdout is not None
+        assert [shim.stdout.readline() for _ in range(2)] == [b"read\n", b"read\n"]
+        there = values(account, "component_read_bytes_total")[key]
+        shim.kill()
+    assert there >= 8_000_000
+    assert values(account, "component_read_bytes_total")[key] == there
+
+
 def test_a_kubelet_that_is_started_anew_is_counted(tmp_path: Path, program: Callable[[str], Path]) -> None:
     account = account_of(tmp_path)
     key = ("kubelet", "node-1")

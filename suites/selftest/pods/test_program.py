@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crashloop.history.journal import Journal, StampKind, read_journal
@@ -208,6 +209,20 @@ def test_a_life_counts_the_passes_of_the_program_that_it_repeats(shell: list[str
     container = Container(program=Program(exits_with(3, after_s=0).lives, passes=4))
     assert live_once(shell, container, tmp_path)[0] == 3
     assert notes(read_journal((tmp_path / "app.journal").read_text())) == [(0, "passes", "4")]
+
+
+def test_a_life_starts_up_with_as_much_cpu_and_as_many_reads_as_planned(shell: list[str], tmp_path: Path) -> None:
+    program = msgspec.structs.replace(exits_with(3, after_s=0, times=2), startup_cpu_s=0.2, startup_read_mb=2)
+    container = Container(program=program)
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert live_once(shell, container, tmp_path)[0] == 3
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime >= 0.19
+        assert (tmp_path / "app.data").stat().st_size == 2 * 1024 * 1024
+    journal = read_journal((tmp_path / "app.journal").read_text())
+    assert [each.exit_code for each in journal.stamps if each.kind is StampKind.EXIT] == [3, 3]
+    assert journal.damage == ()
 
 
 def test_a_program_fails_until_what_it_depends_on_is_back_and_then_holds(shell: list[str], tmp_path: Path) -> None:

@@ -7,7 +7,19 @@ import msgspec
 import pytest
 
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.stress.loads import AnyLoad, Burst, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe
+from crashloop.stress.loads import (
+    AnyLoad,
+    Burst,
+    Canary,
+    Churn,
+    Crash,
+    Demand,
+    Finish,
+    Jobs,
+    Rollout,
+    ServerProbe,
+    StartUp,
+)
 from crashloop.stress.phases import measurements
 from crashloop.stress.plan_text import crashing_pods, planned_run, user_in_words
 from crashloop.stress.profile import Disturbance, Stage
@@ -30,6 +42,9 @@ OTHERS: dict[str, Any] = {
     "cpu_limit": "250m",
     "probe": ServerProbe(timeout_s=5),
     "succeeding": 0.25,
+    "startup": StartUp(cpu_s=2),
+    "host_network": True,
+    "volume": "host",
 }
 """Another value for fields that are no plain number."""
 

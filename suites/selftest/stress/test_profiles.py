@@ -259,6 +259,25 @@ def test_rounds_that_alternate_balance_the_order_and_the_places_of_the_arms(tmp_
     assert hosts_in(stages[0], {"a": "one", "b": "two"}) == {"a": "one", "b": "two"}
 
 
+REVERTED = PAIR.replace("comparison: {alternates: true, primary: [kubelet_cpu_cores]}", "").replace("rounds: 4", "") + (
+    "  - {name: after, duration_s: 10, users: {crashers: 3}, exchanged: [a, b]}\n"
+)
+
+
+def test_a_stage_may_load_a_node_whose_kubelet_got_the_profile_of_the_other(tmp_path: Path) -> None:
+    stages = tuple(load_stress_profile(written(tmp_path, REVERTED)).each_stage())
+    assert [index for index in range(3) if changes_places(stages, index)] == [2]
+    assert hosts_in(stages[2], {"a": "one", "b": "two"})["a"] == "two"
+
+
+def test_such_a_stage_is_refused_where_kubelets_cannot_be_reconfigured(tmp_path: Path) -> None:
+    profile = load_stress_profile(written(tmp_path, REVERTED))
+    with pytest.raises(UsageError, match="which provider kind cannot do"):
+        plan_of(
+            profile, provider="kind", kubernetes_version="1.37.1", cores=2, kubelet=load_profile, reconfigures=False
+        )
+
+
 def test_where_kubelets_cannot_be_reconfigured_only_the_order_alternates(tmp_path: Path) -> None:
     profile = load_stress_profile(written(tmp_path, PAIR))
     stages = plan_of(
@@ -278,7 +297,12 @@ def test_where_kubelets_cannot_be_reconfigured_only_the_order_alternates(tmp_pat
             "comparison: the nodes have the arms baseline; expected one baseline and one treatment",
         ),
         ("primary: [", "margin: 1.5, primary: [", "margin is 1.5; expected more than 0 and less than 1"),
-        ("users: {other: 3}", "users: {other: 3}, exchanged: [a, b]", "exchanged is set; it is an outcome of"),
+        ("users: {other: 3}", "users: {other: 3}, exchanged: [a, b]", "exchanged is set; with comparison:"),
+        (
+            "users: {other: 3}}\nrounds: 4\ncomparison: {alternates: true, ",
+            "users: {other: 3}, exchanged: [a, c]}\ncomparison: {",
+            "exchanged is a, c; expected the two nodes that have an arm.",
+        ),
     ],
 )
 def test_a_faulty_comparison_is_refused(tmp_path: Path, before: str, after: str, fault: str) -> None:
