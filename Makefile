@@ -8,7 +8,7 @@ RUNS ?= $(dir $(filter-out runs/latest/%,$(wildcard runs/*/run.json runs/*/*/run
 MUTANTS ?= 200
 MUTANTS_ARGS ?=
 SOAK := RESET-5 DECAY-6 DECAY-7
-STRESS_JUDGED := quick neighbours rules configurations demand
+STRESS_JUDGED := quick neighbours rules configurations demand replicas
 STRESS_SOAK := storm-110 knee shapes settled costs revert aftermath full at-the-cap
 # What a busy host leaves open (3) does not end the rest; FAIL, ERROR and wrong usage do so afterwards.
 STRESS_EACH = worst=0; for profile in $(1); do $(BIN)/crashloop stress $$profile || { code=$$?; [ $$code -eq 3 ] || worst=$$code; }; done; exit $$worst

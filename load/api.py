@@ -17,9 +17,19 @@ from load.manifests import Json, asked
 CONNECTIONS = 64
 ANSWER_S = 30.0
 
-_PATHS = {"Pod": ("/api/v1", "pods"), "Job": ("/apis/batch/v1", "jobs"), "Deployment": ("/apis/apps/v1", "deployments")}
+_PATHS = {
+    "Pod": ("/api/v1", "pods"),
+    "Service": ("/api/v1", "services"),
+    "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
+    "Job": ("/apis/batch/v1", "jobs"),
+    "Deployment": ("/apis/apps/v1", "deployments"),
+}
 
 _MERGE = "application/strategic-merge-patch+json"
+
+
+class _Slices(msgspec.Struct):
+    items: list[Json]
 
 
 class OperationLog(Protocol):
@@ -72,6 +82,12 @@ class Api:
         path = f"{self._path('Pod')}/{pod}/log?{urlencode({'container': container})}"
         operation, text = self._sent("log", "GET", path, load, pod, time.time_ns(), None)
         return None if operation.error else text
+
+    def endpoint_slices(self, service: str, *, load: str) -> list[Json] | None:
+        """The EndpointSlices of a Service; None without an answer."""
+        path = f"{self._path('EndpointSlice')}?{urlencode({'labelSelector': f'kubernetes.io/service-name={service}'})}"
+        operation, text = self._sent("endpoints", "GET", path, load, service, time.time_ns(), None)
+        return None if operation.error else msgspec.json.decode(text, type=_Slices).items
 
     def _read(self, what: str, path: str, load: str, pod: str, intended_ns: int, timeout_s: float) -> Operation:
         sent_ns = time.time_ns()

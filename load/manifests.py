@@ -24,10 +24,11 @@ from crashloop.stress.loads import (
     Volume,
 )
 from crashloop.stress.pods import name_of, scenario_of
-from load.server import as_server
+from load.server import PORT, as_server
 
 Json = dict[str, Any]
 
+_SERVICE_LABEL = "crashloop.dev/service"
 _VOLUME = "volume"
 _SOURCES: dict[Volume, Json] = {
     "memory": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
@@ -92,7 +93,20 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         pod = self._pod(load, serial)
         (container,) = pod["spec"]["containers"]
         as_server(container, load)
+        if load.service is not None:
+            pod["metadata"]["labels"][_SERVICE_LABEL] = load.service
         return pod
+
+    def service(self, name: str) -> Json:
+        """A Service without an address of its own, whose endpoints are the servers of the loads that share it."""
+        labels = self._labels() | {RUN_LABEL: self.order.run}
+        spec = {"clusterIP": "None", "selector": {_SERVICE_LABEL: name}, "ports": [{"port": PORT}]}
+        return {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "labels": labels},
+            "spec": spec,
+        }
 
     def name(self, serial: int) -> str:
         return name_of(self.load, self.worker, serial)

@@ -58,10 +58,12 @@ def as_server(container: dict[str, Any], load: Demand) -> None:
     if load.cpu_limit is not None:
         container["resources"]["limits"] = {"cpu": load.cpu_limit}
     if load.probe is not None:
-        container["livenessProbe"] = _liveness_probe(load.probe)
+        container["livenessProbe"] = _probe(load.probe)
+    if load.readiness is not None:
+        container["readinessProbe"] = _probe(load.readiness)
 
 
-def _liveness_probe(probe: ServerProbe) -> dict[str, Any]:
+def _probe(probe: ServerProbe) -> dict[str, Any]:
     return {
         "httpGet": {"path": _BESIDE if probe.own_worker else _QUEUED, "port": PORT},
         "periodSeconds": probe.period_s,

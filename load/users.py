@@ -13,6 +13,7 @@ from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish
 from crashloop.stress.pace import arrivals_ns
 from load.arrivals import Arrivals, to_the_end
 from load.backlog import Backlog
+from load.endpoints import Endpoints
 from load.manifests import Json, Maker
 from load.visits import Visits
 from load.worker import Worker
@@ -201,14 +202,19 @@ class DemandUser(LoadUser[Demand]):
 
     abstract = True
 
+    endpoints: Endpoints | None = None
+    """Of its Service, if it has one."""
+
     def on_start(self) -> None:
+        self._share()
         manifest = self.maker.server(self.load, self.next_serial())
         self.pod = manifest["metadata"]["name"]
         self.insist(manifest)
         within_s = self.worker.order.taken_within_s
         if not self.worker.watch.wait_for(self.pod, "started", timeout_s=within_s):
             self.worker.fail(self.name, "started", self.pod, within_s)
-        visits = Visits(self.worker, self.name, self.pod)
+        choose = None if self.endpoints is None else self.endpoints.next
+        visits = Visits(self.worker, self.name, self.pod, choose)
         self.backlog = Backlog(partial(arrivals_ns, self.load), self.load.in_flight, visits.visit, visits.unanswered)
         self.backlog.start()
         self.leaving = [
@@ -220,7 +226,19 @@ class DemandUser(LoadUser[Demand]):
     def on_stop(self) -> None:
         gevent.killall(self.leaving)
         self.backlog.stop(timeout_s=GRACE_S)
+        if self.endpoints is not None and self.load.service is not None:
+            self.endpoints.stop()
+            self.remove("Service", self.load.service)
+            self.worker.leaves(self.load.service)
         self.remove("Pod", self.pod)
+
+    def _share(self) -> None:
+        """Follow the Service of the load, which its first user makes."""
+        if self.load.service is not None:
+            if self.worker.takes(self.load.service):
+                self.insist(self.maker.service(self.load.service))
+            self.endpoints = Endpoints(self.worker.api, self.load.service, self.name)
+            self.endpoints.start()
 
 
 class CanaryUser(ArrivingUser[Canary]):

@@ -52,6 +52,7 @@ class Worker:
         self.number = worker_number()
         self._operations = Path(order.folder, f"operations-{self.number}.jsonl")
         self._serials: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
+        self._services: set[str] = set()
         access = load_access(order.kubeconfig, order.context)
         self.api = Api(environment, access, order.namespace, self.write)
         self.watch = Watch(environment, access, order, self.number)
@@ -79,6 +80,16 @@ class Worker:
         """Write an operation; it reaches the operating system at once, so that it survives a killed worker."""
         with self._operations.open("ab") as file:
             file.write(msgspec.json.encode(operation) + b"\n")
+
+    def takes(self, service: str) -> bool:
+        """Whether no other user of this worker has made that Service; it has from now on."""
+        taken = service in self._services
+        self._services.add(service)
+        return not taken
+
+    def leaves(self, service: str) -> None:
+        """The Service is gone."""
+        self._services.discard(service)
 
     def dropped(self, load: str, intended_ns: int) -> None:
         """Count a dropped arrival."""

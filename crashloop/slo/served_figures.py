@@ -117,6 +117,19 @@ def _throttled_share(pod: ServedPod, measured: Measured, spans: Iterable[tuple[i
     return Value(100 * throttled / periods if periods else 0.0, round(periods))
 
 
+def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:
+    """In percent of the requests that all pods of its Service answered; these are the samples."""
+    if not pod.service:
+        raise ObservationError(f"{pod.pod} shares no requests with others.")
+    mine, everyone = (
+        sum(1 for each in pods for _, t_ns in each.answered if window.from_ns <= t_ns < window.to_ns)
+        for pods in ((pod,), [each for each in measured.served if each.service == pod.service])
+    )
+    if not everyone:
+        raise ObservationError(f"Service {pod.service} answered no request.")
+    return Value(100 * mine / everyone, everyone)
+
+
 def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     return Value(grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *_of(window)) / window.seconds)
 
@@ -168,6 +181,7 @@ FIGURES: Mapping[str, Figure] = {
     "throttled": Figure("periods", _throttled),
     "throttled-in-bursts": Figure("periods", _throttled_in_bursts),
     "throttled-before-bursts": Figure("periods", _throttled_before_bursts),
+    "answer-share": Figure("requests", _answer_share),
     "cpu": Figure("servers", _cpu),
     "cpu-of-free": Figure("servers", _cpu_of_free),
     "probe-latency": Figure("probes", _probe_latency),

@@ -130,6 +130,8 @@ class ServedPod(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     pod: str
     node: str = ""
+    service: str = ""
+    """The Service whose requests it shares with other pods; empty for one with requests of its own."""
     cpu_limit: float | None = None
     """Cores."""
     rate_per_s: float

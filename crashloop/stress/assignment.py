@@ -74,7 +74,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     load: str
     what: str
-    """create, delete, patch, get, list, log: a call to the API server. dropped: an arrival with no place left.
+    """create, delete, patch, get, list, log, endpoints: a call to the API server. dropped: an arrival with no place left.
 
     request: an answer of a server, at the last try; intended long before, if it waited. unanswered: a request given up, at
     that time.

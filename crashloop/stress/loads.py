@@ -20,6 +20,7 @@ WORKER_LABEL = "crashloop.dev/worker"
 ASKED_ANNOTATION = "crashloop.dev/asked"
 """Annotation: when the create request was sent, nanoseconds of UTC."""
 
+_SERVICE = re.compile(r"[a-z]{1,20}")
 _CPU = re.compile(r"[1-9][0-9]{0,4}m")
 
 MAX_IN_FLIGHT = 64
@@ -214,7 +215,7 @@ class Burst(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ServerProbe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The liveness probe of a server, over HTTP; the defaults are those of Kubernetes."""
+    """A probe of a server, over HTTP; the defaults are those of Kubernetes."""
 
     period_s: int = 10
     timeout_s: int = 1
@@ -248,6 +249,10 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
     cpu_request: str = "10m"
     cpu_limit: str | None = None
     probe: ServerProbe | None = ServerProbe()
+    """For liveness."""
+    readiness: ServerProbe | None = None
+    service: str | None = None
+    """Name of a Service that loads share: their requests go to its ready endpoints in turn, and not each to its own server."""
 
     def __post_init__(self) -> None:
         _within("rate_per_s", self.rate_per_s, 0.01, 200)
@@ -257,6 +262,8 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
         for name, value in (("cpu_request", self.cpu_request), ("cpu_limit", self.cpu_limit)):
             if value is not None and not _CPU.fullmatch(value):
                 raise ValueError(f"{name} is {value!r}; expected thousandths of a core, such as 50m")
+        if self.service is not None and not _SERVICE.fullmatch(self.service):
+            raise ValueError(f"service is {self.service!r}; expected 1 to 20 small letters")
         for before, after in pairwise(self.bursts):
             if after.after_s < before.to_s:
                 raise ValueError(

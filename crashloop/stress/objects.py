@@ -1,18 +1,19 @@
 """Counts a load's objects in the cluster, and removes them with everything they own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.stress.loads import AnyLoad, Jobs, Rollout
+from crashloop.stress.loads import AnyLoad, Demand, Jobs, Rollout
 from crashloop.waiting import WaitTimeout, wait_until
 
 _COLLECTIONS = {
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "Pod": "/api/v1/namespaces/{}/pods",
+    "Service": "/api/v1/namespaces/{}/services",
 }
 """By kind, owners of pods first."""
 _MADE = {Jobs: "Job", Rollout: "Deployment"}
@@ -44,9 +45,10 @@ class Cleared(msgspec.Struct, frozen=True):
     """Objects at the last look: none, unless the time was up."""
 
 
-def kinds_of(loads: Iterable[AnyLoad]) -> tuple[str, ...]:
+def kinds_of(loads: Collection[AnyLoad]) -> tuple[str, ...]:
     """The kinds of object that loads make, owners of pods first."""
     made = {_MADE.get(type(load), "Pod") for load in loads} | {"Pod"}
+    made |= {"Service" for load in loads if isinstance(load, Demand) and load.service is not None}
     return tuple(kind for kind in _COLLECTIONS if kind in made)
 
 

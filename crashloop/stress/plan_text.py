@@ -142,19 +142,27 @@ def _demand(load: Demand) -> str:
     bursts = "".join(
         f", from {burst.after_s:g} s on {burst.rate_per_s:g} a second for {burst.for_s:g} s" for burst in load.bursts
     )
+    to_it = "to it" if load.service is None else f"to the ready endpoints of Service {load.service} in turn"
     return (
         f"a server of {counted(load.workers, 'worker')} with {limit} and a CPU request of {load.cpu_request}, and "
-        f"{load.rate_per_s:g} HTTP requests a second to it (Poisson, seed {load.seed}){bursts}; each takes {load.work_ms:g} ms "
-        f"of CPU and is kept until it is answered, at most {load.in_flight} at the server at once; {_probe(load.probe)}"
+        f"{load.rate_per_s:g} HTTP requests a second {to_it} (Poisson, seed {load.seed}){bursts}; each takes {load.work_ms:g} ms "
+        f"of CPU and is kept until it is answered, at most {load.in_flight} at the server at once; "
+        f"{_probe(load.probe)}{_readiness(load.readiness)}"
     )
 
 
 def _probe(probe: ServerProbe | None) -> str:
-    if probe is None:
-        return "no liveness probe"
+    return "no liveness probe" if probe is None else f"liveness probe {_asked(probe, 'restarting')}"
+
+
+def _readiness(probe: ServerProbe | None) -> str:
+    return "" if probe is None else f"; readiness probe {_asked(probe, 'not ready')}"
+
+
+def _asked(probe: ServerProbe, outcome: str) -> str:
     where = "answered beside the queue" if probe.own_worker else "in the queue"
     return (
-        f"liveness probe every {probe.period_s} s, {where}, with a timeout of {probe.timeout_s} s, restarting after "
+        f"every {probe.period_s} s, {where}, with a timeout of {probe.timeout_s} s, {outcome} after "
         f"{counted(probe.failure_threshold, 'failure')} in a row"
     )
 

@@ -83,9 +83,10 @@ def plan_stress(options: StressOptions) -> StressPlan:
 def _plan_on_existing(profile: StressProfile, options: StressOptions, existing: ExistingOptions) -> StressPlan:
     load_access(existing.kubeconfig, existing.context)
     kinds = kinds_of(profile.loads.values())
-    if existing.namespace is not None and "Deployment" in kinds:
+    outliving = [kind for kind in ("Deployment", "Service") if kind in kinds]
+    if existing.namespace is not None and outliving:
         raise UsageError(
-            f'stress profile "{profile.name}": it makes Deployments, which would outlive a killed run in a namespace that '
+            f'stress profile "{profile.name}": it makes {outliving[0]}s, which would outlive a killed run in a namespace that '
             "stays.\nLeave --namespace out: the namespace of the run goes with it."
         )
     survey = lending_provider(options.provider).survey(existing, kinds)

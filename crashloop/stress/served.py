@@ -11,7 +11,7 @@ from crashloop.slo.backlog import Backlog
 from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.types import Lifecycle, Measured, Phase, ServedPod
 from crashloop.stress.assignment import Operation
-from crashloop.stress.loads import AnyLoad, Demand
+from crashloop.stress.loads import AnyLoad, Demand, load_of
 from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
 
@@ -25,7 +25,8 @@ def served_pods(
     requests: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
     for each in operations:
         if each.what in ("request", "unanswered") and each.intended_ns is not None:
-            requests[each.load, each.pod].append(each)
+            # Of a shared Service a request may be answered by the pod of another load.
+            requests[load_of(each.pod, tuple(loads)) or each.load, each.pod].append(each)
     lives = {pod.pod: pod for pod in lifecycles}
     for name, load in loads.items():
         if isinstance(load, Demand):
@@ -44,6 +45,7 @@ def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], li
         load=name,
         pod=pod,
         node=life.node if life else "",
+        service=load.service or "",
         cpu_limit=load.limit_cores,
         rate_per_s=load.rate_per_s,
         bursts=tuple(

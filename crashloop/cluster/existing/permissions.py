@@ -41,6 +41,10 @@ OWN_NAMESPACE: tuple[Permission, ...] = (
 LOADS: dict[str, tuple[Permission, ...]] = {
     "Pod": _in_namespace("pods", "deletecollection"),
     "Job": _in_namespace("jobs", "create", "delete", "deletecollection", "list", group="batch"),
+    "Service": (
+        *_in_namespace("services", "create", "delete", "deletecollection", "list"),
+        *_in_namespace("endpointslices", "list", group="discovery.k8s.io"),
+    ),
     "Deployment": _in_namespace("deployments", "create", "delete", "deletecollection", "list", "patch", group="apps"),
 }
 """What `crashloop stress` needs besides, by the kinds of object that its loads make.

@@ -168,6 +168,18 @@ def test_a_server_has_its_work_and_its_workers() -> None:
     assert env == {"EVIDENCE": "/evidence", "WORK_US": "2500", "WORKERS": "3"}
 
 
+def test_servers_of_one_service_carry_its_label_and_are_asked_whether_they_are_ready() -> None:
+    load = Demand(node="n", rate_per_s=5, service="shared", readiness=ServerProbe(period_s=1), probe=None)
+    made = maker(load)
+    pod, service = made.server(load, 0), made.service("shared")
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    assert service["metadata"]["labels"]["crashloop.dev/run"] == "r"
+    (container,) = pod["spec"]["containers"]
+    assert container["readinessProbe"]["httpGet"] == {"path": "/cgi-bin/health", "port": 8080}
+    assert "livenessProbe" not in container
+    assert "crashloop.dev/service" not in maker(CRASH).crashing(CRASH, 0)["metadata"]["labels"]
+
+
 def test_a_limit_and_a_probe_are_there_only_if_they_are_planned() -> None:
     bare = server(probe=None, cpu_request="30m")
     assert bare["resources"] == {"requests": {"cpu": "30m", "memory": "8Mi"}}

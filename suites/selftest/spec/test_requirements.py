@@ -104,6 +104,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-17",
         "PROBE-18",
         "PROBE-19",
+        "PROBE-20",
         "PROBE-21",
         "PROBE-22",
         "PROBE-24",

@@ -45,6 +45,8 @@ OTHERS: dict[str, Any] = {
     "startup": StartUp(cpu_s=2),
     "host_network": True,
     "volume": "host",
+    "readiness": ServerProbe(period_s=2),
+    "service": "shared",
 }
 """Another value for fields that are no plain number."""
 

@@ -2,12 +2,16 @@
 
 from itertools import islice
 
+import msgspec
+
+from crashloop.slo.judge import judge
 from crashloop.slo.types import Lifecycle, Measured
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Canary, Demand
 from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.served import served_pods, served_results, served_series
-from suites.selftest.kit.slo_kit import crasher, ns, restart
+from crashloop.verdict import Outcome
+from suites.selftest.kit.slo_kit import crasher, ns, restart, row
 from suites.selftest.stress.test_arrivals import stage
 
 DEMAND = Demand(node="n", rate_per_s=2, cpu_limit="50m", bursts=(Burst(after_s=10, for_s=5, rate_per_s=9),))
@@ -58,3 +62,35 @@ def test_answers_and_backlog_have_one_plot_per_load() -> None:
     assert set(found) == {("answers", "web"), ("backlog", "web")}
     assert round(sum(rate * 5 for _, rate in found["answers", "web"].points)) == len(DUE) - 2
     assert max(waiting for _, waiting in found["backlog", "web"].points) >= 2
+
+
+def test_a_request_counts_for_the_pod_that_answered_it_whoever_asked() -> None:
+    shared = msgspec.structs.replace(DEMAND, service="shared")
+    loads: dict[str, AnyLoad] = {"web": shared, "other": shared}
+    asked = [request(each, 0.2) for each in DUE]
+    answered = [
+        msgspec.structs.replace(each, pod="other-0-0") if at % 4 == 0 else each for at, each in enumerate(asked)
+    ]
+    web, other = served_pods(loads, answered, [])
+    assert (web.load, len(web.answered), other.load, len(other.answered)) == ("web", 15, "other", 5)
+
+
+def test_the_share_of_a_pod_is_that_of_the_answers_of_its_service() -> None:
+    shared = msgspec.structs.replace(DEMAND, service="shared")
+    loads: dict[str, AnyLoad] = {"web": shared, "other": shared, "alone": DEMAND}
+    asked = [
+        msgspec.structs.replace(request(each, 0.2), pod=pod, load="web")
+        for at, each in enumerate(DUE)
+        for pod in (("other-0-0", "alone-0-0") if at % 4 == 0 else ("web-0-0",))
+    ]
+    pods = tuple(served_pods(loads, asked, []))
+    window = stage(0, 100).phase
+
+    def share(load: str, least: float) -> tuple[Outcome, float | None, int]:
+        rule = row({"kind": "served", "of": "answer-share", "load": load}, {"at_least": least, "unit": "%"})
+        verdict = judge(rule, Measured(phases=(window,), served=pods))
+        return verdict.outcome, verdict.value, verdict.samples
+
+    assert share("web", 42) == (Outcome.PASS, 75, 20)
+    assert share("other", 42) == (Outcome.FAIL, 25, 20)
+    assert share("alone", 0)[0] is Outcome.INCONCLUSIVE
