@@ -9,10 +9,11 @@ import msgspec
 
 from crashloop.spec.intervention import Intervention, InterventionKind
 from crashloop.spec.pod import Pod
+from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, after_restart, app, at, init, starting
+from suites.conformance.scenarios import after_restart, app, at, init, starting
 
 
 def to(profile: str, *, after_exit: int) -> Intervention:
@@ -83,7 +84,10 @@ def test_a_changed_maximum_leaves_running_containers_alone() -> Scenario:
     return PodScenario(
         name="running-while-the-maximum-changes",
         profile="max-2s",
-        pod=Pod(containers=(init(runs((0, 0))), app(HOLDS), app(runs((0, 0)), name="done", policy=NEVER))),
+        pod=Pod(
+            containers=(init(runs((0, 0))), app(HOLDS), app(runs((0, 0)), name="done")),
+            restart_policy=RestartPolicy.ON_FAILURE,
+        ),
         until=Until(at_least_s=75.0, at_most_s=85.0),
         interventions=(change,),
     )
