@@ -8,6 +8,7 @@ from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import MirrorEvent, PodHistory
+from crashloop.model.admission import Admission
 from crashloop.spec.intervention import InterventionKind
 
 LATEST_S = 30.0
@@ -18,8 +19,12 @@ LATEST_S = 30.0
 def check_mirror_returns(case: Case) -> Checked:
     """A mirror pod that is deleted MUST be created again, and state the containers of its static pod.
 
-    Needs a deletion of the mirror pod by the scenario, and its return.
+    Needs a pod that the kubelet takes, a deletion of its mirror pod by the scenario, and its return.
     """
+    if case.prediction.admission is not Admission.RUNS:
+        return Checked(
+            findings=(inconclusive("the kubelet runs no such pod, so its mirror pod has nothing to state."),)
+        )
     findings: list[Finding] = []
     took: list[float] = []
     for pod, gone in _deleted(case):

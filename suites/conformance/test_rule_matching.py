@@ -75,8 +75,3 @@ def test_not_in_can_restart_a_container_that_succeeded() -> Scenario:
 def test_a_restart_by_rule_waits_after_a_long_life_and_after_many_restarts() -> Iterator[Scenario]:
     yield LONG_LIFE
     yield LAST_OF_MANY
-
-
-@requirement("RULES-22")
-def test_many_restarts_by_rule_are_counted() -> Scenario:
-    return LAST_OF_MANY

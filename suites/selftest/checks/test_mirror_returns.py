@@ -1,8 +1,13 @@
 """A deleted mirror pod comes back with the statements of its static pod."""
 
+from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Channel, Kind
+from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
+from crashloop.spec.program import exits_with
 from crashloop.spec.static_pod import StaticPod
-from suites.selftest.kit.cases import GOOD, app, checked, scenario, told
+from suites.selftest.kit.cases import GOOD, app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 
 STATIC = scenario(app(), owner=StaticPod())
@@ -111,3 +116,19 @@ def said_to_run_on(*, edited: bool) -> list[str]:
 def test_nothing_is_to_be_stated_of_a_static_pod_whose_file_has_changed() -> None:
     assert len(said_to_run_on(edited=False)) == 1
     assert said_to_run_on(edited=True) == []
+
+
+def test_a_pod_that_the_kubelet_is_to_reject_has_nothing_to_state() -> None:
+    ruled = app(
+        exits_with(42),
+        restart_policy=RestartPolicy.ON_FAILURE,
+        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
+    )
+    without = KubeletProfile(name="restart-all-off", config={"featureGates": {RESTART_ALL_GATE: False}})
+    made = scenario(ruled, policy=RestartPolicy.ON_FAILURE, profile=without, owner=StaticPod())
+    history = mirror(History(made), 0.1, "created", 1).intervention(20.0, "delete-mirror-pod")
+    history = unstated(back(mirror(history, 20.2, "deleted", 1), 20.4, blank=True), 20.4).ends(90)
+    question = case(history, without, frozenset({RESTART_ALL_OFF_REJECTS_POD}))
+    assert told(POD_CHECKERS["mirror-returns"](question)) == [
+        "INCONCLUSIVE: the kubelet runs no such pod, so its mirror pod has nothing to state."
+    ]
