@@ -7,7 +7,6 @@ works with the pod at its begin: containers that it kills itself still count as 
 from collections.abc import Callable, Generator
 from typing import Any
 
-from crashloop.history.event import Kind
 from crashloop.sim.backoff import Backoffs
 from crashloop.sim.behaviour import S
 from crashloop.sim.config import Effective
@@ -19,6 +18,7 @@ from crashloop.sim.metrics import Metrics
 from crashloop.sim.pleg import Pleg
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Actions, Kill, decide, restarts
+from crashloop.sim.pod_log import PodLog
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
 from crashloop.sim.puller import Puller
@@ -31,8 +31,6 @@ from crashloop.spec.pod import Container, ContainerKind
 
 FREE = 0
 LOOK_NS = S // 20
-BYTES_OF_A_START = 1_100
-"""Of the lines about a pod that a start, an exit and what the kubelet sees of them add to its log."""
 MOUNT_TIMEOUT_NS = 123 * S
 """pkg/kubelet/volumemanager/volume_manager.go@v1.37.1 podAttachAndMountTimeout."""
 NETWORK_RETRY_NS = S
@@ -67,8 +65,7 @@ class PodSync:
         self.configuration = configuration
         self.puller = puller
         self._failed_starts = 0
-        self._logged: dict[str, int] = {}
-        """The restart after which a line about a container was last logged."""
+        self.log = PodLog(pod, self.behaviour)
         self.delays = RestartDelays(pod, policies, backoffs)
         self.statements = Statements(pod, policies)
         self.pleg = Pleg(world, runtime, pod)
@@ -193,7 +190,7 @@ class PodSync:
                     failed = True
                     self._failed_starts += 1
                     self.statements.failed[container.name] = problem
-                    self._log(container, problem, "an image or an object is missing")
+                    self.log.add(self.loop.now, container, problem, "an image or an object is missing")
                     continue
             self.statements.failed.pop(container.name, None)
             if wait_ns <= FREE:
@@ -255,23 +252,7 @@ class PodSync:
         delay = spell(int(stated_ns * self.behaviour.message_factor))
         text = f"back-off {delay} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
-        self._log(container, "CrashLoopBackOff", text, delay_s=stated_ns / 1e9)
-
-    def _log(self, container: Container, reason: str, text: str, **more: float) -> None:
-        line = (
-            f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"{container.name}\\" '
-            f'with {reason}: \\"{text}\\"" podUID="{self.pod.uid}"'
-        )
-        data = {"line": line, "pod_bytes": self._bytes(container, line), **more}
-        self.pod.tape.kubelet(self.loop.now, Kind.LOG, data, pod_uid=self.pod.uid, container=container.name)
-
-    def _bytes(self, container: Container, line: str) -> int:
-        """Of the lines about the pod since the last one: this one, and those of a start."""
-        behaviour, number = self.behaviour, self.pod.numbers.get(container.name, 0)
-        begun = BYTES_OF_A_START if self._logged.get(container.name) != number else 0
-        self._logged[container.name] = number
-        doubled = behaviour.log_doubles_from is not None and number >= behaviour.log_doubles_from
-        return int((begun + len(line)) * (1 + behaviour.log_growth * number) * (2 if doubled else 1))
+        self.log.add(self.loop.now, container, "CrashLoopBackOff", text, delay_s=stated_ns / 1e9)
 
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name
