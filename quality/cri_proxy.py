@@ -17,16 +17,20 @@ from quality.cri import api_pb2
 from quality.fault import Meddling
 from quality.lies import (
     CREATE_CONTAINER,
+    EXEC_SYNC,
     LIST_CONTAINERS,
     REMOVE_CONTAINER,
     START_CONTAINER,
     STOP_CONTAINER,
     NotThere,
     altered,
+    altered_exec,
     attempt_of,
+    container_of,
     exited_in,
     is_restart,
     successor,
+    with_environment_of,
 )
 
 TWIN_AFTER_S = 0.4
@@ -48,6 +52,8 @@ class CriProxy:
         self._server.add_insecure_port(f"unix:{listen}")
         self._requests: dict[str, bytes] = {}
         """The request that created each container that has not been replaced or stopped."""
+        self._first: dict[tuple[str, str], bytes] = {}
+        """The first request to create each container, by its sandbox and name."""
         self._acting = asyncio.Lock()
 
     async def start(self) -> None:
@@ -71,7 +77,11 @@ class CriProxy:
             await asyncio.sleep(self._meddling.create_late_s)
         if method == STOP_CONTAINER:
             self._requests.pop(api_pb2.StopContainerRequest.FromString(request).container_id, None)
+        if method == CREATE_CONTAINER and self._meddling.keeps_environment:
+            request = with_environment_of(self._first.setdefault(container_of(request), request), request)
         answer = await self._ask(method, request)
+        if method == EXEC_SYNC:
+            return altered_exec(request, answer, self._meddling.lie)
         if method == CREATE_CONTAINER:
             self._remember(request, answer)
         elif method == START_CONTAINER and self._meddling.starts_twice:

@@ -20,6 +20,8 @@ class Meddling(msgspec.Struct, frozen=True, kw_only=True):
     """Exited containers are removed before the kubelet sees their exit."""
     replaces_exited: bool = False
     """A container that exited by itself is created and started again before the kubelet sees its exit."""
+    keeps_environment: bool = False
+    """Each instance of a container gets the environment of the first."""
     starts_twice: bool = False
     """A second instance of every container that the kubelet restarts is started."""
 

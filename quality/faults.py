@@ -1,5 +1,6 @@
 """The planted faults and disturbances, and the correct kubelets beside them."""
 
+from crashloop.spec.probe import ProbeKind
 from crashloop.spec.profile import REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
 from quality.fault import PASSES_ON, Accident, Fault, Meddling
 from quality.lies import Lie
@@ -61,6 +62,22 @@ SWAPS_EXIT_CODES = Fault(
     name="swaps-codes",
     sentence="takes exit code 42 for 43 and 43 for 42",
     meddling=Meddling(lie=Lie(exit_codes={42: 43, 43: 42})),
+)
+
+PROBES_ALWAYS_SUCCEED = Fault(
+    name="probes-succeed",
+    sentence="takes every answer of an exec probe for a success",
+    meddling=Meddling(lie=Lie(succeeding_probes=tuple(ProbeKind))),
+)
+SEES_NO_READINESS_FAILURE = Fault(
+    name="always-ready",
+    sentence="never sees a failure of a readiness probe",
+    meddling=Meddling(lie=Lie(succeeding_probes=(ProbeKind.READINESS,))),
+)
+STALE_ENVIRONMENT = Fault(
+    name="stale-values",
+    sentence="starts containers again with the first values of a ConfigMap",
+    meddling=Meddling(keeps_environment=True),
 )
 
 LATE_TWICE = Fault(

@@ -7,6 +7,7 @@ from collections.abc import MutableMapping, Sequence
 
 import msgspec
 
+from crashloop.spec.probe import ProbeKind
 from quality.cri import api_pb2
 
 RESTART_COUNT = "io.kubernetes.container.restartCount"
@@ -20,6 +21,7 @@ CREATE_CONTAINER = f"{SERVICE}CreateContainer"
 START_CONTAINER = f"{SERVICE}StartContainer"
 STOP_CONTAINER = f"{SERVICE}StopContainer"
 REMOVE_CONTAINER = f"{SERVICE}RemoveContainer"
+EXEC_SYNC = f"{SERVICE}ExecSync"
 
 
 class Lie(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,8 @@ class Lie(msgspec.Struct, frozen=True, kw_only=True):
     """Added to restartCount."""
     hides_exited: bool = False
     """Exited containers are hidden."""
+    succeeding_probes: tuple[ProbeKind, ...] = ()
+    """Kinds of exec probes whose commands are said to have succeeded."""
 
 
 TRUTH = Lie()
@@ -57,6 +61,30 @@ def altered(method: str, answer: bytes, lie: Lie) -> bytes:
     if method == POD_SANDBOX_STATUS:
         return _altered_sandbox(answer, lie)
     return answer
+
+
+def altered_exec(request: bytes, answer: bytes, lie: Lie) -> bytes:
+    """The answer to ExecSync as the kubelet receives it."""
+    command = api_pb2.ExecSyncRequest.FromString(request).cmd
+    if not any(kind.value in command for kind in lie.succeeding_probes):
+        return answer
+    response = api_pb2.ExecSyncResponse.FromString(answer)
+    response.exit_code = 0
+    return response.SerializeToString()
+
+
+def with_environment_of(before: bytes, request: bytes) -> bytes:
+    """The CreateContainer request with the environment of another one."""
+    copy = api_pb2.CreateContainerRequest.FromString(request)
+    del copy.config.envs[:]
+    copy.config.envs.extend(api_pb2.CreateContainerRequest.FromString(before).config.envs)
+    return copy.SerializeToString()
+
+
+def container_of(request: bytes) -> tuple[str, str]:
+    """Sandbox and name of the container of a CreateContainer request."""
+    copy = api_pb2.CreateContainerRequest.FromString(request)
+    return copy.pod_sandbox_id, copy.config.metadata.name
 
 
 def _altered_list(answer: bytes, lie: Lie) -> bytes:

@@ -9,11 +9,14 @@ from quality.scenarios import (
     AIMED,
     BAD_CONFIGURATION,
     BY_RULE,
+    CONFIGURED,
     CRASHING,
     INIT,
     KUBELET_RESTARTED,
+    LIVENESS,
     LONGER,
     POKED,
+    READINESS,
     REDUCED,
     SEVERAL_RULES,
     SUCCEEDING,
@@ -76,7 +79,9 @@ def _planted(fault: Fault, *trials: Trial | StartTrial, expected: Expectation, d
 
 
 SLOW: tuple[Planted, ...] = (
-    _planted(faults.TRUE, UNTIL_SUCCESS, UNMATCHED, BY_RULE, CRASHING, expected=PASSES),
+    _planted(
+        faults.TRUE, UNTIL_SUCCESS, UNMATCHED, BY_RULE, CRASHING, LIVENESS, READINESS, CONFIGURED, expected=PASSES
+    ),
     _planted(faults.TAKES_FAILURE_FOR_SUCCESS, UNTIL_SUCCESS, expected=_fails("BACKOFF-8")),
     _planted(faults.SWAPS_EXIT_CODES, UNMATCHED, BY_RULE, expected=_fails("RULES-3", "RULES-4")),
     _planted(faults.REALLY_NO_RULES, BY_RULE, expected=_fails("RULES-3")),
@@ -104,6 +109,9 @@ QUICK: tuple[Planted, ...] = (
     _planted(faults.COUNTS_ONE_MORE, CRASHING, BY_RULE, expected=_fails("RULES-15", "RULES-22")),
     _planted(faults.EARLY_30_MS, AIMED, expected=_fails("BACKOFF-2", "BACKOFF-20"), declared=MAX_1S),
     _planted(faults.COUNTS_ONE_MORE_AGAIN, KUBELET_RESTARTED, expected=_fails("RULES-22")),
+    _planted(faults.PROBES_ALWAYS_SUCCEED, LIVENESS, READINESS, expected=_fails("PROBE-2", "PROBE-25")),
+    _planted(faults.SEES_NO_READINESS_FAILURE, READINESS, expected=_fails("PROBE-25")),
+    _planted(faults.STALE_ENVIRONMENT, CONFIGURED, expected=_fails("OVH-4")),
     _planted(faults.PANICS, BAD_CONFIGURATION, expected=_fails("CONFIG-2", says="panic: runtime error")),
     _planted(faults.PENDING_WHILE_ALL_WAIT, CRASHING, expected=_fails("RULES-20")),
     _planted(

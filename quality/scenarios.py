@@ -2,9 +2,11 @@
 
 import msgspec
 
+from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, Life, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until
 
@@ -47,6 +49,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     judged_by: tuple[str, ...]
     mode: Mode = Mode.NATURAL
     interventions: tuple[Intervention, ...] = ()
+    objects: tuple[ConfigObject, ...] = ()
     tried: tuple[str, ...] = ()
 
     def on(self, profile: str) -> PodScenario:
@@ -58,6 +61,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
             until=self.until,
             mode=self.mode,
             interventions=self.interventions,
+            objects=self.objects,
         )
 
 
@@ -129,6 +133,43 @@ LONGER = Trial(
     judged_by=("BACKOFF-2", "BACKOFF-20", "CONFIG-14"),
     mode=Mode.ANNOTATED,
 )
+LIVENESS = Trial(
+    name="liveness",
+    pod=Pod(containers=(Container(program=HOLDS, probes=(Probe(pattern="FFSFFF"),)),)),
+    until=Until(restarts={"app": 1}, at_most_s=WATCH_S),
+    judged_by=("PROBE-2",),
+)
+READINESS = Trial(
+    name="readiness",
+    pod=Pod(
+        containers=(
+            Container(program=HOLDS, probes=(Probe(kind=ProbeKind.READINESS, pattern="SS" + "F" * 40, period_s=2),)),
+        )
+    ),
+    until=Until(at_least_s=45.0),
+    judged_by=("PROBE-25",),
+)
+CONFIGURED = Trial(
+    name="configured",
+    pod=Pod(
+        containers=(
+            Container(
+                program=runs((2.5, 1), (10, 1), (4, 1), (4, 1)), env=(Variable(name="GREETING", object="settings"),)
+            ),
+        )
+    ),
+    until=Until(restarts={"app": 4}, quiet_s=3, at_most_s=WATCH_S),
+    judged_by=("OVH-4",),
+    objects=(ConfigObject(name="settings", data={"GREETING": "one"}),),
+    interventions=(
+        Intervention(
+            trigger=Trigger(after_s=7),
+            action=InterventionKind.CHANGE_OBJECT,
+            arguments={"object": "settings", "data": {"GREETING": "two"}},
+        ),
+    ),
+)
+"""The ConfigMap changes during the second life, so that the third has the new value."""
 SEVERAL_RULES = _restarting(
     "several-rules",
     "RULES-6",

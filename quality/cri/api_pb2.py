@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15quality/cri/api.proto\x12\x0bquality.cri\"2\n\x11\x43ontainerMetadata\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\r\"\xb5\x01\n\tContainer\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x05state\x18\x06 \x01(\x0e\x32\x1b.quality.cri.ContainerState\x12<\n\x0b\x61nnotations\x18\t \x03(\x0b\x32\'.quality.cri.Container.AnnotationsEntry\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"D\n\x16ListContainersResponse\x12*\n\ncontainers\x18\x01 \x03(\x0b\x32\x16.quality.cri.Container\"\x8d\x02\n\x0f\x43ontainerStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.quality.cri.ContainerState\x12\x12\n\nstarted_at\x18\x05 \x01(\x03\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x03\x12\x11\n\texit_code\x18\x07 \x01(\x05\x12\x0e\n\x06reason\x18\n \x01(\t\x12\x42\n\x0b\x61nnotations\x18\r \x03(\x0b\x32-.quality.cri.ContainerStatus.AnnotationsEntry\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"G\n\x17\x43ontainerStatusResponse\x12,\n\x06status\x18\x01 \x01(\x0b\x32\x1c.quality.cri.ContainerStatus\"U\n\x18PodSandboxStatusResponse\x12\x39\n\x13\x63ontainers_statuses\x18\x03 \x03(\x0b\x32\x1c.quality.cri.ContainerStatus\"\xcd\x01\n\x0f\x43ontainerConfig\x12\x30\n\x08metadata\x18\x01 \x01(\x0b\x32\x1e.quality.cri.ContainerMetadata\x12\x42\n\x0b\x61nnotations\x18\n \x03(\x0b\x32-.quality.cri.ContainerConfig.AnnotationsEntry\x12\x10\n\x08log_path\x18\x0b \x01(\t\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"F\n\x16\x43reateContainerRequest\x12,\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x1c.quality.cri.ContainerConfig\"/\n\x17\x43reateContainerResponse\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"-\n\x15StartContainerRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\",\n\x14StopContainerRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\".\n\x16RemoveContainerRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t*k\n\x0e\x43ontainerState\x12\x15\n\x11\x43ONTAINER_CREATED\x10\x00\x12\x15\n\x11\x43ONTAINER_RUNNING\x10\x01\x12\x14\n\x10\x43ONTAINER_EXITED\x10\x02\x12\x15\n\x11\x43ONTAINER_UNKNOWN\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15quality/cri/api.proto\x12\x0bquality.cri\"2\n\x11\x43ontainerMetadata\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\r\"\xb5\x01\n\tContainer\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x05state\x18\x06 \x01(\x0e\x32\x1b.quality.cri.ContainerState\x12<\n\x0b\x61nnotations\x18\t \x03(\x0b\x32\'.quality.cri.Container.AnnotationsEntry\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"D\n\x16ListContainersResponse\x12*\n\ncontainers\x18\x01 \x03(\x0b\x32\x16.quality.cri.Container\"\x8d\x02\n\x0f\x43ontainerStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.quality.cri.ContainerState\x12\x12\n\nstarted_at\x18\x05 \x01(\x03\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x03\x12\x11\n\texit_code\x18\x07 \x01(\x05\x12\x0e\n\x06reason\x18\n \x01(\t\x12\x42\n\x0b\x61nnotations\x18\r \x03(\x0b\x32-.quality.cri.ContainerStatus.AnnotationsEntry\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"G\n\x17\x43ontainerStatusResponse\x12,\n\x06status\x18\x01 \x01(\x0b\x32\x1c.quality.cri.ContainerStatus\"U\n\x18PodSandboxStatusResponse\x12\x39\n\x13\x63ontainers_statuses\x18\x03 \x03(\x0b\x32\x1c.quality.cri.ContainerStatus\"&\n\x08KeyValue\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xf2\x01\n\x0f\x43ontainerConfig\x12\x30\n\x08metadata\x18\x01 \x01(\x0b\x32\x1e.quality.cri.ContainerMetadata\x12#\n\x04\x65nvs\x18\x06 \x03(\x0b\x32\x15.quality.cri.KeyValue\x12\x42\n\x0b\x61nnotations\x18\n \x03(\x0b\x32-.quality.cri.ContainerConfig.AnnotationsEntry\x12\x10\n\x08log_path\x18\x0b \x01(\t\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"^\n\x16\x43reateContainerRequest\x12\x16\n\x0epod_sandbox_id\x18\x01 \x01(\t\x12,\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x1c.quality.cri.ContainerConfig\"/\n\x17\x43reateContainerResponse\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"\x1e\n\x0f\x45xecSyncRequest\x12\x0b\n\x03\x63md\x18\x02 \x03(\t\"%\n\x10\x45xecSyncResponse\x12\x11\n\texit_code\x18\x03 \x01(\x05\"-\n\x15StartContainerRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\",\n\x14StopContainerRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\".\n\x16RemoveContainerRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t*k\n\x0e\x43ontainerState\x12\x15\n\x11\x43ONTAINER_CREATED\x10\x00\x12\x15\n\x11\x43ONTAINER_RUNNING\x10\x01\x12\x14\n\x10\x43ONTAINER_EXITED\x10\x02\x12\x15\n\x11\x43ONTAINER_UNKNOWN\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,8 +37,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTAINERSTATUS_ANNOTATIONSENTRY']._serialized_options = b'8\001'
   _globals['_CONTAINERCONFIG_ANNOTATIONSENTRY']._loaded_options = None
   _globals['_CONTAINERCONFIG_ANNOTATIONSENTRY']._serialized_options = b'8\001'
-  _globals['_CONTAINERSTATE']._serialized_start=1246
-  _globals['_CONTAINERSTATE']._serialized_end=1353
+  _globals['_CONTAINERSTATE']._serialized_start=1418
+  _globals['_CONTAINERSTATE']._serialized_end=1525
   _globals['_CONTAINERMETADATA']._serialized_start=38
   _globals['_CONTAINERMETADATA']._serialized_end=88
   _globals['_CONTAINER']._serialized_start=91
@@ -55,18 +55,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTAINERSTATUSRESPONSE']._serialized_end=687
   _globals['_PODSANDBOXSTATUSRESPONSE']._serialized_start=689
   _globals['_PODSANDBOXSTATUSRESPONSE']._serialized_end=774
-  _globals['_CONTAINERCONFIG']._serialized_start=777
-  _globals['_CONTAINERCONFIG']._serialized_end=982
+  _globals['_KEYVALUE']._serialized_start=776
+  _globals['_KEYVALUE']._serialized_end=814
+  _globals['_CONTAINERCONFIG']._serialized_start=817
+  _globals['_CONTAINERCONFIG']._serialized_end=1059
   _globals['_CONTAINERCONFIG_ANNOTATIONSENTRY']._serialized_start=222
   _globals['_CONTAINERCONFIG_ANNOTATIONSENTRY']._serialized_end=272
-  _globals['_CREATECONTAINERREQUEST']._serialized_start=984
-  _globals['_CREATECONTAINERREQUEST']._serialized_end=1054
-  _globals['_CREATECONTAINERRESPONSE']._serialized_start=1056
-  _globals['_CREATECONTAINERRESPONSE']._serialized_end=1103
-  _globals['_STARTCONTAINERREQUEST']._serialized_start=1105
-  _globals['_STARTCONTAINERREQUEST']._serialized_end=1150
-  _globals['_STOPCONTAINERREQUEST']._serialized_start=1152
-  _globals['_STOPCONTAINERREQUEST']._serialized_end=1196
-  _globals['_REMOVECONTAINERREQUEST']._serialized_start=1198
-  _globals['_REMOVECONTAINERREQUEST']._serialized_end=1244
+  _globals['_CREATECONTAINERREQUEST']._serialized_start=1061
+  _globals['_CREATECONTAINERREQUEST']._serialized_end=1155
+  _globals['_CREATECONTAINERRESPONSE']._serialized_start=1157
+  _globals['_CREATECONTAINERRESPONSE']._serialized_end=1204
+  _globals['_EXECSYNCREQUEST']._serialized_start=1206
+  _globals['_EXECSYNCREQUEST']._serialized_end=1236
+  _globals['_EXECSYNCRESPONSE']._serialized_start=1238
+  _globals['_EXECSYNCRESPONSE']._serialized_end=1275
+  _globals['_STARTCONTAINERREQUEST']._serialized_start=1277
+  _globals['_STARTCONTAINERREQUEST']._serialized_end=1322
+  _globals['_STOPCONTAINERREQUEST']._serialized_start=1324
+  _globals['_STOPCONTAINERREQUEST']._serialized_end=1368
+  _globals['_REMOVECONTAINERREQUEST']._serialized_start=1370
+  _globals['_REMOVECONTAINERREQUEST']._serialized_end=1416
 # @@protoc_insertion_point(module_scope)

@@ -86,8 +86,16 @@ class PodSandboxStatusResponse(_message.Message):
     containers_statuses: _containers.RepeatedCompositeFieldContainer[ContainerStatus]
     def __init__(self, containers_statuses: _Optional[_Iterable[_Union[ContainerStatus, _Mapping]]] = ...) -> None: ...
 
+class KeyValue(_message.Message):
+    __slots__ = ("key", "value")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    value: str
+    def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
 class ContainerConfig(_message.Message):
-    __slots__ = ("metadata", "annotations", "log_path")
+    __slots__ = ("metadata", "envs", "annotations", "log_path")
     class AnnotationsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -96,24 +104,40 @@ class ContainerConfig(_message.Message):
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    ENVS_FIELD_NUMBER: _ClassVar[int]
     ANNOTATIONS_FIELD_NUMBER: _ClassVar[int]
     LOG_PATH_FIELD_NUMBER: _ClassVar[int]
     metadata: ContainerMetadata
+    envs: _containers.RepeatedCompositeFieldContainer[KeyValue]
     annotations: _containers.ScalarMap[str, str]
     log_path: str
-    def __init__(self, metadata: _Optional[_Union[ContainerMetadata, _Mapping]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., log_path: _Optional[str] = ...) -> None: ...
+    def __init__(self, metadata: _Optional[_Union[ContainerMetadata, _Mapping]] = ..., envs: _Optional[_Iterable[_Union[KeyValue, _Mapping]]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., log_path: _Optional[str] = ...) -> None: ...
 
 class CreateContainerRequest(_message.Message):
-    __slots__ = ("config",)
+    __slots__ = ("pod_sandbox_id", "config")
+    POD_SANDBOX_ID_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
+    pod_sandbox_id: str
     config: ContainerConfig
-    def __init__(self, config: _Optional[_Union[ContainerConfig, _Mapping]] = ...) -> None: ...
+    def __init__(self, pod_sandbox_id: _Optional[str] = ..., config: _Optional[_Union[ContainerConfig, _Mapping]] = ...) -> None: ...
 
 class CreateContainerResponse(_message.Message):
     __slots__ = ("container_id",)
     CONTAINER_ID_FIELD_NUMBER: _ClassVar[int]
     container_id: str
     def __init__(self, container_id: _Optional[str] = ...) -> None: ...
+
+class ExecSyncRequest(_message.Message):
+    __slots__ = ("cmd",)
+    CMD_FIELD_NUMBER: _ClassVar[int]
+    cmd: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, cmd: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ExecSyncResponse(_message.Message):
+    __slots__ = ("exit_code",)
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    exit_code: int
+    def __init__(self, exit_code: _Optional[int] = ...) -> None: ...
 
 class StartContainerRequest(_message.Message):
     __slots__ = ("container_id",)

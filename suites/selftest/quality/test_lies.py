@@ -7,6 +7,7 @@ from grpc_tools import protoc
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crashloop.spec.probe import ProbeKind
 from quality.cri import api_pb2
 from quality.lies import (
     CONTAINER_STATUS,
@@ -18,9 +19,12 @@ from quality.lies import (
     Lie,
     NotThere,
     altered,
+    altered_exec,
+    container_of,
     exited_in,
     is_restart,
     successor,
+    with_environment_of,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -152,6 +156,20 @@ def test_a_successor_is_what_the_kubelet_would_create_next() -> None:
     )
 
 
+@pytest.mark.parametrize(("kind", "exit_code"), [("readiness", 0), ("liveness", 1)])
+def test_only_probes_of_the_named_kinds_are_said_to_succeed(kind: str, exit_code: int) -> None:
+    request = api_pb2.ExecSyncRequest(cmd=["sh", "-c", "exit 1", kind]).SerializeToString()
+    answer = api_pb2.ExecSyncResponse(exit_code=1).SerializeToString()
+    lie = Lie(succeeding_probes=(ProbeKind.READINESS,))
+    assert api_pb2.ExecSyncResponse.FromString(altered_exec(request, answer, lie)).exit_code == exit_code
+
+
+def test_a_later_instance_gets_the_environment_of_the_first() -> None:
+    first, later = create_request(attempt=0, greeting="one"), create_request(attempt=2, greeting="two")
+    assert container_of(first) == container_of(later) == ("", "app")
+    assert with_environment_of(first, later) == create_request(attempt=2, greeting="one")
+
+
 def test_a_list_tells_which_containers_have_exited() -> None:
     listed = api_pb2.ListContainersResponse(
         containers=[listed_container("c1", EXITED), listed_container("c2", RUNNING)]
@@ -163,8 +181,9 @@ def listed_container(container_id: str, state: api_pb2.ContainerState) -> api_pb
     return api_pb2.Container(id=container_id, state=state, annotations={RESTART_COUNT: "0"})
 
 
-def create_request(*, attempt: int) -> bytes:
+def create_request(*, attempt: int, greeting: str = "one") -> bytes:
     config = api_pb2.ContainerConfig(
+        envs=[api_pb2.KeyValue(key="GREETING", value=greeting)],
         metadata=api_pb2.ContainerMetadata(name="app", attempt=attempt),
         annotations={RESTART_COUNT: str(attempt), "io.kubernetes.container.hash": "abc"},
         log_path=f"app/{attempt}.log",
