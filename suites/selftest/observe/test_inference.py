@@ -92,11 +92,13 @@ def test_a_small_maximum_is_the_most_likely_one_after_a_few_dozen_waits(name: st
     assert curve.initial_s - likely.initial_s in (0, 1)
 
 
-def test_every_curve_that_a_node_can_be_configured_for_is_a_candidate_once() -> None:
+def test_every_curve_of_whole_seconds_that_a_node_can_be_configured_for_is_a_candidate_once() -> None:
     candidates = grid()
     assert len(candidates) == len(set(candidates)) == 600 - 1
-    for profile in starting(V1_37):
-        assert simulated_curve(profile, V1_37) in candidates
+    curves = [curve for profile in starting(V1_37) if (curve := simulated_curve(profile, V1_37)) is not None]
+    of_whole_seconds = [curve for curve in curves if curve.maximum_s.is_integer()]
+    assert len(of_whole_seconds) > len(curves) // 2
+    assert set(of_whole_seconds) <= set(candidates)
 
 
 @pytest.mark.parametrize(
