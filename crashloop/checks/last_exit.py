@@ -14,7 +14,7 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
+from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart_all import shown_exit_code
 from crashloop.verdict import Outcome
@@ -156,6 +156,8 @@ def _contradicts(
     case: Case, pod: PodHistory, name: str, status: StatusReport, state: ContainerState, instance: Instance
 ) -> Iterator[Finding]:
     """What a status says about an instance that has ended."""
+    if instance.exit is None and instance.started is None and state.reason in FAILED_STARTS:
+        return
     if instance.exit is None:
         sentence = f'a status says that instance {instance.ordinal} of "{name}" has ended {at_lines([status.line])}; '
         blind = blind_spot(case, pod, (), instance.begun_ns or 0, status.t_ns)

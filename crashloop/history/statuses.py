@@ -14,6 +14,10 @@ RESTARTING_ALL = "AllContainersRestarting"
 SCHEDULED = "PodScheduled"
 """The condition by which the scheduler states whether it has found a node."""
 
+FAILED_STARTS = frozenset({"StartError", "ContainerCannotRun", "RunContainerError"})
+"""Reasons of a container that was created and never ran, such as one whose start the kubelet's end cut off: the runtime has no
+exit of it (containerd internal/cri/server/container_start.go@v2.3.7 StartContainer)."""
+
 
 class ContainerState(msgspec.Struct, frozen=True, gc=False):
     """A container state. Reported times are whole seconds, in UTC nanoseconds."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from crashloop.history.statuses import FAILED_STARTS
+
 
 class StatedInstance(msgspec.Struct, frozen=True):
     """A running or terminated instance; times are whole seconds since the epoch by the node's clock."""
@@ -100,7 +102,6 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _WAITS_AS_DUE = frozenset({None, "", "CrashLoopBackOff", "ContainerCreating", "PodInitializing"})
-_FAILED_STARTS = frozenset({"StartError", "ContainerCannotRun", "RunContainerError"})
 
 _spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(_Status)
 
@@ -132,7 +133,7 @@ def _container(status: _ContainerStatus, key: str) -> ContainerStatement:
         previous=_instance(status.last_state),
         key=key,
         start_failed=(waiting is not None and waiting.reason not in _WAITS_AS_DUE)
-        or (ended is not None and ended.reason in _FAILED_STARTS),
+        or (ended is not None and ended.reason in FAILED_STARTS),
     )
 
 

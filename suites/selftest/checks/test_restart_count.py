@@ -203,6 +203,28 @@ def test_an_instance_that_is_said_to_have_ended_and_still_runs_is_a_fail() -> No
     ]
 
 
+def cut_off(reason: str, *, started: bool) -> History:
+    """Instance 3 was created, and a status says that it has ended; the runtime knows of no exit."""
+    history = History(CRASHING).lives("app", *GOOD[:3], status=False)
+    history.runtime(8.5, Kind.CREATED, "app", "app-3")
+    if started:
+        history.runtime(8.6, Kind.STARTED, "app", "app-3")
+    ended = history.exited("app", 3, 8.6, 8.6, 128)
+    ended["state"]["terminated"]["reason"] = reason
+    history.status(9, {"app": ended}).lives("app", (18.6, 19.6, 1), first=4)
+    return history.ends(30)
+
+
+def test_a_start_that_was_cut_off_leaves_a_state_and_no_exit() -> None:
+    assert checked("last-exit", cut_off("StartError", started=False)).outcome is not Outcome.FAIL
+
+
+@pytest.mark.parametrize(("reason", "started"), [("Error", False), ("StartError", True)])
+def test_an_end_of_what_ran_or_for_another_reason_needs_an_exit(reason: str, started: bool) -> None:
+    (finding,) = told(checked("last-exit", cut_off(reason, started=started)))
+    assert finding.endswith("it had not exited.")
+
+
 def test_without_a_status_of_a_restarted_container_no_last_exit_is_shown() -> None:
     assert told(checked("last-exit", counting((1.0, 0)))) == [
         "INCONCLUSIVE: no status with a last exit was seen, 1 needed: the scenario was complete."
