@@ -20,7 +20,7 @@ from crashloop.spec.plan import Budgets
 from crashloop.verdict import ExitCode
 from fixtures.owner import Owner, write_plan
 from quality.comparison import compare
-from quality.executable import write_executable
+from quality.executable import write_api_server, write_executable
 from quality.fault import Fault
 from quality.faults import TRUE
 from quality.planning import SUITE, build_plan
@@ -83,14 +83,18 @@ def _record(planted: Sequence[Planted], *, keep: bool) -> tuple[RunDir, Results]
     version = settings.versions.kubernetes
     binaries = ensure_binaries(settings, kubernetes_version=version, progress=default_progress())
     path = new_run_path(settings.paths.runs_dir, SUITE, datetime.now(UTC)).absolute()
-    kubelets = path / "kubelets"
+    kubelets, api_server = path / "kubelets", path / "api-server"
+    drops_of = {each.profile: each.fault.drops for each in planted if each.fault.drops}
 
     def kubelet_of(planted: Planted) -> str | None:
         fault: Fault = planted.fault
-        return None if fault == TRUE else str(kubelets / fault.name)
+        return None if fault == TRUE or fault.drops else str(kubelets / fault.name)
 
     plan = build_plan(planted, kubernetes_version=version, budgets=Budgets(), kubelet_of=kubelet_of)
-    run = write_plan(path, plan, {"provider": plan.provider, "keep": keep})
+    own = {"bin_dir": str(api_server)} if drops_of else {}
+    run = write_plan(path, plan, {"provider": plan.provider, "keep": keep, **own})
+    if drops_of:
+        write_api_server(api_server, drops_of, binaries.kube_apiserver)
     kubelets.mkdir()
     for each in planted:
         write_executable(kubelets, each.fault, binaries.kubelet)

@@ -28,7 +28,7 @@ class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(planted: Iterable[Planted], verdicts: Sequence[Verdict]) -> tuple[NodeRow, ...]:
     """One row per node, in the given order."""
-    return tuple(row_of(each, [verdict for verdict in verdicts if verdict.profile == each.profile]) for each in planted)
+    return tuple(row_of(each, [verdict for verdict in verdicts if each.judged_by(verdict)]) for each in planted)
 
 
 def row_of(planted: Planted, verdicts: Sequence[Verdict]) -> NodeRow:
@@ -76,6 +76,7 @@ def _uncaught(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[st
             yield f"{requirement} is {worst(each.outcome for each in judged)}; {Outcome.FAIL} was expected"
         elif not any(_says(each, expected.says) for each in failed):
             yield _silent_about(expected.says, failed[0])
+    yield from (_sentence(each) for each in verdicts if each.requirement in expected.spares and each.fails_the_run)
 
 
 def _unnoticed(expected: Expectation, verdicts: Sequence[Verdict]) -> Iterator[str]:

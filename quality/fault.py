@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from quality.api_server import Drop
 from quality.lies import TRUTH, Lie
 
 
@@ -56,6 +57,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it crashes where it would have refused its configuration."""
     phase_while_all_wait: str | None = None
     """The phase that it states while no container of a pod runs."""
+    drops: tuple[Drop, ...] = ()
+    """Fields that the API server drops from the containers of its pods. Its kubelet is a correct one."""
     fronted: bool = False
     """Whether a front shows the declared configuration instead of the real one."""
     accident: Accident | None = None

@@ -2,6 +2,7 @@
 
 from crashloop.spec.probe import ProbeKind
 from crashloop.spec.profile import REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
+from quality.api_server import Drop
 from quality.fault import PASSES_ON, Accident, Fault, Meddling
 from quality.lies import Lie
 
@@ -125,6 +126,24 @@ PENDING_WHILE_ALL_WAIT = Fault(
     name="says-pending",
     sentence="states the phase Pending while all containers of a pod wait",
     phase_while_all_wait="Pending",
+)
+
+_HAS_RULES = "has(c.restartPolicyRules)"
+_RULES = Drop("restartPolicyRules", where=_HAS_RULES)
+DROPS_RULES = Fault(
+    name="drops-rules",
+    sentence="has an API server that drops restart rules in silence",
+    drops=(_RULES,),
+)
+DROPS_SECOND_RULE = Fault(
+    name="drops-second-rule",
+    sentence="has an API server that drops the second restart rule of each container in silence",
+    drops=(Drop("restartPolicyRules/1", where=f"{_HAS_RULES} && size(c.restartPolicyRules) > 1"),),
+)
+DROPS_POLICIES = Fault(
+    name="drops-policies",
+    sentence="has an API server that drops container restart policies, and rules with them, in silence",
+    drops=(_RULES, Drop("restartPolicy", where="has(c.restartPolicy)")),
 )
 
 REALLY_60S = Fault(

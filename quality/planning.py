@@ -24,7 +24,7 @@ def build_plan(
 
     `kubelet_of` gives the path of the fault's kubelet; None is the cluster's own.
     """
-    placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each)]
+    placed = [(scenario, each.node) for each in planted for scenario in scenarios_of(each) if scenario.node_profile]
     placed.sort(key=lambda each: (-each[0].longest_s, each[0].name))
     profiles = {profile.name: profile for each in planted for profile in _profiles(each, kubelet_of(each))}
     scenarios = tuple(scenario for each in planted for scenario in scenarios_of(each))

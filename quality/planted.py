@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.verdict import Outcome
+from crashloop.verdict import Outcome, Verdict
 from quality import faults
 from quality.fault import Fault
 from quality.scenarios import (
@@ -19,9 +19,12 @@ from quality.scenarios import (
     READINESS,
     REDUCED,
     SEVERAL_RULES,
+    STORED_RULES,
     SUCCEEDING,
     UNMATCHED,
+    UNMATCHED_UNDER_ALWAYS,
     UNTIL_SUCCESS,
+    ApiTrial,
     StartTrial,
     Trial,
 )
@@ -29,6 +32,9 @@ from quality.scenarios import (
 MAX_2S = "max-2s"
 MAX_1S, MAX_20S = "max-1s", "max-20s"
 REDUCED_DECAY = "reduced-decay"
+
+
+AnyTrial = Trial | StartTrial | ApiTrial
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +47,8 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     """Requirements whose verdicts all have this outcome; for FAIL at least one."""
     says: str = ""
     """Words in a finding of every such verdict: the cause."""
+    spares: tuple[str, ...] = ()
+    """Requirements without a FAIL: their promises are those of a component that is a correct one."""
 
 
 class Planted(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +57,7 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
     fault: Fault
     declared: str = MAX_2S
     """Kubelet profile (manifests/kubelet) that the node claims to run."""
-    trials: tuple[Trial | StartTrial, ...]
+    trials: tuple[AnyTrial, ...]
     expected: Expectation
 
     @property
@@ -62,9 +70,21 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
         """Name of the node's profile."""
         return f"{self.declared}--{self.fault.name}"
 
+    def judged_by(self, verdict: Verdict) -> bool:
+        """Whether a verdict is on it; one on what its API server stores names no profile."""
+        return verdict.profile == self.profile or verdict.scenario in {
+            each.on(self.profile).name for each in self.trials
+        }
 
-def _fails(*requirements: str, says: str = "") -> Expectation:
-    return Expectation(outcome=Outcome.FAIL, requirements=requirements, says=says)
+
+def _fails(*requirements: str, says: str = "", spares: tuple[str, ...] = ()) -> Expectation:
+    return Expectation(outcome=Outcome.FAIL, requirements=requirements, says=says, spares=spares)
+
+
+def _accuses_the_api_server(field: str, *spared: Trial) -> Expectation:
+    """What it stores is accused, for a field, and not the kubelet for what it makes of that."""
+    spares = tuple(requirement for each in spared for requirement in each.judged_by)
+    return _fails("VAL-18", says=f"{field} as stored", spares=spares)
 
 
 def _says(outcome: Outcome, words: str, *requirements: str) -> Expectation:
@@ -74,13 +94,25 @@ def _says(outcome: Outcome, words: str, *requirements: str) -> Expectation:
 PASSES = Expectation(outcome=Outcome.PASS)
 
 
-def _planted(fault: Fault, *trials: Trial | StartTrial, expected: Expectation, declared: str = MAX_2S) -> Planted:
+def _planted(fault: Fault, *trials: AnyTrial, expected: Expectation, declared: str = MAX_2S) -> Planted:
     return Planted(fault=fault, declared=declared, trials=trials, expected=expected)
 
 
 SLOW: tuple[Planted, ...] = (
     _planted(
-        faults.TRUE, UNTIL_SUCCESS, UNMATCHED, BY_RULE, CRASHING, LIVENESS, READINESS, CONFIGURED, expected=PASSES
+        faults.TRUE,
+        *(
+            UNTIL_SUCCESS,
+            UNMATCHED,
+            UNMATCHED_UNDER_ALWAYS,
+            BY_RULE,
+            CRASHING,
+            LIVENESS,
+            READINESS,
+            CONFIGURED,
+            STORED_RULES,
+        ),
+        expected=PASSES,
     ),
     _planted(faults.TAKES_FAILURE_FOR_SUCCESS, UNTIL_SUCCESS, expected=_fails("BACKOFF-8")),
     _planted(faults.SWAPS_EXIT_CODES, UNMATCHED, BY_RULE, expected=_fails("RULES-3", "RULES-4")),
@@ -93,6 +125,15 @@ SLOW: tuple[Planted, ...] = (
     _planted(faults.LONG_20_PERCENT, LONGER, expected=_fails("CONFIG-14"), declared=MAX_20S),
     _planted(faults.MAXIMUM_EARLY, LONGER, expected=_fails("CONFIG-14"), declared=MAX_20S),
     _planted(faults.LATE_FROM_THIRD, CRASHING, expected=_fails("BACKOFF-3", "CONFIG-14")),
+    _planted(
+        faults.DROPS_RULES, STORED_RULES, BY_RULE, expected=_accuses_the_api_server("restartPolicyRules", BY_RULE)
+    ),
+    _planted(
+        faults.DROPS_SECOND_RULE,
+        STORED_RULES,
+        SEVERAL_RULES,
+        expected=_accuses_the_api_server("restartPolicyRules", SEVERAL_RULES),
+    ),
     _planted(faults.NO_SECOND_RULE, SEVERAL_RULES, expected=_fails("RULES-6")),
     _planted(faults.REALLY_NOT_REDUCED, REDUCED, expected=_fails("BACKOFF-3", "DECAY-1"), declared=REDUCED_DECAY),
 )
@@ -112,6 +153,12 @@ QUICK: tuple[Planted, ...] = (
     _planted(faults.PROBES_ALWAYS_SUCCEED, LIVENESS, READINESS, expected=_fails("PROBE-2", "PROBE-25")),
     _planted(faults.SEES_NO_READINESS_FAILURE, READINESS, expected=_fails("PROBE-25")),
     _planted(faults.STALE_ENVIRONMENT, CONFIGURED, expected=_fails("OVH-4")),
+    _planted(
+        faults.DROPS_POLICIES,
+        STORED_RULES,
+        UNMATCHED_UNDER_ALWAYS,
+        expected=_accuses_the_api_server("restartPolicy", UNMATCHED_UNDER_ALWAYS),
+    ),
     _planted(faults.PANICS, BAD_CONFIGURATION, expected=_fails("CONFIG-2", says="panic: runtime error")),
     _planted(faults.PENDING_WHILE_ALL_WAIT, CRASHING, expected=_fails("RULES-20")),
     _planted(

@@ -1,5 +1,7 @@
 """The scenarios of the kubelets: short versions of the conformance scenarios, and their requirements."""
 
+from typing import Any
+
 import msgspec
 
 from crashloop.spec.config_object import ConfigObject, Variable
@@ -8,7 +10,8 @@ from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, Life, Program, exits_with, runs
-from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until
+from crashloop.spec.scenario import ApiScenario, Mode, PodScenario, StartupScenario, Until
+from suites.conformance.api_objects import codes, container, pod, ruled, stored
 
 WATCH_S = 60.0
 """Longest wait for a restart. A stall of the host excuses a delay of the same length, so a late restart has to be very late."""
@@ -38,6 +41,20 @@ class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
             candidate=f"{self.candidate}--on--{profile}",
             control=f"{self.control}--on--{profile}",
         )
+
+
+class ApiTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that the API server stores and that never runs, and its requirements."""
+
+    name: str
+    object: dict[str, Any]
+    judged_by: tuple[str, ...]
+    tried: tuple[str, ...] = ()
+
+    def on(self, profile: str) -> ApiScenario:
+        """The scenario of a node with that profile, which it does not need: the pod's name ends with the profile's."""
+        name = f"{self.name}--{profile}"
+        return ApiScenario(name=name, requests=(stored({**self.object, "metadata": {"name": name}}),))
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,4 +252,19 @@ UNMATCHED = _ending(
     within_s=3.0,
     phase="Failed",
     container=_by_rule(runs((1, 43))),
+)
+UNMATCHED_UNDER_ALWAYS = msgspec.structs.replace(
+    UNMATCHED,
+    name="unmatched-under-always",
+    pod=msgspec.structs.replace(UNMATCHED.pod, restart_policy=RestartPolicy.ALWAYS),
+)
+"""Only the container's own policy keeps it from a restart."""
+STORED_RULES = ApiTrial(
+    name="stored-rules",
+    object=pod(
+        "unnamed",
+        ruled(codes("In", 42), codes("In", 43)),
+        init=(ruled(codes("NotIn", 0), codes("In", 3), name="setup"), container("sidecar", restartPolicy="Always")),
+    ),
+    judged_by=("VAL-18",),
 )

@@ -41,6 +41,7 @@ def verdict_of_another_node() -> Verdict:
 
 
 TOO_SOON = verdict(Outcome.FAIL, "BACKOFF-2: restart 2 came too soon.")
+SPARES = msgspec.structs.replace(FAILS, spares=("RULES-3",))
 FINE = verdict(Outcome.PASS, requirement="RULES-22")
 
 
@@ -128,3 +129,12 @@ def test_the_document_has_a_line_for_each_node_and_keeps_those_that_were_not_run
     assert "1 of 2 kubelets were judged as expected. The last run was of 1 of them, with Kubernetes\n1.37.1" in again
     gone = to_markdown((), planted=nodes[:1], before=again, kubernetes_version="1.37.1", took_s=30.0)
     assert [line for line in gone.splitlines() if line.startswith("| ")][1:] == lines[:1]
+
+
+def test_a_correct_component_that_is_accused_as_well_is_not_as_expected() -> None:
+    open_, accused = (
+        verdict(outcome, "RULES-3: the pod is another.", requirement="RULES-3")
+        for outcome in (Outcome.INCONCLUSIVE, Outcome.FAIL)
+    )
+    assert row(SPARES, TOO_SOON, open_).as_expected
+    assert row(SPARES, TOO_SOON, accused).objections == ("RULES-3 on crashing is FAIL. RULES-3: the pod is another.",)
