@@ -2,8 +2,10 @@
 
 from crashloop.checks.finding import Finding, error, inconclusive
 from crashloop.checks.text import at_lines
+from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import Recording
 from crashloop.model.stored_pod import drops_policies
+from crashloop.spec.pod import Container
 from crashloop.spec.scenario import PodScenario, Scenario
 
 
@@ -53,7 +55,7 @@ def pod_obstacles(scenario: PodScenario, recording: Recording) -> tuple[Finding,
 
 
 def _dropped(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]:
-    """What an API server without ContainerRestartRules drops from a pod without a word (pkg/api/pod/util.go@v1.37.1)."""
+    """What the API server dropped from a pod without a word: VAL-18 accuses it, and no kubelet is to be accused instead."""
     if drops_policies(scenario):
         return ()  # what becomes of such a pod is what the scenario asks
     found = []
@@ -61,23 +63,23 @@ def _dropped(scenario: PodScenario, recording: Recording) -> tuple[Finding, ...]
         accepted = {each.name: each for each in pod.accepted}
         for spec in scenario.pod.containers:
             kept = accepted.get(spec.name)
-            if kept is None:
-                continue
-            lost = [
-                name
-                for name, is_wanted, is_kept in (
-                    ("restartPolicy", spec.restart_policy is not None, kept.restart_policy is not None),
-                    ("restartPolicyRules", bool(spec.rules), bool(kept.restart_policy_rules)),
-                )
-                if is_wanted and not is_kept
-            ]
-            if lost and pod.created is not None:
-                sentence = (
-                    f'the API server dropped {" and ".join(lost)} of "{spec.name}" {at_lines([pod.created.line])}; '
-                )
-                because = "its gate ContainerRestartRules is off, so the pod is not the one that was to be tried."
-                found.append(inconclusive(sentence + because, pod.created.line))
+            lost = "" if kept is None else _lost(spec, kept)
+            if kept is not None and lost and pod.created is not None:
+                sentence = f'the API server dropped {lost} of "{spec.name}" {at_lines([pod.created.line])}'
+                # pkg/api/pod/util.go@v1.37.1 dropContainerRestartRules
+                hint = "" if kept.restart_policy_rules else " With its gate ContainerRestartRules off it does so."
+                because = f"the pod is not the one that was to be tried.{hint}"
+                found.append(inconclusive(f"{sentence}; {because}", pod.created.line))
     return tuple(found[:1])
+
+
+def _lost(sent: Container, kept: AcceptedContainer) -> str:
+    """The fields that a container has lost; empty if it has them all."""
+    rules = len(kept.restart_policy_rules or ())
+    lost = ["restartPolicy"] if sent.restart_policy is not None and kept.restart_policy is None else []
+    if rules < len(sent.rules):
+        lost.append(f"{len(sent.rules) - rules} of {len(sent.rules)} restartPolicyRules")
+    return " and ".join(lost)
 
 
 def unfinished(recording: Recording) -> Finding | None:

@@ -89,5 +89,18 @@ def test_a_pod_that_was_accepted_as_it_was_sent_is_judged() -> None:
 
 def test_a_pod_whose_restart_rules_the_api_server_drops_is_not_the_one_to_be_tried() -> None:
     (objection,) = accepted({"name": "app"})
-    assert objection.startswith('INCONCLUSIVE: the API server dropped restartPolicy and restartPolicyRules of "app" (')
-    assert objection.endswith("its gate ContainerRestartRules is off, so the pod is not the one that was to be tried.")
+    assert objection.startswith(
+        'INCONCLUSIVE: the API server dropped restartPolicy and 1 of 1 restartPolicyRules of "app" ('
+    )
+    assert objection.endswith(
+        "; the pod is not the one that was to be tried. With its gate ContainerRestartRules off it does so."
+    )
+
+
+def test_a_pod_that_has_lost_some_of_its_rules_is_not_the_one_to_be_tried_either() -> None:
+    several = scenario(app(runs((1, 43)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42), restart_in(43))))
+    history = History(several).without(Kind.CREATED, Channel.API)
+    history.add(0.0, Channel.API, Kind.CREATED, {"pod": {"spec": {"containers": [KEPT]}}}, pod=True)
+    (objection,) = pod_obstacles(several, history.lives("app", (1.0, 2.0, 43)).ends(30).recording())
+    assert objection.sentence.startswith('the API server dropped 1 of 2 restartPolicyRules of "app" (')
+    assert objection.sentence.endswith("; the pod is not the one that was to be tried.")
