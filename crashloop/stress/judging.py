@@ -39,6 +39,7 @@ from crashloop.stress.every_pod import EveryPod
 from crashloop.stress.evidence_reader import PodJudge, read_recorded
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
+from crashloop.stress.held import held
 from crashloop.stress.highest_rate import TEXT as LIMIT
 from crashloop.stress.highest_rate import highest_rate
 from crashloop.stress.incidents import Cause, Incident
@@ -125,6 +126,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
             *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
             *served_series(of_stages.served, began_ns=began, ended_ns=ended),
             *latencies(rows, scrapes, began_ns=began),
+            *held(rows, scrapes, began_ns=began),
         ),
         dots=dots(recorded.lifecycles, rows, began_ns=began),
         curves=load_curves(recorded.lifecycles, measured, partial(_profile_on, plan, hosts)),

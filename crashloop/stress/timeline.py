@@ -85,10 +85,10 @@ def _events(lifecycles: Sequence[Lifecycle], began_ns: int, ended_ns: int) -> It
         times_s = (restart_times_ns(lifecycles, node) - began_ns) / 1e9
         counts, _ = np.histogram(times_s, bins=edges)
         yield Series(
-            name="restarts", node=node, unit="restarts/s", points=_points(edges[:-1] + width_s / 2, counts / width_s)
+            name="restarts", node=node, unit="restarts/s", points=points_of(edges[:-1] + width_s / 2, counts / width_s)
         )
         yield Series(
-            name="pods", node=node, unit="pods", points=_points(edges, _present(lifecycles, node, began_ns, edges))
+            name="pods", node=node, unit="pods", points=points_of(edges, _present(lifecycles, node, began_ns, edges))
         )
 
 
@@ -128,10 +128,11 @@ def _rate(
     name: str, node: str, unit: str, line: tuple[NDArray[np.int64], NDArray[np.float64]], began_ns: int
 ) -> Series:
     times, rates = line
-    return Series(name=name, node=node, unit=unit, points=_points((times - began_ns) / 1e9, rates))
+    return Series(name=name, node=node, unit=unit, points=points_of((times - began_ns) / 1e9, rates))
 
 
-def _points(times_s: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[Point, ...]:
+def points_of(times_s: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[Point, ...]:
+    """The points of a line, thinned."""
     pairs = zip(times_s.tolist(), values.tolist(), strict=True)
     return _thinned([(round(t_s, 2), round(value, 4)) for t_s, value in pairs])
 

@@ -14,6 +14,7 @@ WIDTH, HEIGHT = 560, 150
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 18, 22
 NO_NODE = "control plane and harness"
 _LATENCY = "latency: "
+_HELD = "held, "
 
 
 class Line(NamedTuple):
@@ -82,6 +83,7 @@ def rows(results: StressResults) -> tuple[Row, ...]:
         axes.row("requests that wait for a server", "requests", _labelled(results, "backlog")),
         axes.row("answers of servers", "requests/s", _labelled(results, "answers")),
         axes.row("pods", "pods", _labelled(results, "pods")),
+        *(axes.row(what, what, _labelled(results, f"{_HELD}{what}: ")) for what in _held(results)),
     )
     return tuple(each for each in every if each.plots)
 
@@ -188,6 +190,12 @@ def _labelled(results: StressResults, prefix: str) -> list[tuple[str, Series]]:
     return [
         (each.name.removeprefix(prefix) or each.unit, each) for each in results.series if each.name.startswith(prefix)
     ]
+
+
+def _held(results: StressResults) -> list[str]:
+    """What gauges count whose growth is judged."""
+    names = (each.name.removeprefix(_HELD) for each in results.series if each.name.startswith(_HELD))
+    return list(dict.fromkeys(name.partition(": ")[0] for name in names))
 
 
 def _of_whom(series: Series) -> str:

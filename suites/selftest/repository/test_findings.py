@@ -11,7 +11,10 @@ from crashloop.deviations import load_deviations
 from crashloop.requirements import load_requirements
 from crashloop.run.scopes import is_within
 from crashloop.spec.requirement import Scope, State
+from crashloop.stress.profiles import load_stress_profile
+from crashloop.stress.rows import rows_of
 from tools.findings.pictures import load_pictures
+from tools.findings.plots import load_plots
 
 FINDINGS = Path(__file__).parents[3] / "docs" / "findings"
 INDEX = FINDINGS / "README.md"
@@ -23,6 +26,7 @@ PICTURE = re.compile(r"^!\[(?P<alternative>[^\]]+)\]\(images/(?P<name>[\w-]+)\.s
 INDEXED = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<file>[\w-]+\.md)\) \| (?P<cells>.*) \|$", re.MULTILINE)
 IDENTIFIER = re.compile(r"\b[A-Z]+-?\d+\b")
 COMMAND = re.compile(r"^\$ (crashloop run .*)$", re.MULTILINE)
+STRESS = re.compile(r"^\$ crashloop stress ([\w-]+)", re.MULTILINE)
 LARGEST_BYTES = 60_000
 of_each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -60,13 +64,21 @@ def test_a_page_shows_what_was_seen(page: Path) -> None:
     assert [each["name"] for each in PICTURE.finditer(seen)] != []
 
 
+def judged_by_stress_runs(page: Path) -> set[str]:
+    """The requirements that the stress runs of a page judge."""
+    profiles = STRESS.findall(page.read_text(encoding="utf-8"))
+    rows = (row for each in profiles for row in rows_of(load_stress_profile(each).slos))
+    return {row.requirement for row in rows if row.requirement}
+
+
 @of_each_page
 def test_a_command_judges_a_requirement_of_the_page_in_a_scope_that_has_it(page: Path) -> None:
     shown, catalogue = list(commands(page)), load_requirements()
-    assert shown != []
+    of_page = set(IDENTIFIER.findall(facts(page)["Requirements"]))
+    assert shown or judged_by_stress_runs(page) & of_page
     for scope, named in shown:
         assert named != []
-        assert set(named) <= set(IDENTIFIER.findall(facts(page)["Requirements"]))
+        assert set(named) <= of_page
         for identifier in named:
             assert catalogue[identifier].state is State.JUDGED
             assert is_within(catalogue[identifier].scope, scope), identifier
@@ -104,7 +116,9 @@ def test_the_index_has_a_row_of_each_page_with_the_facts_of_the_page() -> None:
 
 def test_every_picture_is_drawn_from_a_run_and_shown_once() -> None:
     shown = [each["name"] for page in PAGES for each in PICTURE.finditer(page.read_text(encoding="utf-8"))]
-    assert sorted(shown) == sorted(load_pictures()) == sorted(each.stem for each in IMAGES.glob("*.svg"))
+    assert (
+        sorted(shown) == sorted([*load_pictures(), *load_plots()]) == sorted(each.stem for each in IMAGES.glob("*.svg"))
+    )
 
 
 @pytest.mark.parametrize("image", sorted(IMAGES.glob("*")), ids=lambda image: image.stem)

@@ -10,12 +10,17 @@ from crashloop.history.event import Channel, Kind
 from crashloop.report.timeline import Lane, Moment, Stretch, Timeline
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement
+from crashloop.stress.folder import StressDir
+from crashloop.stress.judging import judge_run
+from crashloop.stress.publishing import publish_stress, published_stress
 from suites.selftest.kit.cases import CRASHING, good
 from suites.selftest.kit.histories import History, startup
 from suites.selftest.kit.run_dirs import TRIED, a_run, record
+from suites.selftest.kit.stress_kit import example_run
 from tools.findings import __main__ as command
 from tools.findings.cutting import cut
 from tools.findings.pictures import Picture, load_pictures
+from tools.findings.plots import ReportPlot, drawn_plot, load_plots
 from tools.findings.subjects import apart, measured, subjects, trial
 
 SHOWN = Picture(scenario=CRASHING.name, heading="Too early")
@@ -163,6 +168,7 @@ def test_the_command_writes_what_the_first_run_has_and_names_what_none_has(
     run = good_run(tmp_path)
     wanted = {"one": SHOWN, "two": msgspec.structs.replace(SHOWN, scenario="nowhere")}
     monkeypatch.setattr(command, "load_pictures", lambda: wanted)
+    monkeypatch.setattr(command, "load_plots", dict)
     monkeypatch.setattr(command, "IMAGES", tmp_path)
     assert command.main([str(run.root), str(run.root), "--write"]) == 1
     assert capsys.readouterr().out == "one: crashing of run\ntwo: no run has nowhere\n"
@@ -170,5 +176,36 @@ def test_the_command_writes_what_the_first_run_has_and_names_what_none_has(
     assert not (tmp_path / "two.svg").exists()
 
 
+def stress_run(tmp_path: Path) -> StressDir:
+    run = example_run(tmp_path / "run").run
+    publish_stress(run, judge_run(run))
+    return run
+
+
+PODS = ReportPlot(title="pods", heading="Two pods")
+
+
+def test_a_picture_of_a_stress_run_is_a_plot_of_its_report(tmp_path: Path) -> None:
+    svg = drawn_plot(PODS, published_stress(stress_run(tmp_path)))
+    assert svg is not None
+    assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "Two pods (example, Kubernetes 1.37.1, " in svg
+
+
+def test_the_command_takes_plots_from_stress_runs_and_names_those_that_none_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = stress_run(tmp_path)
+    wanted = {"one": PODS, "two": msgspec.structs.replace(PODS, title="sockets")}
+    monkeypatch.setattr(command, "load_pictures", dict)
+    monkeypatch.setattr(command, "load_plots", lambda: wanted)
+    monkeypatch.setattr(command, "IMAGES", tmp_path)
+    assert command.main([str(run.root), "--write"]) == 1
+    assert capsys.readouterr().out == "one: pods of run\ntwo: no run has sockets\n"
+    assert (tmp_path / "one.svg").exists()
+    assert not (tmp_path / "two.svg").exists()
+
+
 def test_the_pictures_can_be_read() -> None:
     assert load_pictures()
+    assert load_plots()
