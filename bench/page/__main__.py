@@ -6,12 +6,13 @@ The numbers behind a page are beside its pictures, for others to compute with: <
 (<profile>.load.json), and the cost of a restart (<profile>.costs.json), if it was measured.
 
 Each run fills the parts of the pages that are marked with the name of its profile: <!-- storm-110: stages --> and so on, up to
-<!-- end -->. A mark that no run fills stays as it is.
+<!-- end -->. A mark that no run fills stays as it is. Of several runs of one profile the newest does, and <!-- quick: spread -->
+compares them all (<profile>.runs.json).
 """
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import msgspec
 
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
 from bench.page.servers import servers
+from bench.page.spread import Repeat, repeat_of, spread
 from bench.page.tables import about, compared, costs, stages, verdicts
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
@@ -36,6 +38,8 @@ class Run(NamedTuple):
     results: StressResults
     load: StressProfile
     """As it was planned."""
+    repeats: tuple[Repeat, ...] = ()
+    """All runs of the profile, oldest first."""
 
 
 PARTS: dict[str, Callable[[Run, Path], str]] = {
@@ -44,6 +48,7 @@ PARTS: dict[str, Callable[[Run, Path], str]] = {
     "verdicts": lambda run, _: verdicts(run.results),
     "compared": lambda run, _: compared(run.results),
     "costs": lambda run, _: costs(run.results),
+    "spread": lambda run, _: spread(run.repeats),
     "servers": lambda run, _: servers(run.results, run.load),
     "timeline": lambda run, pictures: as_markdown(along_time(run.results), pictures),
     "against": lambda run, pictures: as_markdown(against(run.results), pictures),
@@ -65,22 +70,35 @@ def filled(page: str, runs: dict[str, Run], pictures: Path) -> str:
     return MARK.sub(part, page)
 
 
+def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
+    """The newest run of each profile, with the figures of all of them."""
+    found: dict[str, list[tuple[StressResults, StressProfile]]] = {}
+    for folder in folders:
+        load = folder.stress_plan().load
+        found.setdefault(load.name, []).append((published_stress(folder), load))
+    by_profile = {}
+    for name, runs in found.items():
+        runs.sort(key=lambda run: run[0].started)
+        by_profile[name] = Run(*runs[-1], tuple(repeat_of(results) for results, _ in runs))
+    return by_profile
+
+
 def main(paths: list[Path]) -> None:
     if not paths:
         sys.exit("Name the stress runs to draw from.")
-    folders = [StressDir.open(path) for path in paths]
-    runs = [Run(published_stress(folder), folder.stress_plan().load) for folder in folders]
+    runs = newest(StressDir.open(path) for path in paths)
     for page in PAGES:
-        text = filled(page.read_text(encoding="utf-8"), {run.load.name: run for run in runs}, page.with_suffix(""))
+        text = filled(page.read_text(encoding="utf-8"), runs, page.with_suffix(""))
         page.write_text(text, encoding="utf-8")
-        for run in runs:
-            if any(match["profile"] == run.load.name for match in MARK.finditer(text)):
+        for name, run in runs.items():
+            if any(match["profile"] == name for match in MARK.finditer(text)):
                 write_numbers(run, page.with_suffix(""))
 
 
 def write_numbers(run: Run, folder: Path) -> None:
     """Everything that the parts of a page are made of, and its costs."""
-    numbers = {"slo": run.results, "load": run.load, "costs": run.results.costs}
+    repeats = run.repeats if len(run.repeats) > 1 else None
+    numbers = {"slo": run.results, "load": run.load, "costs": run.results.costs, "runs": repeats}
     for name, value in numbers.items():
         if value is not None:
             (folder / f"{run.load.name}.{name}.json").write_bytes(msgspec.json.encode(value) + b"\n")

@@ -1,16 +1,18 @@
 """The tables of published pages are what the numbers beside them give: nobody edited one without the other."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from bench.page.__main__ import MARK, PAGES, PARTS, Run
+from bench.page.spread import Repeat, spread
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.profile import StressProfile
 
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]
-TABLES = ("about", "stages", "verdicts", "compared", "costs", "servers")
+TABLES = ("about", "stages", "verdicts", "compared", "costs", "servers", "spread")
 """The other parts are pictures."""
 
 
@@ -18,7 +20,9 @@ TABLES = ("about", "stages", "verdicts", "compared", "costs", "servers")
 def test_a_published_table_is_computed_from_the_numbers_beside_it(page: Path, numbers: Path, tmp_path: Path) -> None:
     results = msgspec.json.decode(numbers.read_bytes(), type=StressResults)
     load = numbers.with_name(f"{results.profile}.load.json")
-    run = Run(results, msgspec.json.decode(load.read_bytes(), type=StressProfile))
+    runs = numbers.with_name(f"{results.profile}.runs.json")
+    repeats = msgspec.json.decode(runs.read_bytes(), type=tuple[Repeat, ...]) if runs.exists() else ()
+    run = Run(results, msgspec.json.decode(load.read_bytes(), type=StressProfile), repeats)
     marks = [match for match in MARK.finditer(page.read_text(encoding="utf-8")) if match["profile"] == results.profile]
     tables = {match["part"]: match[0] for match in marks if match["part"] in TABLES}
     assert "about" in tables
@@ -28,3 +32,22 @@ def test_a_published_table_is_computed_from_the_numbers_beside_it(page: Path, nu
 
 def test_numbers_of_a_run_are_published() -> None:
     assert PUBLISHED
+
+
+def a_repeat(day: int, **figures: float | None) -> Repeat:
+    return Repeat(started=datetime(2026, 11, day, tzinfo=UTC), stages={"baseline": {}, "storm": figures})
+
+
+def test_the_spread_of_runs_is_their_median_with_the_lowest_and_the_highest() -> None:
+    shown = spread(
+        [a_repeat(23, restarts_per_s=2.0), a_repeat(22, restarts_per_s=4.0), a_repeat(23, restarts_per_s=2.5)]
+    )
+    assert shown == (
+        "Median of 3 runs (2026-11-22, 2026-11-23), with the lowest and the highest:\n\n"
+        "|  | baseline | storm |\n| --- | --: | --: |\n| restarts/s | – | 2.50 (2.00 to 4.00) |"
+    )
+
+
+def test_a_figure_that_one_run_lacks_is_that_of_the_others() -> None:
+    shown = spread([a_repeat(22, restarts_per_s=None), a_repeat(23, restarts_per_s=2.0)])
+    assert "| restarts/s | – | 2.00 |" in shown
