@@ -16,7 +16,7 @@ from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements, was_killed
-from crashloop.checks.statement_age import SETTLED_NS, SLOW_API_NS, may_lag_ns
+from crashloop.checks.statement_age import SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
@@ -161,8 +161,8 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
     for status in pod.statuses:
         if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
-        last = max(shown + 1, _begun(changes, bisect_right(times_ns, status.t_ns), status.t_ns))
-        lag_ns = may_lag_ns(case, status.t_ns - SLOW_API_NS - 2 * SETTLED_NS, status.t_ns)
+        last = max(shown + 1, _begun(case, changes, bisect_right(times_ns, status.t_ns), status.t_ns))
+        lag_ns = may_be_old_ns(case, status.t_ns)
         first, before = (
             max(shown, bisect_right(times_ns, status.t_ns - age_ns) - 1) for age_ns in (SETTLED_NS, lag_ns)
         )
@@ -206,10 +206,14 @@ def _unseen_waits(case: Case) -> Iterator[Finding]:
         )
 
 
-def _begun(changes: tuple[PhaseChange, ...], known: int, t_ns: int) -> int:
-    """How many changes had come by then, if `known` were stamped by then."""
-    begun_ns = t_ns + START_SHARE_S * 1e9
-    while known < len(changes) and changes[known].stamped_late and changes[known].t_ns <= begun_ns:
+def _begun(case: Case, changes: tuple[PhaseChange, ...], known: int, t_ns: int) -> int:
+    """How many changes had come by then, if `known` were stamped by then; a program without a CPU stamps its start late."""
+
+    def may_have_come(change: PhaseChange) -> bool:
+        late_s = START_SHARE_S + case.recording.host.held_s(t_ns, change.t_ns)
+        return change.stamped_late and change.t_ns <= t_ns + late_s * 1e9
+
+    while known < len(changes) and may_have_come(changes[known]):
         known += 1
     return known
 

@@ -5,6 +5,7 @@ from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import ran
+from crashloop.checks.statement_age import SLOW_API_NS
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
@@ -17,7 +18,8 @@ WITHIN_S = 5.0
 def check_resize_restart(case: Case) -> Checked:
     """A resize that asks to restart the container MUST stop it and start it once, whatever its rules say.
 
-    Needs a resize that the API server accepted, and a watch of 5 s after it; nothing where the scenario resizes nothing.
+    Needs a resize of a container that had begun, accepted by the API server, and a watch of 5 s after its answer; nothing where
+    the scenario resizes nothing. Until the container is stopped, up to 30 s may be the update's way to the kubelet.
     """
     findings: list[Finding] = []
     took: list[float] = []
@@ -42,11 +44,15 @@ def check_resize_restart(case: Case) -> Checked:
 def _judged(case: Case, name: str, done: Done) -> tuple[Finding | None, float | None]:
     instances = ran(case.pod, name)
     later = [each for each in instances if _may_follow(each, done.t_ns)]
-    watched_s = (case.recording.end_ns - done.t_ns) / 1e9
+    earlier = instances[: len(instances) - len(later)]
+    if not earlier:
+        return inconclusive(f'"{name}" had not begun when it was resized {at_lines([done.line])}.', done.line), None
     if len(later) > 1:
         lines = (done.line, *later[1].lines[:1])
         return fail(f'the resize restarted "{name}" a second time {at_lines(lines)}; once was due.', *lines), None
-    took_s = max(0.0, ((later[0].begun_ns or 0) - done.t_ns) / 1e9) if later else watched_s
+    answered_ns = done.data.ended_ns or done.t_ns
+    until_ns = max(answered_ns, (later[0].begun_ns or 0) if later else case.recording.end_ns)
+    took_s = (until_ns - answered_ns) / 1e9
     if later and took_s <= WITHIN_S:
         return None, took_s
     lines = (done.line, *(later[0].lines[:1] if later else ()))
@@ -55,10 +61,22 @@ def _judged(case: Case, name: str, done: Done) -> tuple[Finding | None, float | 
     if took_s <= WITHIN_S:
         return inconclusive(f"{seen}: {why_it_ended(case)}.", *lines), None
     seen = f"{seen}; {seconds(WITHIN_S)} is the longest."
-    window_ns = (done.t_ns, done.t_ns + round(took_s * 1e9))
+    window_ns = (answered_ns, until_ns)
     blind = blind_spot(case, case.pod, instances, *window_ns)
-    doubt = f"A start could have gone unseen: {blind}" if blind else excuse(case, window_ns, 0.0, took_s - WITHIN_S)
+    unheard_s = _unheard_s(earlier[-1], *window_ns)
+    if blind:
+        doubt: str | None = f"A start could have gone unseen: {blind}"
+    elif took_s - unheard_s <= WITHIN_S:
+        doubt = f"Nothing shows that the kubelet had heard of it for {seconds(unheard_s)}"
+    else:
+        doubt = excuse(case, window_ns, 0.0, took_s - unheard_s - WITHIN_S)
     return fail_unless(doubt, seen, *lines), took_s
+
+
+def _unheard_s(resized: Instance, answered_ns: int, until_ns: int) -> float:
+    """For how long the update may have been on its way: until the container was stopped, and no longer than a slow API takes."""
+    stopped_ns = until_ns if resized.exit_ns is None else max(answered_ns, resized.exit_ns)
+    return min(stopped_ns - answered_ns, until_ns - answered_ns, SLOW_API_NS) / 1e9
 
 
 def _may_follow(instance: Instance, t_ns: int) -> bool:

@@ -246,9 +246,20 @@ class History:
         self.add(from_s, Channel.RECORDER, Kind.INTERVENTION, first)
         return self.add(to_s, Channel.RECORDER, Kind.INTERVENTION, last)
 
-    def intervention(self, at_s: float, action: str, *, index: int = 0, outcome: str = "ok", **arguments: Any) -> Self:
-        data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index}
-        return self.add(at_s, Channel.RECORDER, Kind.INTERVENTION, data)
+    def intervention(
+        self,
+        at_s: float,
+        action: str,
+        *,
+        index: int = 0,
+        outcome: str = "ok",
+        ended_s: float | None = None,
+        **arguments: Any,
+    ) -> Self:
+        """What was done from `at_s` until `ended_s`, if that is known."""
+        ended = {} if ended_s is None else {"ended_ns": ns(ended_s)}
+        data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index, **ended}
+        return self.add(at_s, Channel.RECORDER, Kind.INTERVENTION, data, received_s=ended_s)
 
     def request(self, at_s: float, container: str = "app", status: int = 200, password: str | None = None) -> Self:
         """A request to the image registry for what the container's tag names."""
