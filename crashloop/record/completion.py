@@ -3,11 +3,12 @@
 from crashloop.record.counts import Counts
 from crashloop.spec.scenario import Until
 
-SETTLE_S = 12.0
+SETTLE_S = 35.0
 """How long the statuses may take to show what the runtime has shown, in seconds.
 
 The kubelet looks about once a second (up to 2 s on a busy node) and syncs pod statuses in batches at the latest every 10 s
-(syncPeriod, pkg/kubelet/status/status_manager.go@v1.37.1). A scenario whose statuses are quicker ends at once.
+(syncPeriod, pkg/kubelet/status/status_manager.go@v1.37.1); a slow API server may take up to 30 s
+(crashloop.checks.statement_age), after which a missing statement is a FAIL. A scenario whose statuses are quicker ends at once.
 """
 
 
