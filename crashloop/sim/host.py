@@ -36,6 +36,9 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     starved_share: float = 0.0
     """Share of the kubelet's steps that wait for a CPU; the kernel's pressure figure shows each."""
     starved_s: Range = (0.2, 2.0)
+    frozen_per_min: float = 0.0
+    """Times a minute at which kubelet, runtime and programs get no CPU, while the recorder does; run queues show each."""
+    frozen_s: Range = (5.0, 60.0)
     contended: bool = False
     """Whether the kubelet's own steps wait for a CPU, so that the kernel's pressure figure counts them."""
     slow_disk: bool = False
@@ -94,9 +97,12 @@ SLOW_RUNTIME = HostModel(name="slow runtime", slow_disk=True, create_ms=(200, 3_
 SLOW_API = HostModel(name="slow API", api_ms=(200, 6_000), delivery_ms=(200, 12_000))
 FAR = msgspec.structs.replace(NO_RUNTIME, name="elsewhere", extra_pressure=0.4, run_queues=False, controls=False)
 
+FROZEN = HostModel(name="frozen node", frozen_per_min=1.5)
+FROZEN_BY_JOURNAL = msgspec.structs.replace(FROZEN, name="frozen node by journal", missing=frozenset({Channel.RUNTIME}))
+
 HOSTS = (CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG)
-SLOW_HOSTS = (SLOW_DISK, SLOW_RUNTIME, SLOW_API, FAR)
-"""Where the CPU is idle and restarts or statements are late all the same."""
+SLOW_HOSTS = (SLOW_DISK, SLOW_RUNTIME, SLOW_API, FAR, FROZEN, FROZEN_BY_JOURNAL)
+"""Where the recorder has a CPU and restarts or statements are late all the same."""
 
 
 class HostSpan(msgspec.Struct, frozen=True):
@@ -113,6 +119,7 @@ class SimulatedHost:
         self.model = model
         self.chance = chance
         self.stalls = _moments(chance, model.stalls_per_min, model.stall_s, begin_ns, length_ns)
+        self.frozen = _moments(chance, model.frozen_per_min, model.frozen_s, begin_ns, length_ns)
         self.gaps = {
             channel: _moments(chance, rate, model.gap_s, begin_ns, length_ns)
             for channel, rate in model.gaps_per_min.items()
@@ -120,11 +127,15 @@ class SimulatedHost:
         self.starved: list[HostSpan] = []
         self.blocked: list[HostSpan] = []
         self._stalls_from = [stall.from_ns for stall in self.stalls]
+        self._frozen_from = [span.from_ns for span in self.frozen]
 
     def awake(self, t_ns: int) -> int:
         """The first time from `t_ns` on at which the host is not stalled."""
-        before = bisect_right(self._stalls_from, t_ns) - 1
-        return max(t_ns, self.stalls[before].to_ns) if before >= 0 else t_ns
+        return _after(self.stalls, self._stalls_from, t_ns)
+
+    def thawed(self, t_ns: int) -> int:
+        """The first time from `t_ns` on at which the node gets a CPU."""
+        return _after(self.frozen, self._frozen_from, t_ns)
 
     def takes_ms(self, between: Range) -> int:
         """Nanoseconds drawn from a range of milliseconds."""
@@ -138,7 +149,14 @@ class SimulatedHost:
             took += int(_draw(self.chance, self.model.starved_s))
         if self.model.contended:
             self.starved.append(HostSpan(now_ns, now_ns + took))
-        return took
+        return took + self.frozen_for(now_ns + took)
+
+    def frozen_for(self, t_ns: int) -> int:
+        """For how many nanoseconds a step of the node that would be over by then waits for a CPU."""
+        waited_ns = self.thawed(t_ns) - t_ns
+        if waited_ns:
+            self.starved.append(HostSpan(t_ns, t_ns + waited_ns))
+        return waited_ns
 
     def create_ms(self, now_ns: int) -> int:
         """Nanoseconds that the runtime takes to create a container."""
@@ -150,6 +168,12 @@ class SimulatedHost:
     def lost(self, channel: Channel, t_ns: int) -> bool:
         """Whether the recorder had lost the channel at that time."""
         return any(gap.from_ns <= t_ns < gap.to_ns for gap in self.gaps.get(channel, ()))
+
+
+def _after(spans: tuple[HostSpan, ...], from_ns: list[int], t_ns: int) -> int:
+    """The first time from `t_ns` on outside of these spans, by their beginnings."""
+    before = bisect_right(from_ns, t_ns) - 1
+    return max(t_ns, spans[before].to_ns) if before >= 0 else t_ns
 
 
 def _draw(chance: Random, between_s: Range) -> float:

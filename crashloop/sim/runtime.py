@@ -100,7 +100,7 @@ class Runtime:
         instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
         instance.life, life = pod.next_life(container, born)
-        spoke = instance.spoke_ns = self.host.awake(born + self.host.takes_ms(SHELL_MS))
+        spoke = instance.spoke_ns = self.host.awake(self.host.thawed(born + self.host.takes_ms(SHELL_MS)))
         pod.tape.journal(spoke, Kind.STARTED, f"start {instance.life}", pod.uid, instance)
         for name, value in _found(pod, container, instance):
             pod.tape.noted(spoke, name, value, pod.uid, instance)

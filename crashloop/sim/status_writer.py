@@ -93,7 +93,9 @@ class StatusWriter:
             self._next = status
             self._connection.once_restored(self._retry)
             return
-        self._loop.after(self._host.takes_ms(self._host.model.api_ms), lambda: self._commit(status))
+        took_ns = self._host.takes_ms(self._host.model.api_ms)
+        took_ns += self._host.frozen_for(self._loop.now + took_ns)
+        self._loop.after(took_ns, lambda: self._commit(status))
 
     def _retry(self) -> None:
         self._busy = False

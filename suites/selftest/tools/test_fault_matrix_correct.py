@@ -18,7 +18,18 @@ from crashloop.checks.registry import POD_CHECKERS
 from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped
 from crashloop.sim import simulate, simulate_startup
-from crashloop.sim.host import CALM, HOSTS, LOSSY, SLOW_DISK, SLOW_HOSTS, SLOW_RUNTIME, STARVED, HostModel
+from crashloop.sim.host import (
+    CALM,
+    FROZEN,
+    FROZEN_BY_JOURNAL,
+    HOSTS,
+    LOSSY,
+    SLOW_DISK,
+    SLOW_HOSTS,
+    SLOW_RUNTIME,
+    STARVED,
+    HostModel,
+)
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
@@ -37,7 +48,7 @@ from suites.selftest.kit.random_scenarios import VERSIONS, RandomCase, random_ca
 from tools.fault_matrix import FURTHER, holds, recorded, recordings_of, verdict_of
 
 CASES, BATCHES = 10_000, 20
-DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY)
+DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY, FROZEN, FROZEN_BY_JOURNAL)
 """Where restarts come late, or the watch is lost."""
 ACCUSATIONS = (Outcome.FAIL, Outcome.ERROR)
 ONLY_SHOWN = {"shown-waiting", "back-off-message", "status-sequence"}
