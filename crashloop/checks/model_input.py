@@ -31,7 +31,7 @@ _CHANGED = {
 
 CREATE_NS = 10_000_000_000
 """The longest that a start attempt is looked for before its create."""
-LATE_NS = 10_000_000_000
+LATE_NS = 60_000_000_000
 """The time before a change in which the host may have kept the kubelet from what it had to do."""
 
 

@@ -41,9 +41,15 @@ def held_over_time(case: Case, each: ConfigObject) -> tuple[ObjectState, ...]:
 
 
 def known_by_ns(case: Case, state: ObjectState) -> int:
-    """By when the kubelet no longer gives what was before that state: later where the host stood still."""
+    """By when the kubelet no longer gives what was before that state: later where the host stood still, for however long."""
     within_ns = round(KNOWN_WITHIN_S * 1e9)
-    return state.to_ns + within_ns + round(case.recording.host.held_s(state.to_ns, state.to_ns + within_ns) * 1e9)
+    by_ns = state.to_ns + within_ns
+    while by_ns < case.recording.end_ns:
+        later_ns = state.to_ns + within_ns + round(case.recording.host.held_s(state.to_ns, by_ns) * 1e9)
+        if later_ns <= by_ns:
+            break
+        by_ns = later_ns
+    return by_ns
 
 
 def possible_at(case: Case, states: tuple[ObjectState, ...], at_ns: int) -> tuple[ObjectState, ...]:

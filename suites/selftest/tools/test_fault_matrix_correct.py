@@ -177,6 +177,7 @@ RARE = (
     4048,
     4063,
     4129,
+    4327,
     4529,
     4800,
     5034,
@@ -221,7 +222,7 @@ RARE = (
     39325,
 )
 """RestartAllContainers beside probes, kills, deletions and starts of the same second; restarted kubelets; images changed at
-an exit; objects that go while a start is held up, or are missing to pods with init containers."""
+an exit; objects that change or go while a start is held up, or are missing to pods with init containers."""
 
 
 @pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
