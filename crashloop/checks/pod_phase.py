@@ -128,11 +128,13 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
 def _removed_by_reset(
     case: Case, instance: Instance, reset: Replacement | None, following: Instance | None
 ) -> Fact | None:
-    """The removal of an instance by RestartAllContainers; None if there was none.
+    """The removal of an instance by RestartAllContainers; None if there was none, as where no rule can restart all.
 
     The kubelet removes others only after their successors began, or with the pod. Where the runtime's events are missing, the
     exits of the instance and of the one that triggered the removal stand for it.
     """
+    if not case.restarts_all:
+        return None
     removed, begun = instance.removed, following.begun if following else None
     if removed is not None:
         by_reset = reset is not None if begun is None else (removed.utc_ns or 0) <= (begun.utc_ns or 0)

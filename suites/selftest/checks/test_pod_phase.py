@@ -230,3 +230,12 @@ def test_a_status_that_a_minute_without_a_cpu_held_up_is_open() -> None:
     history.counts(76, "app", 0, phase="Failed").ends(80)
     (finding,) = told(checked("pod-phase", history))
     assert finding.startswith("INCONCLUSIVE: the pod's phase was said to be Running")
+
+
+def test_a_removal_without_a_rule_that_restarts_all_is_no_reason_for_pending() -> None:
+    """As by `crictl rm --force`: what ran and is gone has ended, and its pod was Running."""
+    history = History(CRASHING).lives("app", (0.5, 8.0, 137), (9.0, None, 0), status=False)
+    history.runtime(8.05, Kind.REMOVED, "app", "app-0")
+    history.counts(1.0, "app", 0).counts(8.5, "app", 0, phase="Pending").counts(9.5, "app", 1).ends(30)
+    (finding,) = told(checked("pod-phase", history))
+    assert finding.startswith("FAIL: the pod's phase was said to be Pending")
