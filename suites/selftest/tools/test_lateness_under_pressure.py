@@ -45,7 +45,7 @@ def accused(fault: Fault, host: HostModel) -> int:
 
 @pytest.mark.parametrize("pressure", PRESSURES)
 @pytest.mark.parametrize("fault", LATE, ids=lambda fault: fault.name)
-def test_planted_lateness_is_a_fail_whatever_others_wait_for(fault: Fault, pressure: float) -> None:
+def test_planted_lateness_is_a_fail_whatever_others_wait_for(fault: PunctualityFault, pressure: float) -> None:
     host = msgspec.structs.replace(CALM, name="pressed", extra_pressure=pressure)
     assert accused(fault, host) >= LATE[fault]
 
