@@ -77,11 +77,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return self.prediction.in_force[self.profile_at(self.recording.end_ns if t_ns is None else t_ns).name]
 
     def lost_sandbox(self, instance: Instance, following: Instance | None) -> bool:
-        """Whether the scenario had killed the pod's sandbox by the time at which an instance ended, or the next one began."""
+        """Whether the scenario killed the pod's sandbox after an instance began, and before it ended or the next one began."""
         begun_ns = following.begun_ns if following else self.recording.end_ns
         until_ns = max((each for each in (instance.exit_ns, begun_ns) if each is not None), default=None)
         kills = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
-        return instance.exit_ns is not None and any(each.ok and each.t_ns <= (until_ns or 0) for each in kills)
+        from_ns = instance.begun_ns or 0
+        return instance.exit_ns is not None and any(
+            each.ok and from_ns <= each.t_ns <= (until_ns or 0) for each in kills
+        )
 
     def decided(
         self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None

@@ -19,6 +19,7 @@ from crashloop.model.variants import (
     NEVER_GETS_NO_SANDBOX,
     RULE_HIDES_LATER_RULES,
     RULES_MATCH_KILLS,
+    SANDBOX_REPEATS_NEVER,
     SUCCESS_GETS_NO_SANDBOX,
 )
 from crashloop.spec.pod import Container, ContainerKind, Pod
@@ -95,6 +96,8 @@ def decide(
     if container.kind is ContainerKind.INIT and exit_code == 0:
         return Decided(Decision.STOP, "an init container that exits 0 is done")
     policy, owner = effective_policy(pod, container, gates, version)
+    if sandbox_lost and policy is RestartPolicy.NEVER and _runs_again(pod, container, deviations):
+        return Decided(Decision.RESTART, "another sandbox runs what has ended under Never again")
     # "Liveness: ... the container is subjected to its restart policy": a failed probe counts as a failure.
     succeeded = exit_code == 0 and not killed
     cause = f"after exit code {exit_code}"
@@ -121,6 +124,12 @@ def stranded(
     if RULES_MATCH_KILLS in deviations and never and alone:
         return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
     return None
+
+
+def _runs_again(pod: Pod, container: Container, deviations: frozenset[str]) -> bool:
+    """Whether another sandbox runs a container under Never again: it leaves out only what has succeeded under OnFailure."""
+    regular_only = container.kind is ContainerKind.REGULAR and not pod.of_kind(ContainerKind.INIT)
+    return SANDBOX_REPEATS_NEVER in deviations and regular_only and pod.restart_policy is not RestartPolicy.NEVER
 
 
 def _gets_no_sandbox(

@@ -51,6 +51,7 @@ PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
 SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
+SANDBOX_REPEATS_NEVER = "new-sandbox-runs-containers-under-never-again"
 RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
 RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
@@ -195,6 +196,13 @@ VARIANTS: tuple[Variant, ...] = (
         "in its next instance; it was to show it.",
         source="Pod Lifecycle, Container states; pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 purgeInitContainers",
         since=(1, 33),
+    ),
+    Variant(
+        name=SANDBOX_REPEATS_NEVER,
+        sentence="A container that has ended under its own restart policy Never runs again when its pod gets another sandbox, "
+        "if the pod is not under Never and has no init containers; it was to stay down.",
+        source="KEP-5307, Design Details; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
+        since=(1, 34),
     ),
     Variant(
         name=RESTART_ALL_LOSES_PROBES,

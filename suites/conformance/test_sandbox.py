@@ -58,6 +58,17 @@ def test_what_has_succeeded_does_not_run_again_in_another_sandbox() -> Scenario:
     )
 
 
+@requirement("RULES-31")
+def test_what_has_ended_under_never_does_not_run_again_in_another_sandbox() -> Scenario:
+    return PodScenario(
+        name="sandbox-killed-beside-never",
+        profile="max-2s",
+        pod=Pod(containers=(app(runs((1, 0), (20, 0)), name="done", policy=NEVER), app(HOLDS))),
+        until=Until(exits={"done": 1}, restarts={"app": 1}, quiet_s=QUIET_S, at_most_s=120),
+        interventions=(after_restart(0, InterventionKind.KILL_SANDBOX, of="done", after_s=6),),
+    )
+
+
 @requirement("RESET-11")
 def test_a_container_that_waits_keeps_its_delay_without_its_sandbox() -> Iterator[Scenario]:
     yield killed_during_a_delay("sandbox-killed-during-a-delay", app(exits_with(1, times=3)), at_most_s=QUICK_WATCH_S)

@@ -1,11 +1,16 @@
-"""What follows from the loss of a sandbox: a restart that does not come, and an exit that is not shown."""
+"""What follows from the loss of a sandbox: restarts that do not come, or come all the same, and an exit that is not shown."""
 
 import msgspec
 import pytest
 
 from crashloop.checks.evaluate import run_checkers
 from crashloop.history.event import Kind
-from crashloop.model.variants import DOCUMENTED, SANDBOX_HIDES_EXIT, SUCCESS_GETS_NO_SANDBOX
+from crashloop.model.variants import (
+    DOCUMENTED,
+    SANDBOX_HIDES_EXIT,
+    SANDBOX_REPEATS_NEVER,
+    SUCCESS_GETS_NO_SANDBOX,
+)
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import RestartPolicy, restart_in
@@ -63,3 +68,37 @@ def test_a_restart_by_rule_that_does_not_come_is_found_and_explained_by_the_vari
     ]
     explained = run_checkers(question(history, "restart-decision"), frozenset({SUCCESS_GETS_NO_SANDBOX}))
     assert explained.outcome is Outcome.PASS
+
+
+NEVER = RestartPolicy.NEVER
+
+
+def ended_under_never(*others: Container, pod: RestartPolicy = RestartPolicy.ALWAYS, killed_s: float = 6.0) -> History:
+    """An end under Never at 2 s, and a further life from 8 s to 9 s."""
+    done = app(exits_with(0, times=2), restart_policy=NEVER)
+    declared = msgspec.structs.replace(lost(done, *others), until=Until(exits={"app": 1}))
+    declared = msgspec.structs.replace(declared, pod=msgspec.structs.replace(declared.pod, restart_policy=pod))
+    history = History(declared).lives("app", (1.0, 2.0, 0)).intervention(killed_s, "kill-sandbox")
+    return history.lives("app", (8.0, 9.0, 0), first=1).ends(100)
+
+
+def test_what_has_ended_under_never_is_found_to_run_again_and_explained_by_the_variant() -> None:
+    history = ended_under_never()
+    exited, again = history.line_of(Kind.EXITED, 1, container="app"), history.line_of(Kind.CREATED, 1, container="app")
+    found = run_checkers(question(history, "restart-decision"), DOCUMENTED)
+    assert [each.sentence for each in found.findings] == [
+        f'"app" exited with 0 and was restarted (history lines {exited} and {again}); it was not to restart: container '
+        "restart policy Never decides after exit code 0."
+    ]
+    explained = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
+    assert explained.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "history",
+    [ended_under_never(SIDECAR), ended_under_never(pod=NEVER), ended_under_never(killed_s=20.0)],
+    ids=["init-containers", "pod-under-never", "sandbox-lost-later"],
+)
+def test_where_the_kubelet_runs_nothing_again_the_variant_explains_nothing(history: History) -> None:
+    found = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
+    assert found.outcome is Outcome.FAIL

@@ -93,6 +93,11 @@ def success_before_the_loss_of_a_sandbox(deviations: frozenset[str]) -> Any:
     return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, sandbox_lost=True, deviations=deviations)
 
 
+def end_before_the_loss_of_a_sandbox(deviations: frozenset[str]) -> Any:
+    app = Container(restart_policy=NEVER)
+    return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, sandbox_lost=True, deviations=deviations)
+
+
 def phase_during_reset(deviations: frozenset[str]) -> Any:
     state = KnownState(kind=StateKind.WAITING, last_exit_code=137, being_reset=True)
     return phase(RESETTING, {"app": state}, gates={}, version=V1_37, deviations=deviations)
@@ -122,6 +127,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "new-sandbox-hides-exits-of-init-containers": lambda deviations: may_be_hidden(
         Container(kind=ContainerKind.INIT), deviations
     ),
+    "new-sandbox-runs-containers-under-never-again": end_before_the_loss_of_a_sandbox,
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "pod-start-measured-twice": lambda deviations: most_samples(5, deviations),
@@ -161,6 +167,7 @@ def test_a_release_ships_with_the_variants_of_its_time() -> None:
         "rules-match-probe-kills",
         "ignored-restart-all-rule-hides-later-rules",
         "never-gets-no-second-sandbox",
+        "new-sandbox-runs-containers-under-never-again",
         "success-gets-no-second-sandbox",
     }
     assert RESTART_ALL_STALLS in shipped(35)
