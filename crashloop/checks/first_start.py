@@ -1,19 +1,20 @@
-"""Checker of the first start of every container: it comes once nothing holds it back.
+"""Checker of the first start of every container: it comes once nothing holds it back, and not before.
 
 Theory of operation. Init containers start one after the other: each waits for the success of the one before it, or for a
-sidecar that runs. Regular containers wait for all of them. What an earlier sidecar's startup probe holds back is left open, and
-so is a start before which RestartAllContainers made the pod begin again, and that of a container whose object was missing.
+sidecar that runs and whose startup probe, if it has one, has succeeded. Regular containers wait for all of them. Left open is a
+start before which RestartAllContainers made the pod begin again, and that of a container whose object was missing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, is_journal_lost, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.objects import missing_for
+from crashloop.checks.probe_answers import answers_of
 from crashloop.checks.restart_all_triggers import resets_of
 from crashloop.checks.restart_window import owed_until_ns
 from crashloop.checks.text import at_lines, seconds
@@ -22,7 +23,7 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
 from crashloop.model.admission import Admission
 from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.probe import Probe, ProbeKind
 
 LATEST_S = 30.0
 """No text names a number. A kubelet starts a container at the sync that what it waited for causes; where that sync is lost, it
@@ -39,11 +40,14 @@ class Owed(msgspec.Struct, frozen=True):
 def check_first_start(case: Case) -> Checked:
     """Each container MUST be started once every init container before it has succeeded, and every sidecar has started.
 
+    It MUST NOT be started before the startup probe of a sidecar before it has succeeded.
+
     Needs the creation of a pod and one start.
     """
     findings: list[Finding] = []
     took: dict[str, float] = {}
     for pod in case.pods:
+        findings += _too_soon(case, pod)
         for owed in (each for each in owed_starts(case, pod) if not any(missing_for(case, each.container))):
             began = next((each.begun for each in pod.instances(owed.container.name)), None)
             finding = _judged(case, pod, owed, began)
@@ -71,9 +75,39 @@ def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
     """From when an init container no longer holds the next one back; None if that was not seen."""
     if not init.is_sidecar:
         return next((each.exit for each in instances if each.exit_code == 0), None)
-    if any(each.kind is ProbeKind.STARTUP for each in init.probes):
-        return None
-    return next((each.start for each in instances if _runs_on(each)), None)
+    lasting, probe = [each for each in instances if _runs_on(each)], _startup_probe(init)
+    return next((each.start for each in lasting), None) if probe is None else _success(lasting, probe)
+
+
+def _startup_probe(sidecar: Container) -> Probe | None:
+    return next((each for each in sidecar.probes if each.kind is ProbeKind.STARTUP), None)
+
+
+def _success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
+    """The first success of a startup probe in any life."""
+    return next((answer.fact for each in instances for answer in answers_of(each, probe) if not answer.failed), None)
+
+
+def _too_soon(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """Containers that began before the startup probe of a sidecar before them had succeeded."""
+    inits, regulars = (case.scenario.pod.of_kind(kind) for kind in (ContainerKind.INIT, ContainerKind.REGULAR))
+    for index, init in enumerate(inits):
+        probe = _startup_probe(init) if init.is_sidecar else None
+        if probe is None:
+            continue
+        lives = pod.instances(init.name)
+        success = _success(lives, probe)
+        for held in (*inits[index + 1 :], *regulars):
+            began = next((each.begun for each in pod.instances(held.name)), None)
+            if began is None or began.utc_ns is None or (success and (success.utc_ns or 0) <= began.utc_ns):
+                continue
+            lines = (began.line, *((success.line,) if success else ()))
+            lost = is_journal_lost(case, pod) or any(each.journal_started is None for each in lives)
+            yield fail_unless(
+                "Its journal may lack answers" if lost else None,
+                f'"{held.name}" was started before the startup probe of "{init.name}" had succeeded {at_lines(lines)}.',
+                *lines,
+            )
 
 
 def _runs_on(sidecar: Instance) -> bool:

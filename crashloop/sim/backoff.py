@@ -69,11 +69,15 @@ class Backoffs:
         """The sum of the delays of these entries."""
         return sum(entry.delay_ns for key in keys if (entry := self.entry(key, now_ns)) is not None)
 
-    def next(self, key: Hashable, since_ns: int, now_ns: int, exit_code: int, luck: float) -> None:
+    def next(
+        self, key: Hashable, since_ns: int, now_ns: int, exit_code: int, luck: float, *, grows: bool = True
+    ) -> None:
         """A start is attempted after an exit at `since_ns`: the entry begins, or takes its next step."""
         entry = self.entry(key, now_ns)
         fresh = entry is None or self._expired(entry, since_ns)
-        delay_ns = self.initial_ns if entry is None or fresh else self._step(entry.delay_ns)
+        delay_ns = self.initial_ns if entry is None or fresh else entry.delay_ns
+        if grows and not fresh:
+            delay_ns = self._step(delay_ns)
         self._entries.pop(key, None)
         self._entries[key] = BackoffEntry(delay_ns, now_ns, exit_code, luck)
         if self.behaviour.most_counters is not None and len(self._entries) > self.behaviour.most_counters:

@@ -5,14 +5,14 @@ delay grows, whether the key of a counter includes the container's name, the num
 fault is a small local change, and a new one is a row in crashloop/sim/faults.
 """
 
-from crashloop.sim.control_plane_behaviour import ControlPlaneBehaviour
+from crashloop.sim.company_behaviour import CompanyBehaviour
 from crashloop.spec.policy import RestartPolicy
 
 S = 1_000_000_000
 """A second in nanoseconds, the unit of all times in this package."""
 
 
-class Behaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
+class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """Answers of a kubelet to the questions of this package."""
 
     # The curve (backoff.py)

@@ -143,10 +143,12 @@ class Kubelet:
         for sync in self._syncs.values():
             sync.worker.halt()
 
-    def _kill_all(self) -> None:
+    def _kill_all(self, *, sidecars_only: bool = False) -> None:
         for pod, _ in self._pods.values():
             for instance in pod.alive():
-                self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
+                container = pod.spec.container(instance.name)
+                if container.is_sidecar or not sidecars_only:
+                    self.loop.spawn(self.runtime.kill(pod, container, instance))
 
     def _configure(self, effective: Effective, profile: str | None = None) -> None:
         """What the next process reads when it starts; `profile` is None for the node's own."""
@@ -158,8 +160,8 @@ class Kubelet:
         if any(sync.worker.busy for sync in self._syncs.values()):
             self.loop.after(RETRY_NS, self._come_back)
             return
-        if self.behaviour.kills_at_restart:
-            self._kill_all()
+        if self.behaviour.kills_at_restart or self.behaviour.kills_sidecars_at_restart:
+            self._kill_all(sidecars_only=not self.behaviour.kills_at_restart)
         started_ns = self.loop.now
         self.loop.after(self.host.takes_ms(START_MS), lambda: self.start(started_ns))
 
@@ -211,6 +213,9 @@ class Kubelet:
                 sync.statements.uncounted = dict(pod.numbers)
             if self.behaviour.reruns_at_restart and pod.alive():
                 pod.reruns = {each.name for each in pod.regulars} - {each.name for each in pod.alive()}
+            if self.behaviour.repeats_init_at_restart and not pod.alive():
+                pod.reruns = {each.name for each in pod.inits}
+            sync.prober.is_mute = self.behaviour.probes_end_at_restart
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())
@@ -218,7 +223,7 @@ class Kubelet:
         if self.behaviour.forgets_on_status:
             writer.on_write = lambda: self._forget(pod)
         sync.pleg.refresh()
-        for instance in pod.alive():
+        for instance in () if sync.prober.is_mute else pod.alive():
             sync.prober.watch(pod.spec.container(instance.name), instance)
         sync.worker.wake()
 

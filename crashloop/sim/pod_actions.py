@@ -54,7 +54,15 @@ def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Ac
     awaits_init = policies.behaviour.awaits_init_after_reset if pod.was_reset else policies.behaviour.waits_for_init
     if not initialized and awaits_init:
         return actions
-    return _regular(pod, view, policies, probed, actions)
+    actions = _regular(pod, view, policies, probed, actions)
+    if policies.behaviour.sidecars_hold_regular and _sidecar_down(pod, view):
+        actions.starts = [each for each in actions.starts if each.kind is not ContainerKind.REGULAR]
+    return actions
+
+
+def _sidecar_down(pod: SimPod, view: PodView) -> bool:
+    newest = [view.newest(each.name) for each in pod.inits if each.is_sidecar]
+    return any(each is not None and each.state is InstanceState.EXITED for each in newest)
 
 
 def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, actions: Actions) -> Actions:
@@ -108,6 +116,8 @@ def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | 
     behaviour = policies.behaviour
     if not policies.reset or (behaviour.resets_once and pod.was_reset):
         return None
+    if behaviour.resets_under_never_only and pod.spec.restart_policy is not RestartPolicy.NEVER:
+        return None
     for container in pod.regulars if behaviour.resets_by_regular_only else (*pod.inits, *pod.regulars):
         newest = view.newest(container.name)
         if (
@@ -155,9 +165,14 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
         if container.is_sidecar:
             if policies.delays_sidecars and not past:
                 continue
+            down = newest is not None and newest.state is InstanceState.EXITED
+            if policies.behaviour.init_holds_sidecars and begun and not past and down:
+                continue
             started = _sidecar(container, pod, newest, policies, probed, actions)
             if (not started or policies.behaviour.stops_at_sidecars) and not begun:
                 return False
+        elif container.name in pod.reruns:
+            actions.starts.append(container)
         elif past and not policies.behaviour.repeats_init:
             continue
         elif newest is None:
@@ -208,7 +223,8 @@ def _sidecar(
         actions.kills.append(Kill(container, instance))
         actions.starts.append(container)
         return True
-    return newest.state is InstanceState.RUNNING and _startup_done(container, instance, probed)
+    done = _startup_done(container, instance, probed) or not policies.behaviour.awaits_sidecars
+    return newest.state is InstanceState.RUNNING and done
 
 
 def _startup_done(container: Container, instance: SimulatedInstance, probed: Probed) -> bool:

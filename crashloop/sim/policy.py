@@ -59,7 +59,8 @@ class Policies(msgspec.Struct, frozen=True):
 
     def restarts_after_kill(self, container: Container, pod_policy: RestartPolicy) -> bool:
         """Whether a container that the kubelet kills is started in the same sync: rules are not asked."""
-        return (self._own_policy(container) or pod_policy) is not RestartPolicy.NEVER
+        own = None if self.behaviour.kills_by_pod_policy else self._own_policy(container)
+        return (own or pod_policy) is not RestartPolicy.NEVER
 
     def runs_once(self, container: Container, pod_policy: RestartPolicy) -> bool:
         """Whether success ends a container by policy: rules are not asked."""
@@ -87,6 +88,9 @@ class Policies(msgspec.Struct, frozen=True):
         if behaviour.rules_see_previous and instance.previous_code is not None:
             exit_code = instance.previous_code
         rules = container.rules[: 1 if behaviour.first_rule_only else behaviour.most_rules]
+        if behaviour.rules_end_at_not_in:
+            first = next((at for at, rule in enumerate(rules, 1) if rule.operator is Operator.NOT_IN), len(rules))
+            rules = rules[:first]
         matching = [rule.action for rule in rules if self._matches(rule, exit_code)]
         if not matching:
             return None
@@ -116,9 +120,10 @@ class Policies(msgspec.Struct, frozen=True):
         behaviour = self.behaviour
         if exit_code == 0 and behaviour.rules_on_zero is not None:
             return behaviour.rules_on_zero
-        if rule.operator is Operator.NOT_IN and exit_code == 0 and behaviour.not_in_skips_zero:
+        not_in = rule.operator is Operator.NOT_IN
+        if not_in and (exit_code > behaviour.not_in_up_to or (exit_code == 0 and behaviour.not_in_skips_zero)):
             return False
-        if rule.operator is Operator.NOT_IN and behaviour.not_in_any:
+        if not_in and behaviour.not_in_any:
             return any(value != exit_code for value in rule.values)
         values = rule.values[: 1 if behaviour.first_value_only else behaviour.most_values]
         if behaviour.last_value_ignored and len(values) > 1:

@@ -72,7 +72,17 @@ class RestartDelays:
         assert last.exited_ns is not None
         self.backoffs.attempted_ns = now_ns
         if self._flat_ns(container, last) is None:
-            self.backoffs.next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck)
+            grows = not self._stays(container, last)
+            self.backoffs.next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck, grows=grows)
+
+    def _stays(self, container: Container, last: SimulatedInstance) -> bool:
+        """Whether a faulty kubelet leaves the delay as it is."""
+        which, pod = self.behaviour.never_grows, self.pod.spec
+        return (
+            (which == "by rule" and self.policies.by_rule(container, pod, last))
+            or (which == "on failure" and self.policies.runs_once(container, pod.restart_policy))
+            or (which == "out of memory" and last.out_of_memory)
+        )
 
     def stated_ns(self, container: Container, now_ns: int) -> int:
         """The delay that the kubelet logs of a container that it holds back."""
@@ -99,6 +109,8 @@ class RestartDelays:
         if self.pod.is_static and not behaviour.delays_static:
             return 0
         if (last.killed and not behaviour.delays_killed) or (last.out_of_memory and not behaviour.delays_oom):
+            return 0
+        if last.killed and not behaviour.delays_startup_kills and _has_startup_probe(container):
             return 0
         if behaviour.free_from is not None and last.number + 1 >= behaviour.free_from:
             return 0
@@ -127,6 +139,10 @@ class RestartDelays:
             backoffs.restart_curve(key)
         if behaviour.free_restarts == 0:
             backoffs.begin(key, now_ns)
+
+
+def _has_startup_probe(container: Container) -> bool:
+    return any(each.kind is ProbeKind.STARTUP for each in container.probes)
 
 
 def _run_ns(instance: SimulatedInstance) -> int:

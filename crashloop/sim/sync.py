@@ -266,6 +266,8 @@ class PodSync:
         )
         if number and uncounted:
             self.statements.uncounted[name] = self.statements.uncounted.get(name, 0) + 1
+        if number and self.behaviour.restart_takes_done_along:
+            pod.reruns |= {each.name for each in pod.regulars} - {name, *(each.name for each in pod.alive())}
         if number and self._wants_new_sandbox(number):
             yield from self._replace_sandbox()
         if self.behaviour.starts_twice and number == SECOND_INSTANCE:

@@ -58,6 +58,8 @@ def test_repeated_kills_wait_ten_twenty_and_forty_seconds() -> Iterator[Scenario
     yield probed("liveness-loop-short", held(short), restarts={"app": 5}, profile="stock", at_most_s=260)
     yield probed("liveness-loop-long", held(long), restarts={"app": 8}, profile="stock", at_most_s=580)
     yield probed("liveness-loop-at-the-cap", held(short), restarts={"app": 6}, profile="max-10s", at_most_s=160)
+    starting = held(Probe(kind=ProbeKind.STARTUP, pattern="FFF"))
+    yield probed("startup-loop-at-the-cap", starting, restarts={"app": 5}, profile="max-10s", at_most_s=160)
 
 
 @requirement("PROBE-5")

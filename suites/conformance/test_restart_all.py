@@ -49,7 +49,7 @@ def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Sce
         "restart-all-twice",
         app(runs((4, 42), (4, 42)), policy=NEVER, rules=RESTART_ALL),
         app(HOLDS, name="neighbour"),
-        pod=NEVER,
+        pod=ALWAYS,
         restarts={"app": 2, "neighbour": 2},
     )
 

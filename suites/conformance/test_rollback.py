@@ -85,7 +85,12 @@ def test_a_changed_maximum_leaves_running_containers_alone() -> Scenario:
         name="running-while-the-maximum-changes",
         profile="max-2s",
         pod=Pod(
-            containers=(init(runs((0, 0))), app(HOLDS), app(runs((0, 0)), name="done")),
+            containers=(
+                init(runs((0, 0))),
+                init(HOLDS, name="sidecar", policy=RestartPolicy.ALWAYS),
+                app(HOLDS),
+                app(runs((0, 0)), name="done"),
+            ),
             restart_policy=RestartPolicy.ON_FAILURE,
         ),
         until=Until(at_least_s=75.0, at_most_s=85.0),

@@ -21,6 +21,12 @@ NOT_IN_WITHOUT_0 = restarting(
     pod=NEVER,
     restarts={"app": 2},
 )
+NOT_IN_BEFORE_IN = restarting(
+    "not-in-before-in",
+    app(runs((1, 143), (1, 42)), policy=NEVER, rules=(restart_not_in(42), restart_in(42))),
+    pod=NEVER,
+    restarts={"app": 2},
+)
 LONG_LIFE = restarting(
     "long-life-matches",
     app(runs((1, 42), (61, 42), (1, 42)), policy=NEVER, rules=(restart_in(42),)),
@@ -57,13 +63,16 @@ def test_each_rule_can_restart_the_container_however_long_it_ran() -> Iterator[S
 
 
 @requirement("RULES-5")
-def test_not_in_matches_exit_0_unless_it_lists_it() -> Scenario:
-    return NOT_IN_WITHOUT_0
+def test_not_in_matches_what_it_does_not_list() -> Iterator[Scenario]:
+    """Exit 0 and the code of a signal as well."""
+    yield NOT_IN_WITHOUT_0
+    yield NOT_IN_BEFORE_IN
 
 
 @requirement("RULES-6")
-def test_a_rule_that_does_not_match_leaves_the_decision_to_the_next() -> Scenario:
-    return SECOND_RULE
+def test_a_rule_that_does_not_match_leaves_the_decision_to_the_next() -> Iterator[Scenario]:
+    yield SECOND_RULE
+    yield NOT_IN_BEFORE_IN
 
 
 @requirement("RULES-8")

@@ -92,7 +92,7 @@ def test_the_first_matching_rule_decides() -> Iterator[Scenario]:
         "restart-all-before-restart",
         app(runs((2, 42)), policy=NEVER, rules=(restart_all, restart)),
         neighbour,
-        pod=NEVER,
+        pod=ON_FAILURE,
         restarts={"app": 1, "neighbour": 1},
     )
 

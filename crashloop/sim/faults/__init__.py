@@ -4,6 +4,7 @@ from itertools import chain
 
 from crashloop.sim.faults.admission import AdmissionFault
 from crashloop.sim.faults.api_server import ApiServerFault
+from crashloop.sim.faults.company import CompanyFault
 from crashloop.sim.faults.configuration import ConfigurationFault
 from crashloop.sim.faults.connection import ConnectionFault
 from crashloop.sim.faults.counter import CounterFault
@@ -25,6 +26,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         PunctualityFault,
         CounterFault,
         DecisionFault,
+        CompanyFault,
         RestartFault,
         NodeFault,
         ConnectionFault,
@@ -44,6 +46,7 @@ __all__ = [
     "FAULTS",
     "AdmissionFault",
     "ApiServerFault",
+    "CompanyFault",
     "ConfigurationFault",
     "ConnectionFault",
     "CounterFault",

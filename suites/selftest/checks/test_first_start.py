@@ -44,16 +44,52 @@ def test_a_container_behind_an_init_container_that_fails_is_owed_nothing() -> No
     assert told(checked("first-start", history)) == []
 
 
-def test_what_a_startup_probe_holds_back_is_left_open() -> None:
-    probed = Container(
+PROBED = scenario(
+    Container(
         name="sidecar",
         kind=ContainerKind.INIT,
         program=HOLDS,
         restart_policy=RestartPolicy.ALWAYS,
-        probes=(Probe(kind=ProbeKind.STARTUP),),
-    )
-    history = History(scenario(probed, app(), name="probed")).lives("sidecar", (0.5, None, 0)).ends(60)
-    assert told(checked("first-start", history)) == []
+        probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFS"),),
+    ),
+    app(),
+    name="probed",
+)
+
+
+def behind_a_startup_probe(*answers: str, app_s: float | None = None) -> History:
+    """A sidecar from 0.5 s on that is asked every second from 1 s on."""
+    history = History(PROBED).lives("sidecar", (0.5, None, 0))
+    for number, answer in enumerate(answers):
+        history.note(1.0 + number, "sidecar", 0, f"startup.{number}", answer)
+    return history if app_s is None else history.lives("app", (app_s, None, 0))
+
+
+def test_accepts_a_start_behind_a_startup_probe_that_has_succeeded() -> None:
+    answer = checked("first-start", behind_a_startup_probe("F", "F", "S", app_s=3.5).ends(60))
+    assert told(answer) == []
+    assert set(answer.facts["first_start_s"]) == {"sidecar", "app"}
+
+
+def test_what_a_startup_probe_holds_back_without_a_success_is_owed_nothing() -> None:
+    assert told(checked("first-start", behind_a_startup_probe("F", "F").ends(60))) == []
+
+
+def test_a_start_before_the_success_of_a_startup_probe_is_a_fail() -> None:
+    history = behind_a_startup_probe("F", "F", "S", app_s=2.5).ends(60)
+    began = history.line_of(Kind.CREATED, container="app")
+    success = history.line_of(Kind.NOTED, 2, container="sidecar")
+    assert told(checked("first-start", history)) == [
+        f'FAIL: "app" was started before the startup probe of "sidecar" had succeeded (history lines {began} and {success}).'
+    ]
+
+
+def test_a_start_long_after_the_success_of_a_startup_probe_is_a_fail() -> None:
+    history = behind_a_startup_probe("F", "F", "S").ends(60)
+    since = history.line_of(Kind.NOTED, 2, container="sidecar")
+    assert told(checked("first-start", history)) == [
+        f'FAIL: "app" was not started within 57 s of what it waited for (history line {since}); 30 s is the longest.'
+    ]
 
 
 def test_a_pod_without_any_start_is_judged_once_the_longest_wait_is_over() -> None:

@@ -6,7 +6,7 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container
-from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS
 from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import app, checked, scenario, told
@@ -16,11 +16,9 @@ GONE_S, DOWN_S = 5.0, 12.0
 HOLDING: Life = (0.5, None, 0)
 
 
-def probed(*probes: Probe) -> PodScenario:
+def probed(*probes: Probe, action: InterventionKind = InterventionKind.RESTART_RUNTIME) -> PodScenario:
     container: Container = msgspec.structs.replace(app(HOLDS), probes=probes)
-    restart = Intervention(
-        trigger=Trigger(after_s=GONE_S), action=InterventionKind.RESTART_RUNTIME, arguments={"down_s": DOWN_S}
-    )
+    restart = Intervention(trigger=Trigger(after_s=GONE_S), action=action, arguments={"down_s": DOWN_S})
     return msgspec.structs.replace(scenario(container, name="runtime-away"), interventions=(restart,))
 
 
@@ -36,18 +34,18 @@ def history(
     outcome: str = "ok",
     ends_s: float = 45.0,
 ) -> History:
-    """The runtime is away from 5 s to 17 s."""
+    """The runtime is away from 5 s to 17 s, or the kubelet."""
     made = History(of).lives("app", life)
     for number, at_s in enumerate(answered_s):
         made.note(at_s, "app", 0, f"liveness.{number}", answer)
-    made.intervention(GONE_S, "restart-runtime", outcome=outcome, down_s=DOWN_S)
+    made.intervention(GONE_S, of.interventions[0].action, outcome=outcome, down_s=DOWN_S)
     return made.ends(ends_s)
 
 
 def test_accepts_a_container_that_lives_on_and_is_probed_again() -> None:
     answer = checked("unanswered-probes", history(), min_missed=10)
     assert told(answer) == []
-    assert answer.facts == {"runtime_away_s": [12.0]}
+    assert answer.facts == {"away_s": [12.0]}
 
 
 def test_a_kill_for_probes_without_an_answer_is_a_fail() -> None:
@@ -92,5 +90,21 @@ def test_a_container_that_did_not_run_shows_nothing() -> None:
 )
 def test_too_few_probes_without_a_runtime_are_no_evidence(of: History) -> None:
     assert told(checked("unanswered-probes", of, min_missed=10)) == [
-        "INCONCLUSIVE: 0 probes were due without a runtime, 10 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 probes were due that nobody could ask, 10 needed: the scenario was complete."
     ]
+
+
+def test_a_probe_that_a_restarted_kubelet_does_not_ask_again_is_a_fail() -> None:
+    restarted = probed(Probe(pattern="SSS"), action=InterventionKind.RESTART_KUBELET)
+    forgotten = history(restarted, answered_s=(1.0, 2.0, 3.0, 4.0))
+    line = forgotten.line_of(Kind.INTERVENTION)
+    assert told(checked("unanswered-probes", forgotten, min_missed=10)) == [
+        f'FAIL: the liveness probe of "app" was not asked within 15 s of the return of its kubelet (history line {line}).'
+    ]
+
+
+def test_a_startup_probe_that_has_succeeded_is_asked_no_more() -> None:
+    starting = probed(Probe(kind=ProbeKind.STARTUP, pattern="SSS"), action=InterventionKind.RESTART_KUBELET)
+    made = History(starting).lives("app", HOLDING).note(1.0, "app", 0, "startup.0", "S")
+    made.intervention(GONE_S, "restart-kubelet", down_s=DOWN_S)
+    assert told(checked("unanswered-probes", made.ends(45.0), min_missed=0)) == []

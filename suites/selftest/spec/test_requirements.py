@@ -110,6 +110,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-24",
         "PROBE-26",
         "PROBE-27",
+        "PROBE-28",
         "X-13",
         "RAC-9",
         "RAC-13",

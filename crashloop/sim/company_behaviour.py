@@ -1,0 +1,39 @@
+"""Every possible error about containers in company, as data: sidecars, init containers, and what ends or probes them."""
+
+from crashloop.sim.control_plane_behaviour import ControlPlaneBehaviour
+
+
+class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
+    """The part of Behaviour about what one container has to do with others, and with why it ended."""
+
+    # The delays (restart_delay.py)
+    never_grows: str = ""
+    """The restarts whose delay stays as it is: by rule, on failure (under that policy), or out of memory."""
+    delays_startup_kills: bool = True
+
+    # The rules (policy.py)
+    not_in_up_to: int = 255
+    """The largest exit code that NotIn takes."""
+    rules_end_at_not_in: bool = False
+    """Looks at no rule behind one with NotIn."""
+    kills_by_pod_policy: bool = False
+    """Goes by the pod's policy when it kills a container."""
+    resets_under_never_only: bool = False
+    """Takes RestartAllContainers for Restart in pods that are not under Never."""
+
+    # Sidecars and init containers (pod_actions.py, kubelet.py)
+    deaf_to_sidecars: str = ""
+    """The kind of probe whose failure does not kill a sidecar."""
+    awaits_sidecars: bool = True
+    """Starts what stands behind a sidecar only when its startup probe has succeeded."""
+    init_holds_sidecars: bool = False
+    """Restarts no sidecar before the pod's init containers are done."""
+    sidecars_hold_regular: bool = False
+    """Restarts no regular container while a sidecar is down."""
+    restart_takes_done_along: bool = False
+    """Runs containers that are done again when it restarts another one of their pod."""
+    repeats_init_at_restart: bool = False
+    """Runs init containers again when it is restarted itself while no regular container runs."""
+    kills_sidecars_at_restart: bool = False
+    probes_end_at_restart: bool = False
+    """Asks running containers no probes once it was restarted."""

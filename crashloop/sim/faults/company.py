@@ -1,0 +1,65 @@
+"""Faults about containers in company: sidecars, init containers, neighbours, and what ends or probes them."""
+
+from crashloop.sim.faults.fault import Fault
+
+
+class CompanyFault(Fault):
+    """What the kubelet makes of one container because of another, or because of how it ended."""
+
+    # Delays
+    RULE_DELAYS_FLAT = "leaves the delay as it is when a rule restarts a container", {"never_grows": "by rule"}
+    ON_FAILURE_DELAYS_FLAT = "leaves the delay as it is under OnFailure", {"never_grows": "on failure"}
+    OOM_DELAYS_FLAT = "leaves the delay as it is when a container ran out of memory", {"never_grows": "out of memory"}
+    STARTUP_KILLS_NOT_DELAYED = (
+        "restarts a container at once that it has killed and that has a startup probe",
+        {"delays_startup_kills": False},
+    )
+
+    # Rules and policies
+    NOT_IN_UP_TO_127 = "never applies NotIn to exit codes above 127", {"not_in_up_to": 127}
+    RULES_END_AT_NOT_IN = "looks at no rule behind one with NotIn", {"rules_end_at_not_in": True}
+    KILLS_BY_POD_POLICY = (
+        "goes by the pod's policy when it has killed a container with a policy of its own",
+        {"kills_by_pod_policy": True},
+    )
+    RESETS_UNDER_NEVER_ONLY = (
+        "takes RestartAllContainers for Restart in pods that are not under Never",
+        {"resets_under_never_only": True},
+    )
+
+    # Sidecars
+    SIDECAR_LIVENESS_IGNORED = (
+        "does not kill a sidecar whose liveness probe fails",
+        {"deaf_to_sidecars": "liveness"},
+    )
+    SIDECAR_STARTUP_IGNORED = "does not kill a sidecar whose startup probe fails", {"deaf_to_sidecars": "startup"}
+    SIDECARS_NOT_AWAITED = (
+        "starts what stands behind a sidecar before its startup probe has succeeded",
+        {"awaits_sidecars": False},
+    )
+    SIDECARS_HELD_BY_INIT = (
+        "restarts no sidecar before the init containers are done",
+        {"init_holds_sidecars": True},
+    )
+    REGULAR_HELD_BY_SIDECARS = (
+        "restarts no regular container while a sidecar is down",
+        {"sidecars_hold_regular": True},
+    )
+
+    # Neighbours, and its own restart
+    DONE_TAKEN_ALONG = (
+        "runs containers that are done again when another one of their pod restarts",
+        {"restart_takes_done_along": True},
+    )
+    INIT_REPEATED_AT_RESTART = (
+        "runs init containers again when it is restarted itself while no regular container runs",
+        {"repeats_init_at_restart": True},
+    )
+    SIDECARS_KILLED_AT_RESTART = (
+        "kills running sidecars when it is restarted itself",
+        {"kills_sidecars_at_restart": True},
+    )
+    PROBES_LOST_AT_RESTART = (
+        "asks running containers no probes once it was restarted itself",
+        {"probes_end_at_restart": True},
+    )
