@@ -42,6 +42,8 @@ class Backoffs:
         self._expiry_ns = behaviour.expiry_ns
         if behaviour.expiry_in_max is not None:
             self._expiry_ns = int(max_ns * behaviour.expiry_in_max)
+        if behaviour.second_curve_expiry_ns is not None and initial_ns <= S:
+            self._expiry_ns = behaviour.second_curve_expiry_ns
 
     def entry(self, key: Hashable, now_ns: int) -> BackoffEntry | None:
         """The entry, unless housekeeping has collected it by now."""

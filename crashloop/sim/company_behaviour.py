@@ -10,6 +10,10 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     never_grows: str = ""
     """The restarts whose delay stays as it is: by rule, on failure (under that policy), or out of memory."""
     delays_startup_kills: bool = True
+    second_curve_expiry_ns: int | None = None
+    """Age above which an entry is forgotten where the curve begins with 1 s; None: as everywhere."""
+    held_ends_starts: bool = False
+    """Starts nothing that stands behind a container that waits for its delay."""
 
     # The rules (policy.py)
     not_in_up_to: int = 255
@@ -32,6 +36,8 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Restarts no regular container while a sidecar is down."""
     restart_takes_done_along: bool = False
     """Runs containers that are done again when it restarts another one of their pod."""
+    init_starts_over: bool = False
+    """Runs the init containers before one again when it restarts that one."""
     repeats_init_at_restart: bool = False
     """Runs init containers again when it is restarted itself while no regular container runs."""
     kills_sidecars_at_restart: bool = False

@@ -219,11 +219,11 @@ def _sidecar(
         if restarts(instance, container, pod, policies):
             actions.starts.append(container)
         return False
+    done = _startup_done(container, instance, probed) or not policies.behaviour.awaits_sidecars
     if _to_kill(instance, pod, probed):
         actions.kills.append(Kill(container, instance))
         actions.starts.append(container)
-        return True
-    done = _startup_done(container, instance, probed) or not policies.behaviour.awaits_sidecars
+        return done
     return newest.state is InstanceState.RUNNING and done
 
 

@@ -203,7 +203,8 @@ class PodSync:
                 continue
             chosen = max if self.behaviour.retries_by_longest else min
             held_ns = wait_ns if held_ns is None else chosen(held_ns, wait_ns)
-            if container.kind is ContainerKind.INIT and not container.is_sidecar:
+            is_init = container.kind is ContainerKind.INIT and not container.is_sidecar
+            if is_init or self.behaviour.held_ends_starts:
                 break
         if held_ns is not None:
             # The shortest backoff as of now: starting the others took time.
@@ -266,6 +267,9 @@ class PodSync:
         )
         if number and uncounted:
             self.statements.uncounted[name] = self.statements.uncounted.get(name, 0) + 1
+        if number and self.behaviour.init_starts_over and container in pod.inits:
+            earlier = pod.inits[: pod.inits.index(container)]
+            pod.reruns |= {each.name for each in earlier if not each.is_sidecar}
         if number and self.behaviour.restart_takes_done_along:
             pod.reruns |= {each.name for each in pod.regulars} - {name, *(each.name for each in pod.alive())}
         if number and self._wants_new_sandbox(number):

@@ -51,15 +51,16 @@ SIDECAR_BESIDE_ALL = PodScenario(
     profile="stock",
     pod=Pod(
         containers=(
+            init(runs((0, 0)), name="first"),
             init(exits_with(1, times=4), name="sidecar", policy=ALWAYS),
-            init(runs((20, 0))),
+            init(runs((1, 1), (20, 0))),
             app(exits_with(1, times=3)),
         )
     ),
     until=Until(restarts={"sidecar": 4, "app": 3}, at_most_s=AT_MOST_S),
     mode=Mode.ANNOTATED,
 )
-"""The sidecar's first delay passes while the init container runs, that of the application while the sidecar is down."""
+"""The sidecar's first delay passes while the second init container runs, that of the application while the sidecar is down."""
 
 
 def sidecar(probe: Probe, *, name: str = "sidecar") -> Container:
@@ -94,6 +95,12 @@ def test_delays_grow_when_memory_runs_out() -> Scenario:
 @requirement("BACKOFF-17")
 def test_a_sidecar_is_restarted_while_an_init_container_runs() -> Scenario:
     return SIDECAR_BESIDE_ALL
+
+
+@requirement("RULES-1")
+def test_what_is_done_stays_done_beside_restarts() -> Iterator[Scenario]:
+    yield SIDECAR_BESIDE_ALL
+    yield ON_FAILURES
 
 
 @requirement("BACKOFF-11")

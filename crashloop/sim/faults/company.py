@@ -1,5 +1,6 @@
 """Faults about containers in company: sidecars, init containers, neighbours, and what ends or probes them."""
 
+from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
 
 
@@ -10,6 +11,10 @@ class CompanyFault(Fault):
     RULE_DELAYS_FLAT = "leaves the delay as it is when a rule restarts a container", {"never_grows": "by rule"}
     ON_FAILURE_DELAYS_FLAT = "leaves the delay as it is under OnFailure", {"never_grows": "on failure"}
     OOM_DELAYS_FLAT = "leaves the delay as it is when a container ran out of memory", {"never_grows": "out of memory"}
+    SECOND_CURVE_FORGOTTEN_AFTER_2_MIN = (
+        "forgets the counter 2 minutes after the last start where the curve begins with 1 s",
+        {"second_curve_expiry_ns": 120 * S},
+    )
     STARTUP_KILLS_NOT_DELAYED = (
         "restarts a container at once that it has killed and that has a startup probe",
         {"delays_startup_kills": False},
@@ -50,6 +55,14 @@ class CompanyFault(Fault):
     DONE_TAKEN_ALONG = (
         "runs containers that are done again when another one of their pod restarts",
         {"restart_takes_done_along": True},
+    )
+    HELD_ENDS_STARTS = (
+        "starts nothing that stands behind a container that waits for its delay",
+        {"held_ends_starts": True},
+    )
+    INIT_STARTS_OVER = (
+        "runs the init containers before one again when it restarts that one",
+        {"init_starts_over": True},
     )
     INIT_REPEATED_AT_RESTART = (
         "runs init containers again when it is restarted itself while no regular container runs",
