@@ -6,10 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.page.__main__ import MARK, PAGES, PARTS, Run
+from bench.page.__main__ import MARK, PAGES, PARTS, Run, newest
 from bench.page.spread import Repeat, spread
 from crashloop.report.stress.results import StressResults
+from crashloop.stress.folder import StressDir
+from crashloop.stress.judging import judge_run
 from crashloop.stress.profile import StressProfile
+from crashloop.stress.publishing import publish_stress
+from suites.selftest.kit.stress_kit import example_run
 
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]
 TABLES = ("about", "stages", "verdicts", "compared", "costs", "servers", "spread")
@@ -51,3 +55,16 @@ def test_the_spread_of_runs_is_their_median_with_the_lowest_and_the_highest() ->
 def test_a_figure_that_one_run_lacks_is_that_of_the_others() -> None:
     shown = spread([a_repeat(22, restarts_per_s=None), a_repeat(23, restarts_per_s=2.0)])
     assert "| restarts/s | – | 2 |" in shown
+
+
+def published_at(root: Path, day: int) -> StressDir:
+    run = example_run(root).run
+    publish_stress(run, msgspec.structs.replace(judge_run(run), started=datetime(2026, 11, day, tzinfo=UTC)))
+    return run
+
+
+def test_of_several_runs_of_a_profile_the_newest_is_shown_and_all_are_compared(tmp_path: Path) -> None:
+    found = newest([published_at(tmp_path / "late", 23), published_at(tmp_path / "early", 21)])
+    assert set(found) == {"example"}
+    assert found["example"].results.started.day == 23
+    assert [each.started.day for each in found["example"].repeats] == [21, 23]
