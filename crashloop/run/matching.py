@@ -11,7 +11,7 @@ import msgspec
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.model.profile_match import agrees, profile_of, shipped_curve
-from crashloop.spec.profile import AT, KubeletProfile
+from crashloop.spec.profile import KubeletProfile, version_of, with_version
 from crashloop.spec.version import KubernetesVersion
 
 
@@ -52,9 +52,9 @@ class Offer:
         else:
             found = self._declared[node.declared or ""]
         found = self._versioned(found, node)
-        if found.kubernetes_version is None or AT in found.name:
+        if found.kubernetes_version is None or version_of(found.name) is not None:
             return found
-        return msgspec.structs.replace(found, name=f"{found.name}{AT}{found.kubernetes_version}")
+        return msgspec.structs.replace(found, name=with_version(found.name, found.kubernetes_version))
 
     def on_node(self, profile: KubeletProfile) -> KubeletProfile:
         """The profile with the version of the node's kubelet, where that is not the cluster's."""
