@@ -103,14 +103,14 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
         )
         collected = collected_early(pod.instances(name)).get(previous.ordinal)
         lines = status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
-        yield fail_unless(_collected(pod, name, previous), sentence, *lines)
+        yield fail_unless(_forgotten(collected), sentence, *lines)
     elif last.container_id in {each.container_id for each in pod.instances(name)[: previous.ordinal]}:
         lines = (*present.lines[:1], status.line)
         sentence = (
             f'a status of "{name}" {at_lines(lines)} shows the exit of another instance than {previous.ordinal} as the last; '
             f"restart {present.ordinal} was running."
         )
-        yield fail_unless(_collected(pod, name, previous), sentence, *lines)
+        yield fail_unless(_forgotten(collected_early(pod.instances(name)).get(previous.ordinal)), sentence, *lines)
     elif not last.container_id:
         reset = replacements(case, pod, name).get(previous.ordinal)
         code = previous.exit_code
@@ -120,9 +120,8 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
             yield _other_code(name, status, last, previous, due)
 
 
-def _collected(pod: PodHistory, name: str, previous: Instance) -> str | None:
-    """Why the kubelet may know no more how an instance ended."""
-    collected = collected_early(pod.instances(name)).get(previous.ordinal)
+def _forgotten(collected: Fact | None) -> str | None:
+    """Why the kubelet may know no more how an instance ended, by its early removal."""
     if collected is None:
         return None
     return f"Garbage collection removed that instance {at_lines([collected.line])} before the next ran"
