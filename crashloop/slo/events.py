@@ -101,15 +101,13 @@ def _stateful_startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:
 
 
 def _start(pod: Lifecycle) -> Iterator[MeasuredEvent]:
-    began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
-    if began_ns is not None and not pod.has_init:
-        yield _event(began_ns, pod.started_ns, pod.seen_until_ns)
+    if pod.began_ns is not None and not pod.has_init:
+        yield _event(pod.began_ns, pod.started_ns, pod.seen_until_ns)
 
 
 def _ready(pod: Lifecycle) -> Iterator[MeasuredEvent]:
-    began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
-    if began_ns is not None:
-        yield _event(began_ns, pod.ready_ns, pod.seen_until_ns)
+    if pod.began_ns is not None:
+        yield _event(pod.began_ns, pod.ready_ns, pod.seen_until_ns)
 
 
 def _lateness(pod: Lifecycle) -> Iterator[MeasuredEvent]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.scrapes import Labels
 from crashloop.slo.served_facts import limits_as_planned, servers_reached, steady_utilisation
-from crashloop.slo.types import Lifecycle, Measured, Phase
+from crashloop.slo.types import Measured, Phase
 
 SECOND_NS = 1_000_000_000
 
@@ -63,7 +63,7 @@ def _churn(measured: Measured, phase: Phase) -> float | None:
 
 def _changes_ns(measured: Measured, phase: Phase) -> Iterator[int]:
     for pod in measured.lifecycles:
-        for moment_ns in (_begin_ns(pod), pod.deleted_ns):
+        for moment_ns in (pod.began_ns, pod.deleted_ns):
             if moment_ns is not None and phase.from_ns <= moment_ns < phase.to_ns:
                 yield moment_ns
 
@@ -74,11 +74,10 @@ def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
         return None
     steps: dict[str, list[tuple[int, int]]] = {}
     for pod in measured.lifecycles:
-        begin_ns = _begin_ns(pod)
-        if begin_ns is not None:
+        if pod.began_ns is not None:
             end_ns = phase.to_ns if pod.deleted_ns is None else pod.deleted_ns
-            if begin_ns < phase.to_ns and end_ns > phase.from_ns:
-                steps.setdefault(pod.node, []).extend(((begin_ns, 1), (end_ns, -1)))
+            if pod.began_ns < phase.to_ns and end_ns > phase.from_ns:
+                steps.setdefault(pod.node, []).extend(((pod.began_ns, 1), (end_ns, -1)))
     return float(max((_highest(moments) for moments in steps.values()), default=0))
 
 
@@ -153,10 +152,6 @@ def _spent(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], 
         for growth in growths(scrapes, name, window) if window else ():
             spent[key(growth.labels)] = spent.get(key(growth.labels), 0.0) + growth.total
     return spent
-
-
-def _begin_ns(pod: Lifecycle) -> int | None:
-    return pod.created_ns if pod.asked_ns is None else pod.asked_ns
 
 
 FACTS: Mapping[str, LoadFact] = {

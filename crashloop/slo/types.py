@@ -112,6 +112,11 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finals_ns: tuple[int, ...] = ()
     """Exits after which the container had to stay down, by rules and policy; empty if that was not examined."""
 
+    @property
+    def began_ns(self) -> int | None:
+        """When its creation was requested, by our clock if that is known."""
+        return self.created_ns if self.asked_ns is None else self.asked_ns
+
 
 class ApiRead(msgspec.Struct, frozen=True, kw_only=True):
     """One read of the API server by the load."""

@@ -119,9 +119,8 @@ def _of_pod(pod: Lifecycle) -> Iterator[_Series]:
             if each.container == container and each.created_ns is not None and each.late_s is not None
         )
         yield _Series(LATENESS, labels | {"container": container}, late)
-    began_ns = pod.created_ns if pod.asked_ns is None else pod.asked_ns
-    if began_ns is not None and pod.started_ns is not None:
-        yield _Series(STARTUP, labels, ((pod.started_ns, (pod.started_ns - began_ns) / 1e9),))
+    if pod.began_ns is not None and pod.started_ns is not None:
+        yield _Series(STARTUP, labels, ((pod.started_ns, (pod.started_ns - pod.began_ns) / 1e9),))
 
 
 def _grid(exported: Exported) -> NDArray[np.int64]:
