@@ -1,12 +1,14 @@
 """Options of a conformance run, as data: pytest registers them, and `crashloop run` shows and passes them on."""
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-ScopeName = Literal["quick", "full", "soak", "versions"]
+SCOPES = ("quick", "full", "soak", "versions")
 """Values of `crashloop.spec.requirement.Scope`, without its imports: `crashloop --help` needs them."""
 
-ProviderName = Literal["local", "kind", "existing"]
-"""Keys of `crashloop.cluster.providers.PROVIDERS`, likewise."""
+MAKERS = ("local", "kind")
+LENDERS = ("existing",)
+PROVIDERS = (*MAKERS, *LENDERS)
+"""As `crashloop.cluster.providers.PROVIDERS`, likewise."""
 
 DEFAULT_IMAGE = "docker.io/library/busybox:1.37"
 
@@ -14,11 +16,6 @@ SELECTION = "What is judged"
 CLUSTER = "Cluster and its programs"
 EXISTING = "A cluster that exists (--provider existing)"
 RUN = "The run"
-
-
-MAKERS = ("local", "kind")
-LENDERS = ("existing",)
-PROVIDERS = (*MAKERS, *LENDERS)
 
 
 class RunOption(NamedTuple):
@@ -33,7 +30,7 @@ class RunOption(NamedTuple):
     default: Any = None
     choices: tuple[str, ...] = ()
     repeats: bool = False
-    providers: tuple[str, ...] = get_args(ProviderName)
+    providers: tuple[str, ...] = PROVIDERS
     """Those that take it."""
 
     @property
@@ -45,13 +42,13 @@ class RunOption(NamedTuple):
 OPTIONS = (
     RunOption(
         "--scope", SELECTION, "Longest watch: 90 s, 20 min or longer; or kubelets of several releases.",
-        default="quick", choices=get_args(ScopeName),
+        default="quick", choices=SCOPES,
     ),
     RunOption("--requirement", SELECTION, "Judge this requirement; repeatable.", metavar="ID", repeats=True),
     RunOption("--topic", SELECTION, "Judge this topic, such as CAP; repeatable.", metavar="TOPIC", repeats=True),
     RunOption("--skip", SELECTION, "Leave out this requirement or topic; repeatable.", metavar="ID", repeats=True),
     RunOption("--at-least", SELECTION, "Exit code 3 unless N requirements are judged.", type=int, metavar="N", default=0),
-    RunOption("--provider", CLUSTER, "What provides the cluster.", default="local", choices=get_args(ProviderName)),
+    RunOption("--provider", CLUSTER, "What provides the cluster.", default="local", choices=PROVIDERS),
     RunOption("--kubernetes-version", CLUSTER, "Version of cluster and kubelets.", metavar="V"),
     RunOption(
         "--feature-gate", CLUSTER, "Feature gate of the control plane; repeatable.",
@@ -77,6 +74,9 @@ OPTIONS = (
     RunOption("--dry-run", RUN, "Print nodes, scenarios and the expected time; start nothing.", type=bool),
 )  # fmt: skip
 """Registered with pytest by fixtures/options.py."""
+
+OF_LENDERS = tuple(option for option in OPTIONS if option.providers == LENDERS)
+"""Those that name an existing cluster and limit its use."""
 
 OF_PYTEST = (
     RunOption("-k", SELECTION, "Judge tests whose names match, as in pytest.", metavar="EXPRESSION"),

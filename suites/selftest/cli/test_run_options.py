@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -13,7 +12,8 @@ from crashloop.cli.passed_on import as_arguments
 from crashloop.cli.runs import named_tests, selects
 from crashloop.cluster.providers import PROVIDERS
 from crashloop.resources import SUITES
-from crashloop.run.options import OF_PYTEST, OPTIONS, ProviderName, ScopeName
+from crashloop.run.options import OF_PYTEST, OPTIONS, SCOPES
+from crashloop.run.options import PROVIDERS as OFFERED
 from crashloop.spec.requirement import Scope
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.existing_kit import crashloop_run
@@ -22,8 +22,8 @@ CAP = SUITES / "conformance" / "test_cap.py"
 
 
 def test_scopes_and_providers_are_those_that_exist() -> None:
-    assert get_args(ScopeName) == tuple(scope.value for scope in Scope)
-    assert get_args(ProviderName) == PROVIDERS
+    assert tuple(scope.value for scope in Scope) == SCOPES
+    assert OFFERED == PROVIDERS
 
 
 def test_every_option_is_shown_with_its_choices(tmp_path: Path) -> None:
