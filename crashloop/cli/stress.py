@@ -6,14 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOption, epilog, out
-from crashloop.run.options import EXISTING, LENDERS, OPTIONS, PROVIDERS
+from crashloop.run.options import EXISTING, LENDERS, OF_LENDERS, PROVIDERS
 
 DEFAULT_WEB_PORT = 8089
 
 
 def of_existing(name: str) -> Any:
     """The option of that name of conformance runs, for a cluster that exists."""
-    option = next(each for each in OPTIONS if each.name == name)
+    option = next(each for each in OF_LENDERS if each.name == name)
     return typer.Option(name, metavar=option.metavar, help=option.help, rich_help_panel=EXISTING)
 
 
@@ -61,6 +61,7 @@ def stress(
     from crashloop.stress.run import StressOptions, run_stress
 
     given: dict[str, Any] = {
+        "kubeconfig": kubeconfig,
         "context": context,
         "namespace": namespace,
         "image": image,
@@ -68,9 +69,9 @@ def stress(
         "read_configz": read_configz,
         "node_profile": node_profile or [],
     }
-    named = {f"--{name.replace('_', '-')}": value for name, value in given.items()}
+    named = {option.name: given[option.field] for option in OF_LENDERS}
     of_makers = {"--kubelet-binary": kubelet_binary, "--cluster": cluster, "--keep": keep}
-    check_provider(provider, {"--kubeconfig": kubeconfig, **named, **of_makers})
+    check_provider(provider, named | of_makers)
     progress = default_progress()
     options = StressOptions(
         profile=profile,
@@ -82,7 +83,7 @@ def stress(
         keep=keep,
         workers=workers,
         web_port=web_port if web else None,
-        existing=existing_options(kubeconfig=kubeconfig, **given) if provider in LENDERS else None,
+        existing=existing_options(**given) if provider in LENDERS else None,
     )
     if web:
         progress.console.print(f"Locust's web UI: http://127.0.0.1:{web_port}", soft_wrap=True)
