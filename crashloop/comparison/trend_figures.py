@@ -12,19 +12,19 @@ from crashloop.report.results import RunResults
 from crashloop.report.standing import Standing
 from crashloop.report.stress.results import StageResult
 from crashloop.report.stress.verdicts import SUITE, run_results
+from crashloop.spec.scenario import Mode
 
-UNDECIDED = (Standing.FAIL, Standing.ERROR, Standing.INCONCLUSIVE)
-NATURAL = "natural"
+NOT_PASSED = (Standing.FAIL, Standing.ERROR, Standing.INCONCLUSIVE)
 
 
 def trend_of_conformance(run: JudgedRun) -> TrendRun:
-    """Outcomes, lateness of restarts that the kubelet came to by itself, and the duration of the run."""
+    """Outcomes, lateness of restarts by the kubelet's own timer, and the duration of the run."""
     results = run.results
     figures = _outcomes(results.counts) | {"duration_s": (results.finished - results.started).total_seconds()}
     late = [
         delay.created_s - delay.due_s
         for curve in results.curves
-        if curve.mode == NATURAL
+        if curve.mode == Mode.NATURAL
         for delay in curve.delays
         if delay.created_s is not None and not delay.alternatives
     ]
@@ -50,7 +50,7 @@ def trend_of_stress(run: JudgedStressRun) -> TrendRun:
 
 
 def _outcomes(counts: Mapping[Standing, int]) -> dict[str, float]:
-    return {"FAIL, ERROR or INCONCLUSIVE": float(sum(counts.get(each, 0) for each in UNDECIDED))}
+    return {"FAIL, ERROR or INCONCLUSIVE": float(sum(counts.get(each, 0) for each in NOT_PASSED))}
 
 
 def _of_stages(stages: Iterable[StageResult]) -> Iterator[tuple[str, float]]:
