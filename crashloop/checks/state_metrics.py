@@ -26,7 +26,7 @@ def check_state_metrics(case: Case) -> Checked:
 
     Needs its metrics, and in them a container that waits after min_restarts (20) restarts.
     """
-    last = next(iter(case.recording.samples[::-1]), None)
+    last = case.recording.samples[-1] if case.recording.samples else None
     if last is None or last.data.unread is not None:
         why = "were not read" if last is None else f"could not be read (history line {last.line}): {last.data.unread}"
         lines = () if last is None else (last.line,)
