@@ -1,6 +1,7 @@
 """Measured cost of one restart: the file that a stress run writes (costs.json) and a prediction reads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import inf
 
 import msgspec
 
@@ -78,24 +79,25 @@ def read_costs(text: bytes, *, name: str) -> Costs:
     return costs
 
 
-_ABOVE_ZERO = ("restarts_per_s", "maximum_s", "api_requests")
-
-
 def _faults(costs: Costs) -> Iterator[str]:
-    for field in ("cores", "api_requests", "kubelet_cpu_s", "runtime_cpu_s"):
-        if not 0 < getattr(costs, field) < float("inf"):
-            yield f"{field} is {getattr(costs, field):g}; expected a number above zero"
-    for field in ("api_writes", "apiserver_cpu_s", "etcd_cpu_s", "overhead_s"):
-        if not 0 <= getattr(costs, field) < float("inf"):
-            yield f"{field} is {getattr(costs, field):g}; expected a number that is not negative"
+    yield from _wrong(
+        costs,
+        above_zero=("cores", "api_requests", "kubelet_cpu_s", "runtime_cpu_s"),
+        not_negative=("api_writes", "apiserver_cpu_s", "etcd_cpu_s", "overhead_s"),
+    )
     for at in costs.by_load:
-        for field in _ABOVE_ZERO:
-            if not 0 < getattr(at, field) < float("inf"):
-                yield f"by_load: {field} is {getattr(at, field):g}; expected a number above zero"
-        for field in COSTED:
-            if not 0 <= getattr(at, field) < float("inf"):
-                yield f"by_load: {field} is {getattr(at, field):g}; expected a number that is not negative"
+        for fault in _wrong(at, above_zero=("restarts_per_s", "maximum_s", "api_requests"), not_negative=COSTED):
+            yield f"by_load: {fault}"
     if costs.restarts < 1:
         yield f"restarts is {costs.restarts}; nothing was measured"
     if costs.sustained_per_s is not None and costs.sustained_per_s <= 0:
         yield f"sustained_per_s is {costs.sustained_per_s:g}; expected a number above zero, or null"
+
+
+def _wrong(costs: Costs | CostsAt, *, above_zero: Iterable[str], not_negative: Iterable[str]) -> Iterator[str]:
+    for field in above_zero:
+        if not 0 < getattr(costs, field) < inf:
+            yield f"{field} is {getattr(costs, field):g}; expected a number above zero"
+    for field in not_negative:
+        if not 0 <= getattr(costs, field) < inf:
+            yield f"{field} is {getattr(costs, field):g}; expected a number that is not negative"
