@@ -9,6 +9,7 @@ from typing import Any, cast
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, Outages
 from crashloop.cluster.registry import Registry
 from crashloop.kube.client import KubeApi
+from crashloop.record.active_scenario import ActiveScenario, ScenarioStage
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.event_router import EventRouter
 from crashloop.record.node_facts import NodeFacts
@@ -88,3 +89,16 @@ def site_with_node(peer: ObjectPeer, folder: Path, scenario: Scenario) -> Iterat
         made = site(api, folder, plan_of(scenario), Described(NODE))
         made.facts.read(NODE)
         yield made
+
+
+def do_next(active: ActiveScenario) -> None:
+    """What is to be done now, in this thread."""
+    task = active.step()
+    assert task is not None
+    task()
+
+
+def finish(active: ActiveScenario) -> None:
+    """All that is to be done until the history is sealed."""
+    while active.stage is not ScenarioStage.SEALED:
+        do_next(active)

@@ -1,11 +1,5 @@
 """A Deployment is made, and removed with its pods."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
 from crashloop.spec.control_plane import ControlPlane
@@ -13,7 +7,7 @@ from crashloop.spec.deployment import Deployment
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.object_peer import ObjectPeer
-from suites.selftest.kit.recording_site import NODE, READY, site_with_node
+from suites.selftest.kit.recording_site import NODE, do_next, finish
 
 SCENARIO = PodScenario(
     name="s",
@@ -24,23 +18,6 @@ SCENARIO = PodScenario(
     owner=Deployment(),
 )
 DEPLOYMENT = "/apis/apps/v1/namespaces/ns/deployments/s"
-
-
-@pytest.fixture
-def peer() -> ObjectPeer:
-    return ObjectPeer(("/api/v1/nodes/node", READY))
-
-
-@pytest.fixture
-def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
-    with site_with_node(peer, tmp_path, SCENARIO) as made:
-        yield made
-
-
-def do_next(active: ActivePod) -> None:
-    task = active.step()
-    assert task is not None
-    task()
 
 
 def test_it_has_one_replica_that_belongs_to_the_scenario(where: RecordingSite, peer: ObjectPeer) -> None:
@@ -63,6 +40,5 @@ def test_it_is_removed_with_all_its_pods(where: RecordingSite, peer: ObjectPeer)
             "metadata": {"name": f"s-{number}", "uid": f"uid-{number}", "resourceVersion": "4"},
             "status": {"phase": "Failed"},
         }
-    while active.stage is not ScenarioStage.SEALED:
-        do_next(active)
+    finish(active)
     assert list(peer.objects) == ["/api/v1/nodes/node"]

@@ -1,8 +1,5 @@
 """A Job is made, followed until it has ended, and removed with its pods."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from crashloop.history.reduction import read_recording
@@ -15,7 +12,7 @@ from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import Json
 from suites.selftest.kit.object_peer import ObjectPeer
-from suites.selftest.kit.recording_site import NODE, READY, site_with_node
+from suites.selftest.kit.recording_site import NODE, READY, do_next, finish
 
 POD = Pod(containers=(Container(),), restart_policy=RestartPolicy.NEVER)
 SCENARIO = PodScenario(name="s", profile="stock", pod=POD, until=Until(), owner=Job(backoff_limit=1, fails_on=(3, 1)))
@@ -35,23 +32,6 @@ class JobPeer(ObjectPeer):
 @pytest.fixture
 def peer() -> ObjectPeer:
     return JobPeer(("/api/v1/nodes/node", READY))
-
-
-@pytest.fixture
-def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
-    with site_with_node(peer, tmp_path, SCENARIO) as made:
-        yield made
-
-
-def do_next(active: ActivePod) -> None:
-    task = active.step()
-    assert task is not None
-    task()
-
-
-def finish(active: ActivePod) -> None:
-    while active.stage is not ScenarioStage.SEALED:
-        do_next(active)
 
 
 def test_a_job_is_recorded_until_it_has_ended_and_removed(

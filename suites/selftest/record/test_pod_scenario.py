@@ -1,6 +1,5 @@
 """A pod is launched on a node that is sound and Ready, or its history says why not."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -18,29 +17,15 @@ from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer
-from suites.selftest.kit.recording_site import NODE, READY, Described, site_with_node
+from suites.selftest.kit.recording_site import NODE, Described, do_next, site_with_node
 
 SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
-
-
-@pytest.fixture
-def peer() -> ObjectPeer:
-    return ObjectPeer(("/api/v1/nodes/node", READY))
-
-
-@pytest.fixture
-def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
-    """A site with a node that came up."""
-    with site_with_node(peer, tmp_path, SCENARIO) as made:
-        yield made
 
 
 def launched(where: RecordingSite) -> Recording:
     """The history of a scenario that could not be launched."""
     active = ActivePod(SCENARIO, NODE, where)
-    task = active.step()
-    assert task is not None
-    task()
+    do_next(active)
     assert active.stage is ScenarioStage.SEALED
     with where.run.history("s").open("rb") as lines:
         return read_recording(lines)
@@ -102,9 +87,7 @@ def test_what_comes_before_the_pod_is_undone_if_the_pod_is_refused(peer: ObjectP
     cluster = WithoutNetwork(peer)
     with site_with_node(peer, tmp_path, scenario) as where:
         active = ActivePod(scenario, NODE, msgspec.structs.replace(where, cluster=cast("Cluster", cluster)))
-        task = active.step()
-        assert task is not None
-        task()
+        do_next(active)
     created = next(index for index, each in enumerate(peer.requests) if each.startswith("POST"))
     assert cluster.done == [("taken", created), ("given", created + 1)]
 

@@ -1,6 +1,5 @@
 """A static pod is a file that is written, changed and removed; its mirror pods are shown as what they are."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from crashloop.history.reduction import read_recording
 from crashloop.kube.client import KubeApi
-from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.channels.api import ApiChannel, take_answer
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
@@ -22,7 +20,7 @@ from crashloop.waiting import wait_until
 from suites.selftest.kit import kube_peer
 from suites.selftest.kit.kube_peer import HANG, Json, Peer, change, pod_list
 from suites.selftest.kit.object_peer import ObjectPeer
-from suites.selftest.kit.recording_site import NODE, READY, Described, site_with_node
+from suites.selftest.kit.recording_site import NODE, READY, Described, do_next, finish
 
 UID = "f2307e328d302354a601745ad4a1983f"
 EDIT = Intervention(trigger=Trigger(), action=InterventionKind.EDIT_STATIC_POD)
@@ -66,15 +64,8 @@ def peer() -> ObjectPeer:
 
 
 @pytest.fixture
-def where(peer: ObjectPeer, tmp_path: Path) -> Iterator[RecordingSite]:
-    with site_with_node(peer, tmp_path, SCENARIO) as made:
-        yield msgspec.structs.replace(made, cluster=WithFiles())
-
-
-def do_next(active: ActivePod) -> None:
-    task = active.step()
-    assert task is not None
-    task()
+def where(where: RecordingSite) -> RecordingSite:
+    return msgspec.structs.replace(where, cluster=WithFiles())
 
 
 def test_its_file_is_written_edited_and_removed(where: RecordingSite, peer: ObjectPeer) -> None:
@@ -89,8 +80,7 @@ def test_its_file_is_written_edited_and_removed(where: RecordingSite, peer: Obje
     assert cluster.revisions == ["0", "1"]
     ended = mirror_pod("mirror-2", 9) | {"status": {"phase": "Succeeded"}}
     take_answer(where.router, ended)
-    while active.stage is not ScenarioStage.SEALED:
-        do_next(active)
+    finish(active)
     assert cluster.file is None
     assert f"DELETE {MIRROR}" in peer.requests
     with where.run.history("s").open("rb") as lines:
