@@ -15,7 +15,7 @@ from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.measure.readiness import readiness
 from crashloop.measure.scraper import Cost, Scraper
 from crashloop.slo.exposition import Exposition
-from crashloop.slo.families import SOURCES
+from crashloop.slo.families import HELD, SOURCES
 from crashloop.slo.scrapes import SourceLine
 
 ANSWER_S = 10.0
@@ -45,7 +45,7 @@ class Measuring:
         self._folder = folder
         self._interval_s = interval_s
         self._kept = {source: names | set((families or {}).get(source, ())) for source, names in SOURCES.items()}
-        self._account = ProcessAccount(info, harness_pids)
+        self._account = ProcessAccount(info, harness_pids, counts_held=bool(HELD & self._kept["processes"]))
         self._scrapers = [self._scraper(endpoint) for endpoint in endpoints(info)]
         self._scrapers.append(self._own("processes", self._account.read))
         names = tuple(node.name for node in info.nodes)

@@ -75,10 +75,14 @@ class _Seen:
 class ProcessAccount:
     """Samples the processes of one cluster and of the harness."""
 
-    def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = ()) -> None:
-        """The harness is this process, the named ones, and their descendants, without the cluster's processes."""
+    def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = (), *, counts_held: bool = False) -> None:
+        """The harness is this process, the named ones, and their descendants, without the cluster's processes.
+
+        `counts_held`: also read crashloop.slo.families.HELD.
+        """
         self._components = Components(info) if Capability.NODES_ON_HOST in info.capabilities else None
         self._folder = folder_of(info)
+        self._counts_held = counts_held
         self._roots = {os.getpid(), *harness_pids}
         self._seen: dict[int, _Seen] = {}
         self._strangers: set[int] = set()
@@ -109,7 +113,8 @@ class ProcessAccount:
             yield _sample("component_resident_memory_bytes", labels, sum(each.rss for each in there))
             yield _sample("component_processes", labels, len(there))
             yield _sample("component_restarts_total", labels, self._restarts.get(key, 0))
-        yield from self._held()
+        if self._counts_held:
+            yield from self._held()
         if self._components is not None:
             yield from _host()
 

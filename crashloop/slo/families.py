@@ -78,18 +78,17 @@ SOURCES: Mapping[str, frozenset[str]] = {
     "nodes": frozenset({"node_not_ready"}),
     "processes": frozenset(
         {
-            "cluster_files",
             "component_cpu_seconds_total",
-            "component_open_files",
-            "component_process_ids",
             "component_processes",
             "component_read_bytes_total",
             "component_resident_memory_bytes",
             "component_restarts_total",
-            "component_sockets",
             "host_cpu_seconds_total",
             "host_cpu_pressure_seconds_total",
         }
     ),
 }
 """By source. `nodes` and `processes` are crashloop's own: crashloop.measure.readiness, crashloop.measure.processes."""
+
+HELD = frozenset({"cluster_files", "component_open_files", "component_process_ids", "component_sockets"})
+"""Further ones of `processes`, only where a row names one of them: each scrape then walks /proc and all files of the cluster."""

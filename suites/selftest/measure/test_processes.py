@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.measure import processes
 from crashloop.measure.processes import ProcessAccount
+from crashloop.slo.families import HELD
 from crashloop.waiting import wait_until
 
 # The kernel counts in steps of 10 ms, user and system time each.
@@ -216,6 +218,18 @@ def test_without_nodes_on_this_host_only_the_harness_is_looked_at(
     account = ProcessAccount(info(tmp_path))
     with burning(program("kubelet"), tmp_path, "node-1"):
         assert set(values(account, "component_processes")) == {("harness", "")}
+
+
+def test_what_a_cluster_holds_is_read_only_where_it_is_wanted(tmp_path: Path, program: Callable[[str], Path]) -> None:
+    cluster = info(tmp_path, Capability.NODES_ON_HOST)
+    nodes = (Node(name="node-1", profile="stock", pod_logs=str(tmp_path / "logs")),)
+    cluster = msgspec.structs.replace(cluster, nodes=nodes)
+    with burning(program("kubelet"), tmp_path, "node-1"):
+        plain, full = (
+            {series.name for _, series, _ in ProcessAccount(cluster, counts_held=counts).read()}
+            for counts in (False, True)
+        )
+    assert full - plain == HELD
 
 
 def test_the_host_is_reported_by_mode(tmp_path: Path) -> None:

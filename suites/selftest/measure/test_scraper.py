@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crashloop.cluster.provider import ClusterInfo, Node
@@ -93,6 +94,18 @@ def test_every_source_is_scraped_into_a_file_of_its_own(tmp_path: Path) -> None:
     assert "component_cpu_seconds_total" in said["processes"]
     assert any(t_ns <= edge_ns for t_ns in found["kubelet"].t_ns)
     assert any(t_ns > edge_ns for t_ns in found["kubelet"].t_ns)  # one more at the end
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_files_of_the_cluster_are_counted_only_if_a_row_names_them(tmp_path: Path, named: bool) -> None:
+    folder = tmp_path / "metrics"
+    nodes = (Node(name="node-1", profile="stock", pod_logs=str(tmp_path / "logs")),)
+    cluster = msgspec.structs.replace(info(tmp_path), nodes=nodes)
+    families = {"processes": ["cluster_files"]} if named else {}
+    with peer(tmp_path) as api, Measuring(api, cluster, folder, interval_s=600, families=families):
+        pass
+    (found,) = (each for each in load_scrapes(folder) if each.source.source == "processes")
+    assert ("cluster_files" in {series.name for series in found.series}) is named
 
 
 def test_what_measuring_took_is_stated_and_missed_scrapes_are_counted(tmp_path: Path) -> None:
