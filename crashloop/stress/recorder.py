@@ -11,7 +11,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from crashloop.cluster.provider import Capability
 from crashloop.errors import CrashloopError
 from crashloop.kube.errors import KubeError
 from crashloop.record.lifeline import Lifeline
@@ -66,7 +65,6 @@ class StressRecorder:
         self._marks = Marks(run.stages_jsonl)
         self._situation = Situation(stages=plan.stages)
         self._due = list(plan.load.disturbances)
-        self._has_runtime_events = Capability.RUNTIME_EVENTS in site.info.capabilities
         self._kinds = kinds_of(plan.load.loads.values())
 
     def record(self) -> None:
@@ -122,7 +120,7 @@ class StressRecorder:
                 rate = (self._evidence.session.starts - starts) / (now_s - reported_s)
                 reported_s, starts = now_s, self._evidence.session.starts
                 self._situation.pods = self._evidence.session.present
-                counted = rate if self._has_runtime_events else None
+                counted = rate if self._site.has_runtime_events else None
                 self._say(self._situation.line(starts_per_s=counted, now_ns=time.time_ns()))
         self._is_whole()
 
@@ -219,5 +217,5 @@ def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
         stages=plan.stages,
         folder=str(run.load_dir.absolute()),
         ends_after_s=plan.longest_s + AFTER_S,
-        keeps_journals=Capability.RUNTIME_EVENTS not in site.info.capabilities,
+        keeps_journals=not site.has_runtime_events,
     )

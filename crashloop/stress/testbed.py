@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
+from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.record.environment import read_environment
@@ -35,6 +35,10 @@ class Site(msgspec.Struct, kw_only=True):
     @property
     def info(self) -> ClusterInfo:
         return self.cluster.info
+
+    @property
+    def has_runtime_events(self) -> bool:
+        return Capability.RUNTIME_EVENTS in self.info.capabilities
 
     @property
     def selector(self) -> str:
