@@ -16,6 +16,7 @@ from crashloop.comparison.trend import Departure, Trend, TrendLine, TrendPoint, 
 from crashloop.comparison.trend_document import sparkline, trend_document
 from crashloop.comparison.trend_figures import trend_of_conformance, trend_of_stress
 from crashloop.errors import UsageError
+from crashloop.report.document import Table
 from crashloop.report.results import Results
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir
@@ -132,7 +133,8 @@ def test_an_alarm_comes_first_and_makes_the_exit_code_1() -> None:
     (table, *_) = document.sections[0].blocks
     assert document.exit_code == 1
     assert document.headline.sentence == "1 departure from the runs before."
-    assert table.rows[0].cells[1].words == "duration_s"  # type: ignore[union-attr]
+    assert isinstance(table, Table)
+    assert table.rows[0].cells[1].words == "duration_s"
 
 
 def test_steady_runs_and_too_few_of_them_have_exit_code_0() -> None:
