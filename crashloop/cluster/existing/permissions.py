@@ -49,7 +49,7 @@ LOADS: dict[str, tuple[Permission, ...]] = {
 }
 """What `crashloop stress` needs besides, by the kinds of object that its loads make.
 
-manifests/rbac/stress.yaml grants those for pods and Jobs.
+manifests/rbac/stress.yaml grants those for pods and Jobs: the others need a namespace of the run's own.
 """
 
 OBSERVE: tuple[Permission, ...] = (*_in_namespace("pods", "list", "watch"), *_in_cluster("nodes", "list"))
