@@ -49,7 +49,7 @@ class NodeFinding(msgspec.Struct, frozen=True, kw_only=True):
     likely: Curve | None
     """The most likely curve; None if none fits."""
     confidence: float
-    """Its probability among all curves that maxContainerRestartPeriod in whole seconds can select."""
+    """Its probability among all curves that maxContainerRestartPeriod in whole seconds can select, and the configured one."""
     fitting: tuple[CurveRange, ...]
     """All curves that the waits do not rule out."""
     configured: Curve | None
@@ -75,7 +75,8 @@ def judge_node(
 
     `disturbed` is the reason why the kubelet's counters were lost; then no deviation counts against it.
     """
-    fitter = fitted(loops, grid(), version)
+    # A maximum of no whole seconds is a candidate only where it is configured: waits cannot tell fractions apart.
+    fitter = fitted(loops, tuple(dict.fromkeys((*grid(), *([configured] if configured else [])))), version)
     fits = fitter.fits()
     fitting = tuple(fit.curve for fit in fits if fit.fits)
     objections: tuple[str, ...] = ()

@@ -24,13 +24,9 @@ TEN, TWO, STOCK = Curve(10.0, 10.0), Curve(2.0, 2.0), Curve(10.0, 300.0)
 
 @cache
 def starting(version: KubernetesVersion) -> tuple[KubeletProfile, ...]:
-    """The profiles that a kubelet starts with and whose curve is a candidate: one of whole seconds up to 300 s."""
+    """The profiles that a kubelet starts with, but for those above 300 s that it lets pass by rounding."""
     curves = ((profile, simulated_curve(profile, version)) for profile in all_profiles())
-    return tuple(
-        profile
-        for profile, curve in curves
-        if curve is not None and curve.maximum_s <= 300 and float(curve.maximum_s).is_integer()
-    )
+    return tuple(profile for profile, curve in curves if curve is not None and curve.maximum_s <= 300)
 
 
 def judged(*loops: CrashLoop, configured: Curve | None = None, version: KubernetesVersion = V1_37) -> NodeFinding:
@@ -99,8 +95,18 @@ def test_a_small_maximum_is_the_most_likely_one_after_a_few_dozen_waits(name: st
 def test_every_curve_of_whole_seconds_that_a_node_can_be_configured_for_is_a_candidate_once() -> None:
     candidates = grid()
     assert len(candidates) == len(set(candidates)) == 600 - 1
+    curves = {curve for profile in starting(V1_37) if (curve := simulated_curve(profile, V1_37)) is not None}
     assert len(starting(V1_37)) > 20
-    assert {simulated_curve(profile, V1_37) for profile in starting(V1_37)} <= set(candidates)
+    assert {curve for curve in curves if float(curve.maximum_s).is_integer()} <= set(candidates)
+
+
+def test_a_maximum_between_two_whole_seconds_is_named_if_it_is_configured_and_else_by_its_neighbours() -> None:
+    between = Curve(2.5, 2.5)
+    loops = simulated_loops(load_profile("max-2500ms"), V1_37, pods=3, restarts=12)
+    known, unknown = judged(*loops, configured=between), judged(*loops)
+    assert known.agreement is Agreement.AGREES
+    assert between in [Curve(each.initial_s, each.lowest_maximum_s) for each in known.fitting]
+    assert unknown.likely in (Curve(2.0, 2.0), Curve(3.0, 3.0))
 
 
 @pytest.mark.parametrize(
