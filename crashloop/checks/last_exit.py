@@ -5,12 +5,11 @@ from itertools import zip_longest
 
 from crashloop.checks.case import Case
 from crashloop.checks.collected_early import collected_early
-from crashloop.checks.evidence import blind_spot, stated_until_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, lost_watch, stated_until_ns, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns, silent_ns
 from crashloop.checks.text import at_lines, seconds
-from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
@@ -143,7 +142,7 @@ def _said_to_run_on(
         f'instance {instance.ordinal} of "{name}" was said to be running until '
         f"{seconds((stood_until_ns - ended.utc_ns) / 1e9)} after its exit {at_lines(lines)}."
     )
-    if next(case.recording.gaps_of(Channel.API, ended.utc_ns, stood_until_ns), None) is not None:
+    if lost_watch(case, ended.utc_ns, stood_until_ns) is not None:
         yield inconclusive(f"{sentence} The watch was lost meanwhile.", *lines)
     elif stood_ns <= may_lag_ns(case, ended.utc_ns, stood_until_ns):
         yield inconclusive(f"{sentence} The host, the API server or the watch may have held its successor up.", *lines)

@@ -13,7 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, lost_watch, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements, was_killed
 from crashloop.checks.statement_age import SETTLED_NS, may_be_old_ns, may_lag_ns
@@ -260,7 +260,7 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
         return inconclusive(
             f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line
         )
-    lost = next(case.recording.gaps_of(Channel.API, truth.t_ns, case.recording.end_ns), None)
+    lost = lost_watch(case, truth.t_ns, case.recording.end_ns)
     if lost is not None:
         return inconclusive(f"{seen}; the watch was lost meanwhile (history line {lost.line}).", last.line, lost.line)
     return _doubted(case, pod, f"{seen}.", last, (last.line,))

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, unwatched, why_it_ended
+from crashloop.checks.evidence import is_journal_lost, lost_watch, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
-from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
@@ -116,7 +115,7 @@ def _outdated(case: Case, name: str, since: ProbeAnswer, status: StatusReport, u
         f"had {answered} {at_lines(lines)}."
     )
     lagging = until_ns - max(since.had_ns, status.t_ns) <= may_lag_ns(case, since.had_ns, until_ns)
-    held_up = lagging or any(case.recording.gaps_of(Channel.API, since.had_ns, until_ns))
+    held_up = lagging or lost_watch(case, since.had_ns, until_ns) is not None
     doubt = "The host, the API server or the watch may have held a status up" if held_up else None
     return fail_unless(doubt, sentence, *lines)
 

@@ -140,6 +140,7 @@ def _shown(delay: MeasuredDelay) -> Iterator[Shown]:
 
 
 def _watched(case: Case, delay: MeasuredDelay) -> bool:
+    """Whether a status in that delay would have been seen: an outage that the scenario made hides it too."""
     return delay.window_ns is not None and next(case.recording.gaps_of(Channel.API, *delay.window_ns), None) is None
 
 

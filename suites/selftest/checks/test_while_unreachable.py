@@ -3,13 +3,16 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario
-from suites.selftest.kit.cases import app, checked, scenario, told
+from crashloop.verdict import Outcome
+from suites.selftest.kit.cases import STAYS_FAILED, app, checked, scenario, told
 from suites.selftest.kit.histories import History, Life
 
 API: dict[str, Any] = {"component": "kube-apiserver"}
@@ -97,6 +100,47 @@ def test_a_count_without_the_restarts_that_nobody_could_hear_of_is_a_fail() -> N
         f'FAIL: the last status said restartCount 2 of "app" after 6 restarts (history lines {created} and {said}); '
         "6 was to be said."
     ]
+
+
+ENDED = apart(STAYS_FAILED, InterventionKind.STOP_COMPONENT, InterventionKind.START_COMPONENT)
+PROBED = apart(
+    scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SFFF"),)), name="probed"),
+    InterventionKind.STOP_COMPONENT,
+    InterventionKind.START_COMPONENT,
+)
+
+
+def watched_again(history: History) -> History:
+    """The API server is stopped from 4 s to 17 s, and the watch is lost with it."""
+    history.intervention(4.0, "stop-component", **API).intervention(17.0, "start-component", index=1, **API)
+    return history.gap(Channel.API, 3.5, 18.0)
+
+
+def never_stated(checker: str) -> History:
+    """What the checker is about ends before the API server does, and no status says so."""
+    if checker == "ready-truth":
+        history = History(PROBED).lives("app", (0.5, None, 0), status=False)
+        for number, answer in enumerate("SFFF"):
+            history.note(1.0 + number, "app", 0, f"readiness.{number}", answer)
+        return history.status(1.5, {"app": history.running("app", 0, 0.5) | {"ready": True}})
+    history = History(ENDED).lives("app", (0.5, 1.5, 1), status=False)
+    return history.status(0.9, {"app": history.running("app", 0, 0.5)})
+
+
+@pytest.mark.parametrize("checker", ["pod-phase", "last-exit", "ready-truth"])
+def test_what_is_not_stated_long_after_the_api_server_came_back_is_a_fail(checker: str) -> None:
+    assert checked(checker, watched_again(never_stated(checker)).ends(90)).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("checker", ["pod-phase", "last-exit", "ready-truth"])
+def test_what_had_little_time_after_the_api_server_came_back_is_inconclusive(checker: str) -> None:
+    assert checked(checker, watched_again(never_stated(checker)).ends(40)).outcome is Outcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("checker", ["pod-phase", "last-exit", "ready-truth"])
+def test_what_a_watch_that_was_lost_otherwise_may_have_stated_is_inconclusive(checker: str) -> None:
+    history = watched_again(never_stated(checker)).gap(Channel.API, 30.0, 31.0)
+    assert checked(checker, history.ends(90)).outcome is Outcome.INCONCLUSIVE
 
 
 def cut_off(*lives: Life, to_s: float | None = 40.0) -> History:
