@@ -18,6 +18,7 @@ from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, StatusReport
+from crashloop.model.purged_exit import counts_anew
 
 MIN_RESTARTS = 1
 
@@ -120,6 +121,8 @@ def _of_another_instance(
         instance = ordinals.get(report.container_id) if report.state.kind == "running" else None
         if instance is None or instance.ordinal == report.restart_count:
             continue
+        if report.restart_count < instance.ordinal and _counted_anew(case, name, instances[: instance.ordinal + 1]):
+            continue
         lines = (*instance.lines[:1], status.line)
         sentence = (
             f'the status said restartCount {report.restart_count} of "{name}" while the instance of restart '
@@ -130,6 +133,12 @@ def _of_another_instance(
         return
 
 
+def _counted_anew(case: Case, name: str, instances: tuple[Instance, ...]) -> bool:
+    """Whether, by the variants in force, the last of these is counted from the removal of one before it for a new sandbox."""
+    known = counts_anew(case.scenario.pod.container(name), case.prediction.deviations)
+    return known and any(before.removed and case.lost_sandbox(before, after) for before, after in pairwise(instances))
+
+
 def _behind(
     case: Case, pod: PodHistory, name: str, instances: tuple[Instance, ...], reports: _Reports
 ) -> Iterator[Finding]:
@@ -137,7 +146,7 @@ def _behind(
     until_ns, stated = stated_until_ns(case, pod), reports[-1][1].restart_count if reports else 0
     created = [(each, begun_ns) for each in instances if (begun_ns := each.begun_ns) is not None]
     settled = [each for each, created_ns in created if created_ns <= until_ns - SETTLED_NS]
-    if stated >= max(0, len(settled) - 1):
+    if stated >= max(0, len(settled) - 1) or _counted_anew(case, name, instances):
         return
     overdue = [each for each, created_ns in created if created_ns + may_lag_ns(case, created_ns, until_ns) <= until_ns]
     judged = overdue if stated < len(overdue) - 1 else settled

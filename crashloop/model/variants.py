@@ -51,6 +51,7 @@ PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
 SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
+SANDBOX_FORGETS_DELAY = "new-sandbox-forgets-delays-of-init-containers"
 SANDBOX_REPEATS_NEVER = "new-sandbox-runs-containers-under-never-again"
 RESTART_ALL_LOSES_PROBES = "restart-all-loses-probes"
 RESTART_ALL_OFF_REJECTS_POD = "restart-all-off-rejects-pod"
@@ -195,6 +196,15 @@ VARIANTS: tuple[Variant, ...] = (
         sentence="An init container or sidecar that the kubelet ends and removes to create another sandbox shows no last exit "
         "in its next instance; it was to show it.",
         source="Pod Lifecycle, Container states; pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 purgeInitContainers",
+        since=(1, 33),
+    ),
+    Variant(
+        name=SANDBOX_FORGETS_DELAY,
+        sentence="An init container that waits for its restart when its pod gets another sandbox is removed, started again "
+        "without a delay, and counted from 0, which no status shows until it exceeds the count before; its delay and its "
+        "count were to go on.",
+        source="Pod Lifecycle, How Pods handle problems with containers; "
+        "pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 purgeInitContainers; kuberuntime_manager.go doBackOff",
         since=(1, 33),
     ),
     Variant(

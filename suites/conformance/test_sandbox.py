@@ -11,15 +11,17 @@ from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, after_restart, app, at, init
 
 
-def killed_during_a_delay(name: str, *containers: Container, at_most_s: float) -> PodScenario:
-    """The sandbox is killed while "app" waits for its third restart."""
+def killed_during_a_delay(
+    name: str, *containers: Container, at_most_s: float, of: str = "app", restarts: int = 3
+) -> PodScenario:
+    """The sandbox is killed while a container waits for its third restart."""
     return PodScenario(
         name=name,
         profile="stock",
         pod=Pod(containers=containers),
-        until=Until(restarts={"app": 3}, at_most_s=at_most_s),
+        until=Until(restarts={of: restarts}, at_most_s=at_most_s),
         mode=Mode.ANNOTATED,
-        interventions=(after_restart(2, InterventionKind.KILL_SANDBOX, after_s=5),),
+        interventions=(after_restart(2, InterventionKind.KILL_SANDBOX, of=of, after_s=5),),
     )
 
 
@@ -77,4 +79,12 @@ def test_a_container_that_waits_keeps_its_delay_without_its_sandbox() -> Iterato
         init(HOLDS, name="sidecar", policy=ALWAYS),
         app(exits_with(0, times=3), policy=ALWAYS),
         at_most_s=150,
+    )
+    yield killed_during_a_delay(
+        "sandbox-killed-during-an-init-delay",
+        init(runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
+        app(HOLDS),
+        at_most_s=150,
+        of="setup",
+        restarts=4,
     )

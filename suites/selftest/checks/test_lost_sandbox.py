@@ -1,12 +1,13 @@
-"""What follows from the loss of a sandbox: restarts that do not come, or come all the same, and an exit that is not shown."""
+"""What follows from the loss of a sandbox: restarts that do not come, or too soon, or at all, and an exit that is not shown."""
 
 import msgspec
 import pytest
 
 from crashloop.checks.evaluate import run_checkers
-from crashloop.history.event import Kind
+from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import (
     DOCUMENTED,
+    SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
     SANDBOX_REPEATS_NEVER,
     SUCCESS_GETS_NO_SANDBOX,
@@ -17,7 +18,7 @@ from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.cases import STOCK, app, question, scenario
 from suites.selftest.kit.histories import History
 
 KILL = (Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX),)
@@ -101,4 +102,59 @@ def test_what_has_ended_under_never_is_found_to_run_again_and_explained_by_the_v
 )
 def test_where_the_kubelet_runs_nothing_again_the_variant_explains_nothing(history: History) -> None:
     found = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
+    assert found.outcome is Outcome.FAIL
+
+
+def cut_short(
+    *, removed: bool = True, killed: bool = True, kind: ContainerKind = ContainerKind.INIT, count: int = 1
+) -> History:
+    """The sandbox goes 3 s into a delay of 10 s, the exited instance a second later, and the next starts after 2 s more."""
+    setup = Container(name="setup", kind=kind, program=exits_with(1, times=3))
+    history = History(lost(setup, app(HOLDS))).lives("setup", (1.0, 2.0, 1), (2.5, 3.5, 1), status=False)
+    history.intervention(6.5, "kill-sandbox", outcome="ok" if killed else "failed")
+    if removed:
+        history.runtime(7.5, Kind.REMOVED, "setup", "setup-1")
+    history.lives("setup", (9.5, 10.5, 1), first=2, status=False)
+    return history.status(9.6, {"setup": {**history.running("setup", 2, 9.5), "restartCount": count}}).ends(20)
+
+
+def test_a_delay_that_the_loss_of_the_sandbox_cuts_short_is_found_and_explained_by_the_variant() -> None:
+    history = cut_short()
+    exited = history.line_of(Kind.EXITED, 3, container="setup")
+    again = history.line_of(Kind.STARTED, 2, channel=Channel.RUNTIME, container="setup")
+    found = run_checkers(question(history, "delays", profile=STOCK, min_delays=1), DOCUMENTED)
+    assert [each.sentence for each in found.findings] == [
+        f'restart 2 of "setup" came 6 s after the exit (history lines {exited} and {again}); 10 s was due: the counter says 10 s.'
+    ]
+    explained = run_checkers(
+        question(history, "delays", profile=STOCK, min_delays=1), frozenset({SANDBOX_FORGETS_DELAY})
+    )
+    assert explained.outcome is Outcome.PASS
+
+
+UNEXPLAINED = pytest.mark.parametrize(
+    "history",
+    [cut_short(removed=False), cut_short(killed=False), cut_short(kind=ContainerKind.REGULAR)],
+    ids=["not-removed", "sandbox-kept", "regular"],
+)
+
+
+@UNEXPLAINED
+def test_only_an_init_container_that_was_removed_for_a_new_sandbox_forgets_its_delay(history: History) -> None:
+    found = run_checkers(question(history, "delays", profile=STOCK, min_delays=1), frozenset({SANDBOX_FORGETS_DELAY}))
+    assert found.outcome is Outcome.FAIL
+
+
+def test_a_count_that_begins_anew_is_found_and_explained_by_the_variant() -> None:
+    history = cut_short()
+    found = run_checkers(question(history, "restart-count"), DOCUMENTED)
+    assert found.outcome is Outcome.FAIL
+    assert 'the status said restartCount 1 of "setup" while the instance of restart 2 ran' in found.findings[0].sentence
+    explained = run_checkers(question(history, "restart-count"), frozenset({SANDBOX_FORGETS_DELAY}))
+    assert explained.outcome is Outcome.PASS
+
+
+@UNEXPLAINED
+def test_only_an_init_container_that_was_removed_for_a_new_sandbox_is_counted_anew(history: History) -> None:
+    found = run_checkers(question(history, "restart-count"), frozenset({SANDBOX_FORGETS_DELAY}))
     assert found.outcome is Outcome.FAIL

@@ -15,7 +15,7 @@ from crashloop.model.phase import KnownState, StateKind, phase
 from crashloop.model.planned_exit import failures_go_on
 from crashloop.model.pod_start_samples import most_samples
 from crashloop.model.prediction import predict
-from crashloop.model.purged_exit import may_be_hidden
+from crashloop.model.purged_exit import ends_delay, may_be_hidden
 from crashloop.model.replacement import replaces_at_once
 from crashloop.model.restart import decide
 from crashloop.model.restart_all import probes_go_on, shown_exit_code
@@ -125,6 +125,9 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "probe-failures-go-on-after-a-restart": failures_go_on,
     "never-gets-no-second-sandbox": kill_of_a_sandbox,
     "new-sandbox-hides-exits-of-init-containers": lambda deviations: may_be_hidden(
+        Container(kind=ContainerKind.INIT), deviations
+    ),
+    "new-sandbox-forgets-delays-of-init-containers": lambda deviations: ends_delay(
         Container(kind=ContainerKind.INIT), deviations
     ),
     "new-sandbox-runs-containers-under-never-again": end_before_the_loss_of_a_sandbox,
