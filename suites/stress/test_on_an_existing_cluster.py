@@ -6,13 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from crashloop.cluster.images import PROGRAM_IMAGE
-from crashloop.cluster.provider import Cluster, ClusterRequest, NodeRequest
-from crashloop.cluster.providers import owning_provider
+from crashloop.cluster.provider import Cluster
 from crashloop.kube.client import KubeApi
-from crashloop.profiles import load_profile
-from crashloop.progress import default_progress
-from crashloop.settings import resolve_settings
 from crashloop.verdict import Outcome
+from suites.provider.conftest import Kit, node
 from suites.stress.started import started, verdict
 
 NODE = "worker"
@@ -20,18 +17,10 @@ NAMESPACE = "team"
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """Somebody's cluster, with a namespace for the run."""
-    request = ClusterRequest(
-        name=f"existing-{secrets.token_hex(3)}",
-        kubernetes_version=resolve_settings().versions.kubernetes,
-        nodes=(NodeRequest(name=NODE, profile=load_profile("max-1s")),),
-    )
-    made = owning_provider("local").up(request, default_progress())
-    try:
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Somebody's cluster, of the provider that the options name."""
+    with Kit(request.config).up(f"existing-{secrets.token_hex(3)}", node(NODE, "max-1s")) as made:
         yield made
-    finally:
-        made.down()
 
 
 def pods(api: KubeApi, namespace: str) -> list[str]:
