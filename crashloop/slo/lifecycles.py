@@ -39,12 +39,14 @@ def lifecycles(
     promise: Promise | None = None,
     expects: Decides | None = None,
     triggers: Decides | None = None,
+    until_ns: int | None = None,
 ) -> tuple[Lifecycle, ...]:
-    """Every pod of a history file, with the scenario's name; see `lifecycle`."""
+    """Every pod of a history file, with the scenario's name, until `until_ns` (UTC) at most; see `lifecycle`."""
     begin = recording.begin
     node = (begin.node if begin else None) or ""
     name = begin.scenario.name if begin else ""
     spec = begin.scenario.pod_spec if begin else None
+    ends = [moment_ns for moment_ns in (recording.end_ns, until_ns) if moment_ns]
     return tuple(
         lifecycle(
             pod,
@@ -56,7 +58,7 @@ def lifecycles(
             promise=promise,
             expects=expects,
             triggers=triggers,
-            seen_until_ns=recording.end_ns or None,
+            seen_until_ns=min(ends, default=None),
         )
         for pod in recording.pods
     )
@@ -78,6 +80,7 @@ def lifecycle(
     """One pod. `expects`: exits that a restart has to follow; `triggers`: exits that restart all containers."""
     gone_ns = pod.deleted.utc_ns if pod.deleted else None
     ends = [moment_ns for moment_ns in (gone_ns, seen_until_ns) if moment_ns is not None]
+    until_ns = min(ends, default=None)
     ran = {name: tuple(_that_ran(instances)) for name, instances in pod.containers.items()}
     restarts_all = tuple(_restarts_all(ran, triggers)) if triggers else ()
     asked = _Asked(expects, tuple(each.exited_ns for each in restarts_all)) if expects else None
@@ -94,8 +97,8 @@ def lifecycle(
         ready_ns=_first(pod.statuses, lambda each: each.ready),
         failed_ns=next((each.t_ns for each in pod.statuses if each.phase == "Failed"), None),
         deleted_ns=gone_ns,
-        seen_until_ns=min(ends, default=None),
-        restart_counts=_counts(pod.statuses),
+        seen_until_ns=until_ns,
+        restart_counts=_counts([each for each in pod.statuses if until_ns is None or each.t_ns <= until_ns]),
         starts_ns={name: tuple(_starts_ns(instances)) for name, instances in ran.items()},
         unstarted_ns={name: found for name, all_of in pod.containers.items() if (found := _unstarted_ns(all_of))},
         restarts=tuple(

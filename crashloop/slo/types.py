@@ -100,9 +100,9 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     deleted_ns: int | None = None
     """When the watch delivered its deletion."""
     seen_until_ns: int | None = None
-    """End of its observation: of the recording, or the request for its deletion."""
+    """End of its observation: of the recording, the request for its deletion, or the reading of its journals before that."""
     restart_counts: dict[str, int] = {}
-    """restartCount by container, by the last status: statements of the system under test."""
+    """restartCount by container, by the last status until then: statements of the system under test."""
     starts_ns: dict[str, tuple[int, ...]] = {}
     """When each container's process started, by ground truth, the first start included."""
     unstarted_ns: dict[str, tuple[int, ...]] = {}

@@ -55,7 +55,7 @@ PodJudge = Callable[[Recording, KubeletProfile], Iterable[Verdict]]
 def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_: ()) -> StressEvidence:
     """Read every history of the run, once. Raises OSError if one cannot be read."""
     operations = tuple(run.operations())
-    deletions_ns = _deletions_ns(operations)
+    ends_ns = _ends_ns(operations)
     found: list[Lifecycle] = []
     lacking: list[str] = []
     circumstances: dict[str, Circumstances] = {}
@@ -65,8 +65,8 @@ def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_:
         with path.open("rb") as lines:
             recording = read_recording(lines)
         load = plan.load.loads[load_of(path.stem, tuple(plan.load.loads)) or ""]
-        asked_ns = next((deletions_ns[name] for name in owners(load, path.stem) if name in deletions_ns), None)
-        found.extend(_seen_until(each, asked_ns) for each in lifecycles_of(recording, load, plan))
+        until_ns = next((ends_ns[name] for name in owners(load, path.stem) if name in ends_ns), None)
+        found.extend(lifecycles_of(recording, load, plan, until_ns))
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
         circumstances[path.stem] = circumstances_of(recording)
         of_pods.extend(judge(recording, plan.kubelet(load.node)))
@@ -81,8 +81,10 @@ def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_:
     )
 
 
-def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tuple[Lifecycle, ...]:
-    """The pods of a history, with the model's due delays and expected restarts."""
+def lifecycles_of(
+    recording: Recording, load: AnyLoad, plan: StressPlan, until_ns: int | None = None
+) -> tuple[Lifecycle, ...]:
+    """The pods of a history until that moment (UTC), with the model's due delays and expected restarts."""
     kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
     spec = recording.begin.scenario.pod_spec if recording.begin else None
     decided = None if spec is None else _Decided(spec, kubelet, version)
@@ -93,24 +95,17 @@ def lifecycles_of(recording: Recording, load: AnyLoad, plan: StressPlan) -> tupl
         promise=_promise(recording, load, kubelet, version),
         expects=decided.restarts if decided else None,
         triggers=decided.restarts_all if decided else None,
+        until_ns=until_ns,
     )
 
 
-def _deletions_ns(operations: Iterable[Operation]) -> dict[str, int]:
-    """When the deletion of each object was first requested."""
+def _ends_ns(operations: Iterable[Operation]) -> dict[str, int]:
+    """When each object's deletion was first requested, or its journals before that, which know no later start."""
     found: dict[str, int] = {}
     for each in operations:
-        if each.what == "delete":
+        if each.what in ("delete", "log"):
             found.setdefault(each.pod, each.sent_ns)
     return found
-
-
-def _seen_until(pod: Lifecycle, asked_ns: int | None) -> Lifecycle:
-    """Nothing is due after the request to delete a pod, or the object that made it."""
-    if asked_ns is None:
-        return pod
-    until_ns = asked_ns if pod.seen_until_ns is None else min(asked_ns, pod.seen_until_ns)
-    return msgspec.structs.replace(pod, seen_until_ns=until_ns)
 
 
 def owners(load: AnyLoad, pod: str) -> tuple[str, ...]:

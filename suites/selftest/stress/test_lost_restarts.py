@@ -175,3 +175,13 @@ def test_nothing_is_due_once_the_deletion_of_the_job_of_a_pod_was_asked_for(tmp_
     folder.write(folder.pod("jobs-0-4-abcde", *crashing(10, 0.2, last_runs=False)))
     (found,) = read_recorded(folder.run, folder.plan).lifecycles
     assert found.seen_until_ns == ns(40)
+
+
+def test_a_restart_after_the_journals_were_read_is_counted_by_nobody(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "run", plan(stages=()))
+    for what, second in (("log", 40), ("delete", 42)):
+        folder.operations(Operation(load="crashers", what=what, pod="crashers-0-1", sent_ns=ns(second), code=200))
+    history = folder.pod("crashers-0-1", *crashing(10, 0.2, last_runs=False))
+    folder.write(history.counts(39, "app", 1).counts(41, "app", 2))
+    (found,) = read_recorded(folder.run, folder.plan).lifecycles
+    assert (found.seen_until_ns, found.restart_counts) == (ns(40), {"app": 1})
