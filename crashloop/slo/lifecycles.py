@@ -81,7 +81,9 @@ def lifecycle(
     gone_ns = pod.deleted.utc_ns if pod.deleted else None
     ends = [moment_ns for moment_ns in (gone_ns, seen_until_ns) if moment_ns is not None]
     until_ns = min(ends, default=None)
+    counts = _counts([each for each in pod.statuses if until_ns is None or each.t_ns <= until_ns])
     ran = {name: tuple(_that_ran(instances)) for name, instances in pod.containers.items()}
+    starts_ns = {name: tuple(_starts_ns(instances)) for name, instances in ran.items()}
     restarts_all = tuple(_restarts_all(ran, triggers)) if triggers else ()
     asked = _Asked(expects, tuple(each.exited_ns for each in restarts_all)) if expects else None
     return Lifecycle(
@@ -98,8 +100,9 @@ def lifecycle(
         failed_ns=next((each.t_ns for each in pod.statuses if each.phase == "Failed"), None),
         deleted_ns=gone_ns,
         seen_until_ns=until_ns,
-        restart_counts=_counts([each for each in pod.statuses if until_ns is None or each.t_ns <= until_ns]),
-        starts_ns={name: tuple(_starts_ns(instances)) for name, instances in ran.items()},
+        restart_counts=counts,
+        starts_ns=starts_ns,
+        unseen_starts=dict(_unseen(counts, _counts(pod.statuses), starts_ns)),
         unstarted_ns={name: found for name, all_of in pod.containers.items() if (found := _unstarted_ns(all_of))},
         restarts=tuple(
             restart for name, instances in ran.items() for restart in _restarts(name, instances, promise, asked)
@@ -242,6 +245,15 @@ def _has_started(container: ContainerReport) -> bool:
 
 def _counts(statuses: Sequence[StatusReport]) -> dict[str, int]:
     return {name: each.restart_count for name, each in statuses[-1].containers.items()} if statuses else {}
+
+
+def _unseen(
+    counts: Mapping[str, int], later_counts: Mapping[str, int], starts_ns: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, int]]:
+    for name, count in later_counts.items():
+        unseen = count - max(counts.get(name, 0), len(starts_ns.get(name, ())) - 1)
+        if unseen > 0:
+            yield name, unseen
 
 
 def _utc_ns(fact: Fact | None) -> int | None:

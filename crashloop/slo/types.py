@@ -105,6 +105,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """restartCount by container, by the last status until then: statements of the system under test."""
     starts_ns: dict[str, tuple[int, ...]] = {}
     """When each container's process started, by ground truth, the first start included."""
+    unseen_starts: dict[str, int] = {}
+    """Restarts that a status stated only after the end of observation and ground truth lacks, by container."""
     unstarted_ns: dict[str, tuple[int, ...]] = {}
     """Creation times of instances that never ran, as a killed kubelet leaves them."""
     restarts: tuple[Restart, ...] = ()

@@ -62,6 +62,14 @@ def test_an_instance_that_never_ran_may_count_or_not() -> None:
     assert judged(5, pod(*STARTS, unstarted_ns=never)).outcome is Outcome.FAIL
 
 
+def test_a_restart_after_the_journals_were_read_may_count() -> None:
+    later = {"app": 1}
+    assert judged(4, pod(*STARTS, unseen_starts=later)).outcome is Outcome.PASS
+    assert judged(3, pod(*STARTS, unseen_starts=later)).outcome is Outcome.PASS
+    assert judged(5, pod(*STARTS, unseen_starts=later)).outcome is Outcome.FAIL
+    assert judged(4, pod(*STARTS)).outcome is Outcome.FAIL
+
+
 def test_a_restart_of_all_containers_that_its_pods_end_cut_short_may_count() -> None:
     cut = (RestartAll(container="app", exited_ns=ns(45)),)
     assert judged(3, pod(*STARTS, count=3, restarts_all=cut)).outcome is Outcome.PASS

@@ -182,6 +182,11 @@ def test_a_restart_after_the_journals_were_read_is_counted_by_nobody(tmp_path: P
     for what, second in (("log", 40), ("delete", 42)):
         folder.operations(Operation(load="crashers", what=what, pod="crashers-0-1", sent_ns=ns(second), code=200))
     history = folder.pod("crashers-0-1", *crashing(10, 0.2, last_runs=False))
-    folder.write(history.counts(39, "app", 1).counts(41, "app", 2))
+    seen = len(history.recording().pods[0].instances("app"))
+    folder.write(history.counts(39, "app", seen - 1).counts(41, "app", seen))
     (found,) = read_recorded(folder.run, folder.plan).lifecycles
-    assert (found.seen_until_ns, found.restart_counts) == (ns(40), {"app": 1})
+    assert (found.seen_until_ns, found.restart_counts, found.unseen_starts) == (
+        ns(40),
+        {"app": seen - 1},
+        {"app": 1},
+    )
