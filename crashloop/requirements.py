@@ -40,7 +40,10 @@ CHECKED: Mapping[str, str] = {"no-early-restart": "BACKOFF-2", "highest-rate": "
 
 _ID = re.compile(r"[A-Z]+-?[1-9][0-9]*")
 _WORD = re.compile(r"\b(MUST|SHOULD)\b")
-_TEXT = re.compile(r"KEP-\d+ |(?:Pod Lifecycle|Init Containers|Sidecar Containers|Kubernetes 1\.4 documentation) ")
+_TEXT = re.compile(
+    r"KEP-\d+ |(?:Pod Lifecycle|Init Containers|Sidecar Containers|Debug Running Pods|Assign Memory Resources"
+    r"|Container Lifecycle Hooks|Kubernetes 1\.4 documentation) "
+)
 """How the sources begin in which Kubernetes promises something."""
 
 

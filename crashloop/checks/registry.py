@@ -16,10 +16,12 @@ from crashloop.checks.delays import (
     check_never_late,
 )
 from crashloop.checks.effective_config import check_effective_config
+from crashloop.checks.exit_reason import check_exit_reason
 from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
+from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_metrics import check_gate_states, check_image_after_backoff, check_pod_starts_measured
@@ -34,6 +36,7 @@ from crashloop.checks.planned_outages import check_outages_as_planned
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
 from crashloop.checks.pods_made import check_pods_made
+from crashloop.checks.previous_log import check_previous_log
 from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.pull_backoff import check_pull_backoff
 from crashloop.checks.pull_credentials import check_pull_credentials
@@ -73,6 +76,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "effective-config": check_effective_config,
     "ephemeral-kept": check_ephemeral_kept,
     "environment": check_environment,
+    "exit-reason": check_exit_reason,
     "exited-bounded": check_exited_bounded,
     "final-phase": check_final_phase,
     "final-status": check_final_status,
@@ -80,6 +84,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "first-start": check_first_start,
     "fresh-root": check_fresh_root,
     "gate-states": check_gate_states,
+    "hook-kill": check_hook_kill,
     "hook-runs": check_hook_runs,
     "image-of-tag": check_image_of_tag,
     "image-after-backoff": check_image_after_backoff,
@@ -103,6 +108,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "pod-starts-measured": check_pod_starts_measured,
     "pod-spacing": check_pod_spacing,
     "pods-made": check_pods_made,
+    "previous-log": check_previous_log,
     "probe-kill": check_probe_kill,
     "pull-backoff": check_pull_backoff,
     "pull-credentials": check_pull_credentials,

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot
 from crashloop.checks.finding import Finding, fail_unless
-from crashloop.checks.restart_all_triggers import RestartAllTrigger, ran, resets_of
+from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, resets_of
 from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.model.restart import Decision
 from crashloop.spec.pod import Container, ContainerKind
 
 
@@ -25,19 +26,38 @@ def left_out(case: Case, pod: PodHistory) -> Iterator[Finding]:
 
 
 def _taken_along(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> bool:
-    """Whether a container had been ended, and an init container run again, by the time the source started again."""
+    """Whether a container had been ended or removed, and an init container run again, by the time the source started again."""
     instances = ran(pod, spec.name)
     before = [each for each in instances if each.begun and (each.begun_ns or 0) < reset.t_ns]
     if spec.kind is ContainerKind.EPHEMERAL or not before:
         return True
     ended_ns = before[-1].exit_ns
-    if ended_ns is None or ended_ns > (again.utc_ns or 0):
+    if (
+        ended_ns is None
+        or ended_ns > (again.utc_ns or 0)
+        or _spared(case, spec, reset, instances, again, len(before) - 1)
+    ):
         return False
     source = case.scenario.pod.container(reset.container)
     if spec.kind is not ContainerKind.INIT or source.kind is not ContainerKind.REGULAR:
         return True
     repeated = _first_after(instances, reset.t_ns)
     return repeated is not None and (repeated.utc_ns or 0) < (again.utc_ns or 0) + again.resolution_ns
+
+
+def _spared(
+    case: Case, spec: Container, reset: RestartAllTrigger, instances: tuple[Instance, ...], again: Fact, number: int
+) -> bool:
+    """Whether instance `number`, whose restart was put off at the trigger, was still there when the source started again."""
+    instance, following = instances[number], next(iter(instances[number + 1 :]), None)
+    if instance.created is None or (instance.exit_ns or 0) >= reset.t_ns:
+        return False
+    if following is not None and (following.begun_ns or 0) < reset.latest_ns:
+        return False
+    if decided_after(case, spec.name, number, instance, following, None).decision is not Decision.RESTART:
+        return False
+    removed = instance.removed
+    return removed is None or (removed.utc_ns or 0) > (again.utc_ns or 0) + again.resolution_ns
 
 
 def _objection(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> Finding:

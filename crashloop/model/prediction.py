@@ -25,7 +25,12 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 
-_SYNCS_THE_POD = (InterventionKind.ANNOTATE, InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
+_SYNCS_THE_POD = (
+    InterventionKind.ANNOTATE,
+    InterventionKind.LABEL,
+    InterventionKind.CHANGE_IMAGE,
+    InterventionKind.RESIZE,
+)
 
 
 class ContainerPrediction(msgspec.Struct, frozen=True, kw_only=True):

@@ -81,7 +81,8 @@ def _startup(container: Container, evidence_dir: str) -> Iterator[str]:
 
 
 def _end(life: Life) -> str:
-    return str(life.exit_code) if life.end is LifeEnd.EXIT else life.end.value
+    ends = {LifeEnd.EXIT: str(life.exit_code), LifeEnd.HOOK: LifeEnd.SIGNAL.value}
+    return ends.get(life.end, life.end.value)
 
 
 def _served(container: Container) -> Iterator[str]:
@@ -113,8 +114,12 @@ def _answering(container: Container, probe: Probe, evidence_dir: str, log: str) 
 def hook_command(
     container: Container, *, evidence_dir: str = EVIDENCE_DIR, first_process: str = "/proc/1"
 ) -> list[str]:
-    """The command of a postStart hook that notes its run in the journal, and in the log of the container's first process."""
-    return [*_shell("hook.sh"), _journal(container, evidence_dir), first_process]
+    """The command of a postStart hook that notes its run in the journal, and in the log of the container's first process.
+
+    It fails in the lives that it is to end.
+    """
+    fails = [str(number) for number, life in enumerate(container.program.each_life()) if life.end is LifeEnd.HOOK]
+    return [*_shell("hook.sh"), _journal(container, evidence_dir), first_process, *fails]
 
 
 def beat_command() -> list[str]:

@@ -29,6 +29,9 @@ from crashloop.waiting import wait_until
 
 Arguments = dict[str, Any]
 
+LABEL = "crashloop.dev/changed"
+"""A label that nothing selects by."""
+
 SIGNAL = "signal"
 """The action of a signal that a program wants: its index is null."""
 
@@ -45,6 +48,7 @@ class Interventions:
         self._took_network = False
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
+            InterventionKind.LABEL: self._label,
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda watched, _: pods.recreate(watched),
@@ -119,6 +123,9 @@ class Interventions:
 
     def _annotate(self, watched: PodRecording, _: Arguments) -> None:
         self._api.patch_pod(self._namespace, watched.name, annotation(str(now_ns())))
+
+    def _label(self, watched: PodRecording, _: Arguments) -> None:
+        self._api.patch_pod(self._namespace, watched.name, {"metadata": {"labels": {LABEL: str(now_ns())}}})
 
     def _change_image(self, watched: PodRecording, arguments: Arguments) -> None:
         """To `image`; without it, to the same image by its digest: other text, same content, and no need to pull."""

@@ -12,6 +12,7 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     delays_startup_kills: bool = True
     second_curve_expiry_ns: int | None = None
     """Age above which an entry is forgotten where the curve begins with 1 s; None: as everywhere."""
+    forgets_on_label: bool = False
     held_ends_starts: bool = False
     """Starts nothing that stands behind a container that waits for its delay."""
 
@@ -22,8 +23,25 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Looks at no rule behind one with NotIn."""
     kills_by_pod_policy: bool = False
     """Goes by the pod's policy when it kills a container."""
+    reset_spares_waiting: bool = False
+    """RestartAllContainers leaves containers that wait to their delay."""
     resets_under_never_only: bool = False
     """Takes RestartAllContainers for Restart in pods that are not under Never."""
+
+    changes_heed_policy: bool = False
+    """Starts a container whose image has changed again only if its policy says so."""
+
+    # Hooks that fail (kubelet.py, policy.py, restart_delay.py)
+    kills_by_hook_ns: tuple[int | None, int | None] = (0, 0)
+    """How long after its hook has failed a container is killed, at the first start and at each later one; None: never."""
+    delays_hook_kills: bool = True
+    restarts_hook_kills: bool = True
+
+    # What is left of exited containers (kubelet.py, statements.py)
+    drops_previous_log: str = "never"
+    """After which ends a restart removes the log of the instance before: always, a success, or a kill."""
+    states_out_of_memory: str = "always"
+    """Where a kill for memory has its own reason: always, never, not in the last state; or every exit with 137 has it."""
 
     # Sidecars and init containers (pod_actions.py, kubelet.py)
     deaf_to_sidecars: str = ""

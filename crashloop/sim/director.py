@@ -130,6 +130,7 @@ class ScenarioPlayer:
         arguments = intervention.arguments
         carry_out: dict[InterventionKind, Callable[[dict[str, Any]], None]] = {
             InterventionKind.ANNOTATE: lambda _: self._update(lambda: None),
+            InterventionKind.LABEL: lambda _: self._update(lambda: self.kubelet.relabelled(self.pod)),
             InterventionKind.CHANGE_IMAGE: self._change_image,
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda _: self.loop.spawn(self._recreate()),

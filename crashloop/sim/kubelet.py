@@ -186,6 +186,11 @@ class Kubelet:
         if self.up and pod.uid in self._syncs:
             self._syncs[pod.uid].worker.wake()
 
+    def relabelled(self, pod: SimPod) -> None:
+        """A label of the pod's object changed."""
+        if self.behaviour.forgets_on_label:
+            self._forget(pod)
+
     def _exited(self, pod: SimPod, instance: SimulatedInstance) -> None:
         if pod.uid in self._syncs:
             self._syncs[pod.uid].exited(instance)
@@ -252,9 +257,18 @@ class Kubelet:
         sync = self._syncs[pod.uid]
         if not sync.worker.halted:
             sync.prober.watch(container, instance)
+        if not pod.was_reset and self._drops_log(container, instance):
+            pod.logs[container.name].discard(instance.number - 1)
         runs = self.behaviour.hook_runs[instance.number > 0] if container.post_start else 0
         for name in ("hook", "hook.again")[:runs]:
-            self.runtime.hook(pod, instance, name)
+            late_ns = self.behaviour.kills_by_hook_ns[instance.number > 0]
+            self.runtime.hook(pod, container, instance, name, late_ns)
+
+    def _drops_log(self, container: Container, instance: SimulatedInstance) -> bool:
+        """Whether the log of the instance before this one goes, by how that ended."""
+        killed = instance.previous_code == container.exit_code_on_term
+        ends = {"never": False, "always": True, "after a success": instance.previous_code == 0, "after a kill": killed}
+        return ends[self.behaviour.drops_previous_log]
 
     def _exit_planned(self, pod: SimPod, container: Container, exit_ns: int) -> None:
         """A kubelet that starts the next instance before the present one exits does so once."""

@@ -59,6 +59,8 @@ class SimulatedInstance(msgspec.Struct, eq=False):
     life: int = 0
     """The journal's number of what it runs."""
     killed: bool = False
+    hook_fails: bool = False
+    """Whether its postStart hook fails."""
     out_of_memory: bool = False
     exit_seen_ns: int | None = None
     """When the kubelet saw the exit."""

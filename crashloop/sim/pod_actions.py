@@ -79,8 +79,9 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
                 starts.append(container)
         elif _to_kill(newest.instance, pod, probed) or _resized(newest.instance, pod, policies):
             actions.kills.append(Kill(container, newest.instance))
+            heeded = policies.behaviour.changes_heed_policy
             changed = newest.instance.image != pod.images[container.name] or _resized(newest.instance, pod, policies)
-            if changed or policies.restarts_after_kill(container, pod.spec.restart_policy):
+            if (changed and not heeded) or policies.restarts_after_kill(container, pod.spec.restart_policy):
                 starts.append(container)
         else:
             kept += 1

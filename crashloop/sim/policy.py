@@ -154,7 +154,8 @@ class Policies(msgspec.Struct, frozen=True):
 
     def _given_up(self, instance: SimulatedInstance) -> bool:
         after = self.behaviour.gives_up_after
-        return after is not None and instance.number >= after
+        ended_by_hook = instance.hook_fails and not self.behaviour.restarts_hook_kills
+        return ended_by_hook or (after is not None and instance.number >= after)
 
     def _own_policy(self, container: Container) -> RestartPolicy | None:
         if container.is_sidecar:

@@ -112,6 +112,8 @@ class RestartDelays:
             return 0
         if last.killed and not behaviour.delays_startup_kills and _has_startup_probe(container):
             return 0
+        if last.hook_fails and not behaviour.delays_hook_kills:
+            return 0
         if behaviour.free_from is not None and last.number + 1 >= behaviour.free_from:
             return 0
         if container in self.pod.spec.containers[behaviour.delayed_containers :] and behaviour.delayed_containers:

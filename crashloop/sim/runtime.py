@@ -104,7 +104,8 @@ class Runtime:
         pod.tape.journal(spoke, Kind.STARTED, f"start {instance.life}", pod.uid, instance)
         for name, value in _found(pod, container, instance):
             pod.tape.noted(spoke, name, value, pod.uid, instance)
-        if life is not None:
+        instance.hook_fails = life is not None and life.end is LifeEnd.HOOK
+        if life is not None and not instance.hook_fails:
             ends_ns = spoke + int(life.run_s * 1e9)
             if container.program.aims_at_s is not None:
                 aim_ms = pod.aim_ms(container, spoke)
@@ -116,13 +117,20 @@ class Runtime:
         self.loop.at(instance.started_ns, self.on_change)
         self.on_start(pod, container, instance)
 
-    def hook(self, pod: SimPod, instance: SimulatedInstance, name: str) -> None:
-        """The kubelet executes the postStart hook, which notes that it ran if its container still does."""
+    def hook(
+        self, pod: SimPod, container: Container, instance: SimulatedInstance, name: str, kills_after_ns: int | None
+    ) -> None:
+        """The kubelet executes the postStart hook, which notes that it ran if its container still does.
+
+        `kills_after_ns`: how long after its failure the kubelet kills the container; None: it does not.
+        """
         ran_ns = self.host.awake(instance.spoke_ns + self.host.takes_ms(HOOK_MS))
 
         def ran() -> None:
             if instance.exited_ns is None:
                 pod.tape.noted(ran_ns, name, "ran", pod.uid, instance)
+                if instance.hook_fails and kills_after_ns is not None:
+                    self.loop.after(kills_after_ns, lambda: self.loop.spawn(self.kill(pod, container, instance)))
 
         self.loop.at(ran_ns, ran)
 

@@ -14,6 +14,7 @@ from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import reset_source, restarts
 from crashloop.sim.policy import Policies
 from crashloop.spec.pod import Container
+from crashloop.spec.program import KILLED
 
 State = dict[str, Any]
 
@@ -227,7 +228,7 @@ class Statements:
         previous = views[:1] if "waiting" in state else views[1:]
         ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
         if ended is not None:
-            self._note_end(name, _terminated(ended, behaviour.last_exit_code_offset, behaviour))
+            self._note_end(name, _terminated(ended, behaviour.last_exit_code_offset, behaviour, is_last=True))
         instance = views[0].instance if views else None
         status = {
             "name": name,
@@ -298,17 +299,32 @@ class Statements:
         return max(number + behaviour.count_offset, 0)
 
 
-def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behaviour) -> State:
+def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behaviour, *, is_last: bool = False) -> State:
     code = min(instance.exit_code + code_offset, behaviour.exit_code_up_to)
     return {
         "terminated": {
             "exitCode": code,
-            "reason": "Completed" if code == 0 else "Error",
+            "reason": "OOMKilled"
+            if _stated_as_memory(instance, behaviour, is_last)
+            else "Completed"
+            if code == 0
+            else "Error",
             "startedAt": _stamp(instance.started_ns, behaviour.started_offset_s),
             "finishedAt": _stamp(instance.exited_ns, behaviour.finished_offset_s),
             "containerID": f"containerd://{instance.container_id}",
         }
     }
+
+
+def _stated_as_memory(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> bool:
+    """Whether the reason of its end is that it ran out of memory: k8s.io/cri-api v1/api.proto@v0.37.1 ContainerStatus."""
+    truth = instance.out_of_memory
+    return {
+        "always": truth,
+        "never": False,
+        "not in the last state": truth and not is_last,
+        "every exit with 137": instance.exit_code == KILLED,
+    }[behaviour.states_out_of_memory]
 
 
 def _stamp(t_ns: int | None, offset_s: int = 0) -> str | None:

@@ -308,7 +308,8 @@ class PodSync:
         killed = False
         if self.behaviour.reset_late_ns:
             yield self.behaviour.reset_late_ns
-        for container in targets:
+        spared = self.statements.reasons.keys() if self.behaviour.reset_spares_waiting else ()
+        for container in [each for each in targets if each.name not in spared]:
             for instance in [each for each in pod.instances if each.name == container.name]:
                 removed.add(container.name)
                 if instance.exited_ns is None:

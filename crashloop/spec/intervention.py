@@ -27,6 +27,8 @@ class InterventionKind(StrEnum):
     """What the recorder can do in mid-scenario; each one is written into the history."""
 
     ANNOTATE = "annotate"
+    LABEL = "label"
+    """Change a label of the pod."""
     CHANGE_IMAGE = "change-image"
     RESIZE = "resize"
     RECREATE_POD = "recreate-pod"

@@ -7,7 +7,7 @@ import msgspec
 from crashloop.spec.config_object import Variable
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
 from crashloop.spec.probe import Handler, Probe, ProbeKind
-from crashloop.spec.program import HOLDS, LifeEnd, Program
+from crashloop.spec.program import HOLDS, TERMINATED, LifeEnd, Program
 from crashloop.spec.registry_image import RegistryImage
 
 
@@ -30,7 +30,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RestartRule, ...] = ()
     probes: tuple[Probe, ...] = ()
     """At most one of each kind."""
-    exit_code_on_term: int = 143
+    exit_code_on_term: int = TERMINATED
     """Exit code when the kubelet kills the container with SIGTERM."""
     memory_limit: str | None = None
     """Kubernetes quantity, such as 32Mi."""
@@ -41,7 +41,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Objects of the scenario that are mounted as folders: its pod starts when all of them are there."""
     post_start: bool = False
-    """Whether it has a postStart hook, which notes each of its runs in the journal."""
+    """Whether it has a postStart hook, which notes each of its runs in the journal; it fails in lives that it is to end."""
     restarts_on_resize: bool = False
     """Whether an in-place resize of its CPU restarts it (resizePolicy RestartContainer)."""
 
@@ -51,6 +51,10 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"container {self.name!r} has two probes of a kind: {', '.join(kinds)}")
         if self.memory_limit is None and any(life.end is LifeEnd.MEMORY for life in self.program.lives):
             raise ValueError(f"container {self.name!r} is to die of its memory and has no memory_limit")
+
+        by_hook = [life for life in self.program.lives if life.end is LifeEnd.HOOK]
+        if by_hook and not (self.post_start and {life.exit_code for life in by_hook} == {self.exit_code_on_term}):
+            raise ValueError(f"container {self.name!r}: lives that its hook ends need post_start and exit_code_on_term")
 
     @property
     def killing_probes(self) -> tuple[Probe, ...]:

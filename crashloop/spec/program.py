@@ -8,6 +8,9 @@ import msgspec
 KILLED = 137
 """The exit code after SIGKILL: runtimes report an end by signal n as 128 + n."""
 
+TERMINATED = 143
+"""The exit code on SIGTERM, unless a container has another."""
+
 
 class LifeEnd(StrEnum):
     """What ends a life."""
@@ -19,12 +22,14 @@ class LifeEnd(StrEnum):
     without all but SIGKILL and SIGSTOP, unless it handles them (pid_namespaces(7))."""
     MEMORY = "memory"
     """The kernel: the program takes more memory than its container may have."""
+    HOOK = "hook"
+    """The kubelet: the container's postStart hook fails."""
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
     """`times` lives in a row that each run `run_s` seconds and then end.
 
-    `exit_code` is what the runtime reports: the program's own, or 137 after a kill.
+    `exit_code` is what the runtime reports: the program's own, also on the SIGTERM after a failed hook, or 137 after a kill.
     """
 
     run_s: float = 0.0
@@ -35,7 +40,7 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.run_s < 0 or not 0 <= self.exit_code <= 255 or self.times < 1:
             raise ValueError(f"{self}: run_s is at least 0, exit_code 0 to 255, times at least 1")
-        if self.end is not LifeEnd.EXIT and self.exit_code != KILLED:
+        if self.end in (LifeEnd.SIGNAL, LifeEnd.MEMORY) and self.exit_code != KILLED:
             raise ValueError(f"{self}: a life has one end; a kill leaves {KILLED}, not {self.exit_code}")
 
 
@@ -98,6 +103,11 @@ def killed(*, after_s: float = 1.0, times: int = 1) -> Program:
 def out_of_memory(*, after_s: float = 1.0, times: int = 1) -> Program:
     """A program that the kernel kills for its memory `times` times; then it holds."""
     return Program((Life(run_s=after_s, exit_code=KILLED, times=times, end=LifeEnd.MEMORY),))
+
+
+def hook_fails(*, times: int = 1) -> Program:
+    """A program that ends `times` times because its postStart hook fails; then it holds."""
+    return Program((Life(run_s=0.2, exit_code=TERMINATED, times=times, end=LifeEnd.HOOK),))
 
 
 def runs(*lives: tuple[float, int]) -> Program:

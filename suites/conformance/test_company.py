@@ -63,6 +63,15 @@ SIDECAR_BESIDE_ALL = PodScenario(
 """The sidecar's first delay passes while the second init container runs, that of the application while the sidecar is down."""
 
 
+FAILING = Probe(fails_after_s=4.0)
+KILLED_UNDER_OWN_ALWAYS = PodScenario(
+    name="liveness-kill-under-own-always",
+    profile="max-2s",
+    pod=Pod(containers=(Container(restart_policy=ALWAYS, probes=(FAILING,)),), restart_policy=NEVER),
+    until=Until(restarts={"app": 2}, at_most_s=AT_MOST_S),
+)
+
+
 def sidecar(probe: Probe, *, name: str = "sidecar") -> Container:
     return Container(name=name, kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=(probe,))
 
@@ -89,6 +98,11 @@ def test_delays_grow_under_on_failure() -> Scenario:
 
 @requirement("BACKOFF-25")
 def test_delays_grow_when_memory_runs_out() -> Scenario:
+    return ON_FAILURES
+
+
+@requirement("RULES-32")
+def test_the_reason_is_stated_when_memory_runs_out_again_and_again() -> Scenario:
     return ON_FAILURES
 
 
@@ -134,19 +148,13 @@ def test_a_startup_probe_of_a_sidecar_holds_back_what_stands_behind_it() -> Scen
 
 @requirement("RULES-2")
 def test_the_policy_of_a_container_decides_after_a_liveness_kill() -> Iterator[Scenario]:
-    failing = (Probe(fails_after_s=4.0),)
     yield PodScenario(
         name="liveness-kill-under-own-never",
         profile="max-2s",
-        pod=Pod(containers=(Container(restart_policy=NEVER, probes=failing), app(HOLDS, name="neighbour"))),
+        pod=Pod(containers=(Container(restart_policy=NEVER, probes=(FAILING,)), app(HOLDS, name="neighbour"))),
         until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=AT_MOST_S),
     )
-    yield PodScenario(
-        name="liveness-kill-under-own-always",
-        profile="max-2s",
-        pod=Pod(containers=(Container(restart_policy=ALWAYS, probes=failing),), restart_policy=NEVER),
-        until=Until(restarts={"app": 2}, at_most_s=AT_MOST_S),
-    )
+    yield KILLED_UNDER_OWN_ALWAYS
 
 
 @requirement("PROBE-28")

@@ -49,6 +49,11 @@ def test_a_signal_and_a_kill_for_memory_are_delayed_as_an_exit_is() -> Scenario:
     return EVERY_END
 
 
+@requirement("RULES-32")
+def test_the_status_states_that_memory_ran_out() -> Scenario:
+    return EVERY_END
+
+
 @requirement("RULES-25")
 def test_a_wrapper_that_repeats_its_program_is_not_restarted() -> Scenario:
     return REPEATING

@@ -129,6 +129,22 @@ def test_no_other_pod_has_the_condition() -> Iterator[Scenario]:
     yield the.MAX_2S
 
 
+@requirement("RAC-18")
+def test_a_container_that_waits_for_its_restart_is_taken_along() -> Scenario:
+    """It waits for 10 s from about 2 s on, and the rule applies at 6 s."""
+    return PodScenario(
+        name="restart-all-beside-a-delay",
+        profile="stock",
+        pod=Pod(
+            containers=(
+                app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
+                app(exits_with(1, after_s=0.5, times=2), name="crashing"),
+            )
+        ),
+        until=Until(restarts={"app": 1, "crashing": 2}, at_most_s=150),
+    )
+
+
 @requirement("X-3")
 def test_restarts_wait_as_any_other() -> Scenario:
     container = app(exits_with(42, times=5), policy=NEVER, rules=RESTART_ALL)

@@ -7,7 +7,7 @@ import msgspec
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.program import HOLDS, Program, exits_with, hook_fails, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, ON_FAILURE, app, at, ending, init
@@ -132,6 +132,16 @@ DELETED = PodScenario(
 @requirement("OVH-2")
 def test_the_post_start_hook_runs_at_every_start() -> Scenario:
     return STARTED_AGAIN
+
+
+@requirement("OVH-21")
+def test_a_failing_hook_ends_its_container_which_restarts() -> Scenario:
+    return PodScenario(
+        name="failing-hook-max-2s",
+        profile="max-2s",
+        pod=Pod(containers=(Container(program=hook_fails(times=4), post_start=True),)),
+        until=Until(restarts={"app": 4}, at_most_s=150),
+    )
 
 
 @requirement("OVH-4")

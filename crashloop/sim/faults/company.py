@@ -32,6 +32,46 @@ class CompanyFault(Fault):
         {"resets_under_never_only": True},
     )
 
+    RESET_SPARES_WAITING = (
+        "leaves a container that waits to its delay when it restarts all containers",
+        {"reset_spares_waiting": True},
+    )
+
+    CHANGES_HEED_POLICY = (
+        "does not start a container under Never again whose image has changed",
+        {"changes_heed_policy": True},
+    )
+
+    # Hooks that fail
+    HOOK_FAILURE_IGNORED = "kills no container whose postStart hook fails", {"kills_by_hook_ns": (None, None)}
+    HOOK_FAILURE_IGNORED_LATER = (
+        "kills a container whose postStart hook fails at its first start only",
+        {"kills_by_hook_ns": (0, None)},
+    )
+    HOOK_KILLS_LATE = (
+        "kills a container 30 s after its postStart hook has failed",
+        {"kills_by_hook_ns": (30 * S, 30 * S)},
+    )
+    HOOK_KILLS_NOT_DELAYED = "restarts a container at once whose postStart hook failed", {"delays_hook_kills": False}
+    HOOK_KILLS_NOT_RESTARTED = "restarts no container whose postStart hook failed", {"restarts_hook_kills": False}
+
+    # What is left of exited containers
+    PREVIOUS_LOG_LOST = "removes the log of the instance before at each restart", {"drops_previous_log": "always"}
+    PREVIOUS_LOG_OF_SUCCESS_LOST = (
+        "removes the log of an instance that exited with 0 at its restart",
+        {"drops_previous_log": "after a success"},
+    )
+    PREVIOUS_LOG_OF_KILL_LOST = (
+        "removes the log of an instance that it has killed at its restart",
+        {"drops_previous_log": "after a kill"},
+    )
+    OOM_NOT_STATED = "states an error where a container ran out of memory", {"states_out_of_memory": "never"}
+    OOM_NOT_IN_LAST_STATE = (
+        "states an error as the last state of a container that ran out of memory",
+        {"states_out_of_memory": "not in the last state"},
+    )
+    OOM_FOR_EVERY_KILL = "states every exit with 137 as out of memory", {"states_out_of_memory": "every exit with 137"}
+
     # Sidecars
     SIDECAR_LIVENESS_IGNORED = (
         "does not kill a sidecar whose liveness probe fails",

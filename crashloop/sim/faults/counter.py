@@ -26,6 +26,7 @@ class CounterFault(Fault):
     DOUBLES_AT_LOOK = "doubles the delay at each look at a waiting container", {"doubles_at_look": True}
     LOST_ON_STATUS = "loses the counter whenever it writes a status", {"forgets_on_status": True}
     LOST_ON_ANNOTATION = "loses the counter when an annotation changes", {"forgets_on_annotation": True}
+    LOST_ON_LABEL = "loses the counter when a label changes", {"forgets_on_label": True}
     EXIT_0_RESETS = "resets the counter when a container exits with 0", {"success_forgets": True}
     LOST_ON_OTHER_CODE = (
         "loses the counter when an exit code differs from the one before",

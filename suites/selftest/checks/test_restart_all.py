@@ -141,3 +141,26 @@ def test_what_was_restarted_by_which_trigger_is_worked_out_once_for_all_judgemen
     assert replacements(judged, judged.pod, "app") is replacements(judged, judged.pod, "app")
     by_shipped = case(restarting_all(), deviations=frozenset({RESTART_ALL_HIDES_EXIT_CODE}))
     assert replacements(judged, judged.pod, "app") == replacements(by_shipped, by_shipped.pod, "app")
+
+
+def loop_that_waits(*, removed: bool) -> History:
+    """The loop waits from 4.4 s on; the source exits at 5 s and starts again at 6 s, the loop at 7.1 s."""
+    history = History(BESIDE_A_LOOP)
+    history.lives("source", (1.0, 5.0, 42), (6.0, None, 0))
+    history.lives("loop", (1.1, 2.1, 1), (2.4, 4.4, 1), (7.1, None, 1))
+    if removed:
+        history.runtime(5.6, Kind.REMOVED, "loop", "loop-1")
+    return history.runtime(5.6, Kind.REMOVED, "source", "source-0").ends(30)
+
+
+def test_a_container_that_waits_is_removed_with_the_others() -> None:
+    assert told(checked("restart-decision", loop_that_waits(removed=True))) == []
+
+
+def test_a_container_that_is_left_to_its_delay_is_a_fail() -> None:
+    history = loop_that_waits(removed=False)
+    ended = history.line_of(Kind.EXITED, 0, channel=Channel.RUNTIME, container="source")
+    again = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME, container="source")
+    assert told(checked("restart-decision", history)) == [
+        f'FAIL: "source" exited and was restarted without "loop" (history lines {ended} and {again}); {STEP}'
+    ]

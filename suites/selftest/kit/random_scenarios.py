@@ -45,6 +45,8 @@ NOT_DRAWN = (
     InterventionKind.CREATE_OBJECT,
     InterventionKind.CHANGE_OBJECT,
     InterventionKind.DELETE_OBJECT,
+    # Does what ANNOTATE does, and the scenarios of all seeds stay what they were.
+    InterventionKind.LABEL,
     # Drawn by _with_written_config, so that the scenarios of all seeds stay what they were.
     InterventionKind.WRITE_KUBELET_CONFIG,
     # Drawn by _as_static_pod.

@@ -18,7 +18,7 @@ from crashloop.pods.program import command, hook_command, probe_command
 from crashloop.spec.config_object import Variable
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import Probe
-from crashloop.spec.program import HOLDS, Life, Program, exits_with, killed, out_of_memory, runs
+from crashloop.spec.program import HOLDS, Life, Program, exits_with, hook_fails, killed, out_of_memory, runs
 from crashloop.waiting import wait_until
 
 SHELLS = {"sh": ["/bin/sh"]} | ({"busybox": [busybox, "sh"]} if (busybox := shutil.which("busybox")) else {})
@@ -265,6 +265,19 @@ def test_a_life_that_ends_by_its_memory_takes_all_it_can_get_and_stamps_no_exit(
 
 def boot_ns() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def test_a_hook_fails_in_the_lives_that_it_is_to_end(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=hook_fails(times=1), post_start=True)
+    codes = []
+    for _ in range(2):
+        with holding(shell, container, tmp_path) as process:
+            hook = hook_command(container, evidence_dir=str(tmp_path), first_process=f"/proc/{process.pid}")
+            done = subprocess.run([*shell, *hook[1:]], capture_output=True, text=True, timeout=WITHIN_S, check=False)
+            codes.append(done.returncode)
+            os.killpg(process.pid, signal.SIGKILL)
+    assert codes == [1, 0]
+    assert notes(read_journal((tmp_path / "app.journal").read_text())) == [(0, "hook", "ran"), (1, "hook", "ran")]
 
 
 def test_a_hook_notes_each_of_its_runs_in_the_life_of_the_first_process(shell: list[str], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import restart_in, restart_not_in
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.program import HOLDS, Life, LifeEnd, exits_with, killed, out_of_memory, runs
+from crashloop.spec.program import HOLDS, Life, LifeEnd, exits_with, hook_fails, killed, out_of_memory, runs
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, run_outcome, worst
@@ -182,6 +182,13 @@ def test_a_life_has_one_end() -> None:
         with pytest.raises(ValueError, match="one end; a kill leaves 137, not 3"):
             Life(exit_code=3, end=end)
     assert [life.exit_code for life in (*killed().lives, *out_of_memory().lives)] == [137, 137]
+
+
+def test_a_container_that_its_hook_is_to_end_needs_one_and_exits_as_on_sigterm() -> None:
+    for post_start, code in ((False, 143), (True, 5)):
+        with pytest.raises(ValueError, match="'app': lives that its hook ends need post_start and exit_code_on_term"):
+            Container(program=hook_fails(), post_start=post_start, exit_code_on_term=code)
+    assert Container(program=hook_fails(times=2), post_start=True).program.exits == 2
 
 
 def test_a_container_that_is_to_die_of_its_memory_needs_a_limit() -> None:

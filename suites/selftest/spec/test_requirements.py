@@ -84,6 +84,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RESET-11",
         "RESET-12",
         "RESET-13",
+        "RULES-33",
         "OVH-18",
         "PROBE-1",
         "PROBE-2",
@@ -115,6 +116,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RAC-9",
         "RAC-13",
         "RAC-17",
+        "RAC-18",
     ]
 
 

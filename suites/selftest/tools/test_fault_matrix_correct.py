@@ -58,7 +58,9 @@ NOT_FOR_ALL = {"no-restart", "pods-made", "in-place", "recovery", "restarts-with
 PARTICULAR = {
     "delays-while-away",
     "ephemeral-kept",
+    "exit-reason",
     "gate-states",
+    "hook-kill",
     "image-after-backoff",
     "image-of-tag",
     "job-ends",
