@@ -23,6 +23,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
 from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
+from crashloop.checks.initial_delay import check_initial_delay
 from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_metrics import check_gate_states, check_image_after_backoff, check_pod_starts_measured
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
@@ -88,6 +89,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "hook-runs": check_hook_runs,
     "image-of-tag": check_image_of_tag,
     "image-after-backoff": check_image_after_backoff,
+    "initial-delay": check_initial_delay,
     "in-place": check_in_place,
     "independent-counters": check_independent_counters,
     "job-ends": check_job_ends,

@@ -41,7 +41,9 @@ class PlannedEnds:
     """How each life of a container ends if nothing from outside ends it."""
 
     def __init__(self, container: Container) -> None:
-        killed_s = min(map(_killed_after_s, container.killing_probes), default=math.inf)
+        killed_s = min(
+            (each.initial_delay_s + _killed_after_s(each) for each in container.killing_probes), default=math.inf
+        )
         self._killed = PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
         self._program = container.program
 

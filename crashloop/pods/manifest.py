@@ -203,8 +203,13 @@ def _probe(container: Container, probe: Probe) -> dict[str, Any]:
         Handler.EXEC: {"exec": {"command": probe_command(container, probe)}},
         Handler.HTTP: {"httpGet": {"port": PROBE_PORT, "path": f"/cgi-bin/{probe.kind}"}},
     }
-    return asks[probe.handler] | {
-        "periodSeconds": probe.period_s,
-        "failureThreshold": probe.failure_threshold,
-        "timeoutSeconds": probe.timeout_s,
-    }
+    initial_delay = {"initialDelaySeconds": probe.initial_delay_s} if probe.initial_delay_s else {}
+    return (
+        asks[probe.handler]
+        | initial_delay
+        | {
+            "periodSeconds": probe.period_s,
+            "failureThreshold": probe.failure_threshold,
+            "timeoutSeconds": probe.timeout_s,
+        }
+    )

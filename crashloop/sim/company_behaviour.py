@@ -31,6 +31,10 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     changes_heed_policy: bool = False
     """Starts a container whose image has changed again only if its policy says so."""
 
+    # What probes wait for (prober.py)
+    initial_delay: str = "since each start"
+    """From when initialDelaySeconds count: since each start or since the first start; or they are halved or ignored."""
+
     # Hooks that fail (kubelet.py, policy.py, restart_delay.py)
     kills_by_hook_ns: tuple[int | None, int | None] = (0, 0)
     """How long after its hook has failed a container is killed, at the first start and at each later one; None: never."""

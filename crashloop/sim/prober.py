@@ -7,7 +7,7 @@ instance: its count of failures goes on into the next instance. It ends when its
 from collections.abc import Callable
 from functools import partial
 
-from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.environment import World
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Probed
@@ -53,6 +53,8 @@ class Prober:
         """Answers so far, by container id and kind."""
         self.probed = Probed()
         self._ready: set[str] = set()
+        self._first_ns: dict[str, int] = {}
+        """The first start of each container that was asked."""
         self.is_mute = False
         """Whether a faulty kubelet asks nothing more of what runs already."""
         self._succeeded: set[str] = set()
@@ -137,6 +139,9 @@ class Prober:
         if not is_startup and not started and self._behaviour.awaits_startup:
             self._plan(container, probe, instance)
             return
+        if self._loop.now < self._asks_from_ns(probe, instance):
+            self._plan(container, probe, instance)
+            return
         if probe.handler is Handler.EXEC and not self._has_runtime():
             self._unanswered(container, probe, instance)
             return
@@ -148,6 +153,14 @@ class Prober:
         self._pod.tape.noted(stamped_ns, f"{probe.kind}.{number}", answer, self._pod.uid, instance)
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
         self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
+
+    def _asks_from_ns(self, probe: Probe, instance: SimulatedInstance) -> int:
+        """When the initial delay has passed: pkg/kubelet/prober/worker.go@v1.37.1 doProbe, by a start in whole seconds."""
+        how, started_ns = self._behaviour.initial_delay, instance.started_ns or self._loop.now
+        if how == "since the first start":
+            started_ns = self._first_ns.setdefault(instance.name, started_ns)
+        delay_s = {"ignored": 0.0, "halved": probe.initial_delay_s / 2}.get(how, float(probe.initial_delay_s))
+        return started_ns - started_ns % S + int(delay_s * S)
 
     def _unanswered(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
         """The runtime refuses the connection: pkg/kubelet/prober/prober.go probe, an error."""

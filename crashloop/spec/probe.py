@@ -38,6 +38,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that each answer takes."""
     hangs: bool = False
     """It gives no answer at all instead of a failure."""
+    initial_delay_s: int = 0
+    """Seconds from the start of each life before the kubelet asks."""
     period_s: int = 1
     failure_threshold: int = 3
     timeout_s: int = 1
@@ -53,6 +55,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(
                 f"a probe fails by its pattern {self.pattern!r} or after {self.fails_after_s:g} s, not both"
             )
+        if self.initial_delay_s < 0:
+            raise ValueError(f"{self}: initial_delay_s is at least 0")
         if min(self.period_s, self.failure_threshold, self.timeout_s) < 1 or self.answers_after_s < 0:
             raise ValueError(f"{self}: period_s, failure_threshold and timeout_s are at least 1")
 

@@ -63,15 +63,6 @@ SIDECAR_BESIDE_ALL = PodScenario(
 """The sidecar's first delay passes while the second init container runs, that of the application while the sidecar is down."""
 
 
-FAILING = Probe(fails_after_s=4.0)
-KILLED_UNDER_OWN_ALWAYS = PodScenario(
-    name="liveness-kill-under-own-always",
-    profile="max-2s",
-    pod=Pod(containers=(Container(restart_policy=ALWAYS, probes=(FAILING,)),), restart_policy=NEVER),
-    until=Until(restarts={"app": 2}, at_most_s=AT_MOST_S),
-)
-
-
 def sidecar(probe: Probe, *, name: str = "sidecar") -> Container:
     return Container(name=name, kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=(probe,))
 
@@ -84,6 +75,9 @@ def probed(name: str, *sidecars: Container, restarts: dict[str, int]) -> PodScen
         pod=Pod(containers=(*sidecars, app(HOLDS)), restart_policy=NEVER),
         until=Until(restarts=restarts, at_most_s=AT_MOST_S),
     )
+
+
+SIDECAR_LIVENESS = probed("sidecar-liveness", sidecar(Probe(pattern="FFSFFF")), restarts={"sidecar": 1})
 
 
 @requirement("RULES-16")
@@ -124,7 +118,7 @@ def test_an_application_is_restarted_while_its_sidecar_is_down() -> Scenario:
 
 @requirement("PROBE-2")
 def test_a_liveness_probe_restarts_a_sidecar() -> Scenario:
-    return probed("sidecar-liveness", sidecar(Probe(pattern="FFSFFF")), restarts={"sidecar": 1})
+    return SIDECAR_LIVENESS
 
 
 STARTUP_FAILS = probed(
@@ -148,13 +142,19 @@ def test_a_startup_probe_of_a_sidecar_holds_back_what_stands_behind_it() -> Scen
 
 @requirement("RULES-2")
 def test_the_policy_of_a_container_decides_after_a_liveness_kill() -> Iterator[Scenario]:
+    failing = (Probe(fails_after_s=4.0),)
     yield PodScenario(
         name="liveness-kill-under-own-never",
         profile="max-2s",
-        pod=Pod(containers=(Container(restart_policy=NEVER, probes=(FAILING,)), app(HOLDS, name="neighbour"))),
+        pod=Pod(containers=(Container(restart_policy=NEVER, probes=failing), app(HOLDS, name="neighbour"))),
         until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=AT_MOST_S),
     )
-    yield KILLED_UNDER_OWN_ALWAYS
+    yield PodScenario(
+        name="liveness-kill-under-own-always",
+        profile="max-2s",
+        pod=Pod(containers=(Container(restart_policy=ALWAYS, probes=failing),), restart_policy=NEVER),
+        until=Until(restarts={"app": 2}, at_most_s=AT_MOST_S),
+    )
 
 
 @requirement("PROBE-28")
@@ -172,6 +172,22 @@ def test_a_restarted_kubelet_goes_on_asking_and_restarting() -> Scenario:
         ),
         until=Until(restarts={"crashing": 1}, at_least_s=50.0, at_most_s=80.0),
         interventions=(at(8, InterventionKind.RESTART_KUBELET, down_s=8.0),),
+    )
+
+
+@requirement("PROBE-29")
+def test_a_probe_waits_for_its_initial_delay_in_every_life() -> Scenario:
+    return PodScenario(
+        name="initial-delay-in-each-life",
+        profile="max-2s",
+        pod=Pod(
+            containers=(
+                Container(
+                    program=exits_with(1, after_s=12.0, times=2), probes=(Probe(pattern="SSS", initial_delay_s=8),)
+                ),
+            )
+        ),
+        until=Until(restarts={"app": 2}, at_most_s=AT_MOST_S),
     )
 
 

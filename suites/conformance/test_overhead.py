@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from crashloop.spec.scenario import Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.test_company import KILLED_UNDER_OWN_ALWAYS
+from suites.conformance.test_company import SIDECAR_LIVENESS
 from suites.conformance.test_long_loops import FORTY_RESTARTS
 from suites.conformance.test_starts import NEVER_RAN
 
@@ -38,9 +38,9 @@ def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
 
 @requirement("OVH-20")
 def test_the_log_of_the_instance_before_is_kept() -> Iterator[Scenario]:
-    yield the.MAX_2S
+    yield the.STOCK
     yield the.SUCCEEDING
-    yield KILLED_UNDER_OWN_ALWAYS
+    yield SIDECAR_LIVENESS
 
 
 @requirement("X-11")

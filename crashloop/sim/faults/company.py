@@ -42,6 +42,14 @@ class CompanyFault(Fault):
         {"changes_heed_policy": True},
     )
 
+    # Probes
+    INITIAL_DELAY_SINCE_FIRST_START = (
+        "counts initialDelaySeconds from the first start of a container",
+        {"initial_delay": "since the first start"},
+    )
+    INITIAL_DELAY_HALVED = "waits for half of initialDelaySeconds", {"initial_delay": "halved"}
+    INITIAL_DELAY_IGNORED = "ignores initialDelaySeconds", {"initial_delay": "ignored"}
+
     # Hooks that fail
     HOOK_FAILURE_IGNORED = "kills no container whose postStart hook fails", {"kills_by_hook_ns": (None, None)}
     HOOK_FAILURE_IGNORED_LATER = (

@@ -112,6 +112,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-26",
         "PROBE-27",
         "PROBE-28",
+        "PROBE-29",
         "X-13",
         "RAC-9",
         "RAC-13",

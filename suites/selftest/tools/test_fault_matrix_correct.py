@@ -63,6 +63,7 @@ PARTICULAR = {
     "hook-kill",
     "image-after-backoff",
     "image-of-tag",
+    "initial-delay",
     "job-ends",
     "killed-once-connected",
     "log-growth",
