@@ -7,6 +7,7 @@ from crashloop.checks.evidence import blind_spot
 from crashloop.checks.finding import Finding, fail_unless
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, resets_of
 from crashloop.checks.text import at_lines
+from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
@@ -56,8 +57,9 @@ def _spared(
         return False
     if decided_after(case, spec.name, number, instance, following, None).decision is not Decision.RESTART:
         return False
-    removed = instance.removed
-    return removed is None or (removed.utc_ns or 0) > (again.utc_ns or 0) + again.resolution_ns
+    removed, by_ns = instance.removed, (again.utc_ns or 0) + again.resolution_ns
+    is_lost = any(case.recording.gaps_of(Channel.RUNTIME, instance.exit_ns or 0, by_ns))
+    return not is_lost if removed is None else (removed.utc_ns or 0) > by_ns
 
 
 def _objection(case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, again: Fact) -> Finding:

@@ -164,3 +164,8 @@ def test_a_container_that_is_left_to_its_delay_is_a_fail() -> None:
     assert told(checked("restart-decision", history)) == [
         f'FAIL: "source" exited and was restarted without "loop" (history lines {ended} and {again}); {STEP}'
     ]
+
+
+def test_a_removal_that_may_have_gone_unseen_accuses_nobody() -> None:
+    history = loop_that_waits(removed=False).gap(Channel.RUNTIME, 5.4, 5.8)
+    assert told(checked("restart-decision", history)) == []
