@@ -159,6 +159,8 @@ class _Counted:
 
     def __init__(self) -> None:
         self.t_ns, self._from_ns, self._counted_ns = array("q"), array("q"), array("q")
+        self._before_ns = array("q", [0])
+        """What all reports before each one counted, and at last all of them."""
         self._longest_ns = 0
 
     @property
@@ -172,22 +174,31 @@ class _Counted:
         self.t_ns.append(t_ns)
         self._from_ns.append(t_ns - reach_ns)
         self._counted_ns.append(counted_ns)
+        self._before_ns.append(self._before_ns[-1] + counted_ns)
         self._longest_ns = max(self._longest_ns, reach_ns)
 
     def reaches(self, from_ns: int, to_ns: int) -> bool:
         """Whether anything of that time was counted."""
-        return any(True for _ in self._inside(from_ns, to_ns))
+        return any(self._from_ns[index] < to_ns for index in range(*self._near(from_ns, to_ns)))
 
     def within_ns(self, from_ns: int, to_ns: int) -> int:
         """The most that can lie in that time: within an interval it may all have been at its edge."""
-        return sum(
-            min(self._counted_ns[index], min(self.t_ns[index], to_ns) - max(self._from_ns[index], from_ns))
-            for index in self._inside(from_ns, to_ns)
+        first, last = self._near(from_ns, to_ns)
+        # Whatever ends so long after the beginning, and by the end, lies inside as a whole.
+        begin = max(first, bisect_left(self.t_ns, from_ns + self._longest_ns))
+        end = max(begin, bisect_right(self.t_ns, to_ns))
+        edges = (index for edge in ((first, min(begin, last)), (end, last)) for index in range(*edge))
+        return (
+            self._before_ns[end] - self._before_ns[begin] + sum(self._part_ns(each, from_ns, to_ns) for each in edges)
         )
 
-    def _inside(self, from_ns: int, to_ns: int) -> list[int]:
-        first, last = bisect_right(self.t_ns, from_ns), bisect_left(self.t_ns, to_ns + self._longest_ns)
-        return [index for index in range(first, last) if self._from_ns[index] < to_ns]
+    def _part_ns(self, index: int, from_ns: int, to_ns: int) -> int:
+        overlap_ns = min(self.t_ns[index], to_ns) - max(self._from_ns[index], from_ns)
+        return max(0, min(self._counted_ns[index], overlap_ns))
+
+    def _near(self, from_ns: int, to_ns: int) -> tuple[int, int]:
+        """The range of reports that may reach into that time."""
+        return bisect_right(self.t_ns, from_ns), bisect_left(self.t_ns, to_ns + self._longest_ns)
 
 
 def _sane(ns: int) -> int:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from crashloop.history.host import PRESSURE_AT_MOST_S, HostRecord
 
-S = 1_000_000_000
+MS, S = 1_000_000, 1_000_000_000
 
 
 def test_stalls_count_as_far_as_they_overlap() -> None:
@@ -82,3 +82,19 @@ def test_figures_beyond_reason_neither_fail_nor_excuse_for_more_than_a_day(waite
     host.add_wait(0, waited_us, interval_ns=interval_ns)
     host.add_control(0, waited_us, interval_ns)
     assert 0 <= host.held_s(-(10**18), 10**18) <= 10 * 86_400
+
+
+REPORTS = st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 3_000)), max_size=30)
+
+
+@given(reports=REPORTS, from_ms=st.integers(-2_000, 40_000), length_ms=st.integers(0, 40_000))
+def test_waits_within_a_time_are_the_sum_of_what_each_report_may_have_in_it(
+    reports: list[tuple[int, int, int]], from_ms: int, length_ms: int
+) -> None:
+    host, ended_ms, due_ms, to_ms = HostRecord(), 0, 0, from_ms + length_ms
+    for after_ms, interval_ms, waited_ms in reports:
+        ended_ms += after_ms
+        host.add_wait(ended_ms * MS, waited_ms * 1_000, interval_ns=interval_ms * MS)
+        began_ms = ended_ms - max(interval_ms, waited_ms)
+        due_ms += max(0, min(waited_ms, min(ended_ms, to_ms) - max(began_ms, from_ms)))
+    assert (host.held(from_ms * MS, to_ms * MS).waited_s or 0.0) == due_ms / 1_000
