@@ -11,6 +11,9 @@ from crashloop.spec.requirement import Requirement, Scope
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
 """The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""
 
+STARTS_PER_S = {Scope.QUICK: 6.0, Scope.FULL: 4.0, Scope.SOAK: 4.0, Scope.VERSIONS: 6.0}
+"""Starts of containers per second in a run's budget: the longest scenarios of a wide scope leave time for a calmer pace."""
+
 _SCOPES = tuple(LONGEST_WATCH_S)
 
 
