@@ -191,7 +191,7 @@ def _documents(path: Path, text: str) -> list[dict[str, Any]]:
     """The fragments in the file, without apiVersion and kind: the configuration, and its drop-in files."""
     try:
         documents = list(yaml.safe_load_all(text))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise _wrong(path, f"it is no YAML: {error}") from error
     fragments = [_fragment(path, each) for each in documents or [None]]
     if any("featureGates" in each for each in fragments[1:]):

@@ -57,4 +57,7 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, help="the folder with the wheel, such as dist")
     parser.add_argument("url", help="the address of the folder with the release's files")
     given = parser.parse_args()
-    write(given.folder, given.url)
+    try:
+        write(given.folder, given.url)
+    except FileNotFoundError as error:
+        parser.error(f"{error.filename}: there is no such file; `make dist` writes the wheel.")

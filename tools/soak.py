@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
+from crashloop.errors import UsageError
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.requirements import load_requirements
+from crashloop.run.publish import published
+from crashloop.rundir import RunDir
 from crashloop.spec.requirement import Scope
 from crashloop.verdict import Verdict
 
@@ -21,11 +22,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "soak.md"
 
 
 def to_markdown(results: Results) -> str:
-    """The page of a run. Raises ValueError if the run judged nothing that needs the scope soak."""
+    """The page of a run. Raises UsageError if the run judged nothing that needs the scope soak."""
     catalogue = load_requirements()
     shown = [each for each in results.verdicts if catalogue[each.requirement].scope is Scope.SOAK]
     if not shown:
-        raise ValueError(f"run {results.run}: it judged no requirement of the scope soak.")
+        raise UsageError(f"run {results.run}: it judged no requirement of the scope soak.")
     took_min = (results.finished - results.started).total_seconds() / 60
     lines = [
         "# Soak",
@@ -66,8 +67,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="run directory")
     parser.add_argument("--write", action="store_true", help="write docs/soak.md instead of printing it")
     options = parser.parse_args(arguments)
-    results = msgspec.json.decode((options.run / "results.json").read_bytes(), type=Results)
-    text = to_markdown(results)
+    try:
+        text = to_markdown(published(RunDir.open(options.run)))
+    except UsageError as error:
+        parser.error(str(error))
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
     else:

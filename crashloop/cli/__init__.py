@@ -3,6 +3,7 @@
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -58,12 +59,13 @@ def main() -> None:
 
 
 def _exit_code() -> int:
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal of another encoding
+    _open_streams()
     try:
         try:
             app()
         except SystemExit as ended:
+            if isinstance(ended.__context__, BrokenPipeError):  # typer ends with 1, which would accuse Kubernetes
+                return ExitCode.ERROR
             sys.stdout.flush()
             return _code_of(ended)
     except UsageError as error:
@@ -82,6 +84,14 @@ def _exit_code() -> int:
         traceback.print_exc()
         _say("the traceback above shows a fault of crashloop itself, and no verdict.")
     return ExitCode.ERROR
+
+
+def _open_streams() -> None:
+    """Output for a caller that closed it, and for a terminal of another encoding."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def _code_of(ended: SystemExit) -> int:

@@ -97,7 +97,12 @@ def _last_verdicts(identifier: str) -> Iterator[tuple[str, str]]:
 
     latest = resolve_settings().paths.runs_dir / "latest"
     if (latest / "results.json").exists():
-        for each in published(RunDir(latest)).verdicts:
+        try:
+            verdicts = published(RunDir(latest)).verdicts
+        except UsageError as error:
+            yield "newest run", str(error)
+            return
+        for each in verdicts:
             if each.requirement == identifier:
                 yield "newest run", f"{each.outcome} on {each.scenario}"
 
@@ -107,6 +112,7 @@ def check(
     kubernetes_version: KubernetesVersionOption = None,
 ) -> None:
     """Check kubelet profiles: spelling, what a kubelet of the version refuses, and the delays that follow."""
+    from crashloop.cluster.binaries.skew import check_supported
     from crashloop.model.gates import kubelet_version
     from crashloop.profiles import load_profile, validate_for_cluster
     from crashloop.run.analysis import curve_in_words
@@ -114,6 +120,7 @@ def check(
     from crashloop.spec.version import KubernetesVersion
 
     version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
+    check_supported("--kubernetes-version", version)
     table = Table("profile", "Kubernetes", "delays", box=None)
     for each in profiles:
         profile = load_profile(each)

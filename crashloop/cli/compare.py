@@ -7,7 +7,7 @@ import typer
 
 from crashloop.cli.command import Command, Example, JsonOption, epilog
 from crashloop.cli.suites import compared, judged_run, judged_runs, trend_run
-from crashloop.cli.views import RequestedViews, show
+from crashloop.cli.views import RequestedViews, show, write_file
 
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to FILE.")]
@@ -55,7 +55,7 @@ def matrix(
 
     judged = [judged_run(each) for each in runs]
     if write is not None:
-        write.write_text(release_page(judged), encoding="utf-8")
+        write_file("--write", write, release_page(judged))
         return
     shown = matrix_of(judged)
     show(shown, matrix_document(shown), RequestedViews(json, markdown, html))

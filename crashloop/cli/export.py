@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from crashloop.cli.command import Command, Example, RunArgument, epilog, out
+from crashloop.cli.views import write_file
 from crashloop.errors import UsageError
 
 EPILOG = epilog(
@@ -32,10 +33,7 @@ def export(
     if output is None:
         out.file.write(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--output {output}: cannot be written ({error.strerror}).") from error
+    write_file("--output", output, text)
 
 
 COMMANDS = (Command(export, {"epilog": EPILOG}),)

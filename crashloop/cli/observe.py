@@ -42,7 +42,9 @@ def observe(
     from crashloop.report.html import to_html
     from crashloop.report.observation import observation_document
     from crashloop.report.terminal import render
+    from crashloop.run.option_checks import check_objects
 
+    check_objects(namespace=namespace, image=None, max_pods=None)
     folder = _folder(run_dir)
     request = ObservationRequest(
         kubeconfig=default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ),

@@ -14,6 +14,7 @@ from crashloop.errors import UsageError
 if TYPE_CHECKING:
     from crashloop.model.config import Curve
     from crashloop.spec.profile import KubeletProfile
+    from crashloop.spec.version import KubernetesVersion
 
 
 def predict(
@@ -53,10 +54,12 @@ def predict(
         typer.Option("--life", metavar="DURATION", help="How long each container runs before it crashes: 0s, 10s, 1m."),
     ] = "0s",
     cores: Annotated[
-        float | None, typer.Option(metavar="N", help="Cores of each node. Default: as many as were measured.")
+        float | None,
+        typer.Option(min=0.1, max=1024, metavar="N", help="Cores of each node. Default: as many as were measured."),
     ] = None,
     kube_api_qps: Annotated[
-        float, typer.Option("--kube-api-qps", metavar="N", help="Client rate limit of the kubelets.")
+        float,
+        typer.Option("--kube-api-qps", min=0.1, max=100_000, metavar="N", help="Client rate limit of the kubelets."),
     ] = 50.0,
     costs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="costs.json of a stress run. Default: measured on 2 cores.")
@@ -90,13 +93,13 @@ def predict(
         pods=placed.pods,
         of_nodes=nodes,
         of_pods=FULL_NODE if pods is None and crashing is not None else pods,
-        curve=_curve(_configured(profile, maximum), kubernetes_version),
+        curve=_curve(_configured(profile, maximum, kubernetes_version), kubernetes_version),
         containers=containers,
         run_s=_life_s(life),
         cores=measured.cores if cores is None else cores,
         kube_api_qps=kube_api_qps,
     )
-    curve_before = _curve(_of_maximum("--from", before or "300s"), kubernetes_version)
+    curve_before = _curve(_of_maximum("--from", "300s" if before is None else before), kubernetes_version)
     found = predictions(load, measured, before=curve_before)
     if as_json:
         print_json(found)
@@ -143,15 +146,15 @@ def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
     return table
 
 
-def _configured(profile: str | None, maximum: str | None) -> "KubeletProfile":
-    from crashloop.profiles import check_spelling, load_profile
+def _configured(profile: str | None, maximum: str | None, version: str | None) -> "KubeletProfile":
+    from crashloop.profiles import load_profile, validate_for_node
 
     if profile is None:
-        return _of_maximum("--max", maximum or "1s")
+        return _of_maximum("--max", "1s" if maximum is None else maximum)
     if maximum is not None:
         raise UsageError("--profile and --max: both name the curve; expected one of them.")
     configured = load_profile(profile)
-    check_spelling(configured)
+    validate_for_node(configured, _kubernetes(version))
     return configured
 
 
@@ -163,19 +166,25 @@ def _of_maximum(option: str, maximum: str) -> "KubeletProfile":
 
 
 def _curve(configured: "KubeletProfile", version: str | None) -> "Curve":
-    from crashloop.cluster.binaries.skew import check_supported
     from crashloop.model.config import Refusal, effective_curve
-    from crashloop.settings import resolve_settings
-    from crashloop.spec.version import KubernetesVersion
 
-    kubernetes = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
-    check_supported("--kubernetes-version", kubernetes)
+    kubernetes = _kubernetes(version)
     curve = effective_curve(configured, kubernetes)
     if isinstance(curve, Refusal):
         raise UsageError(
             f'kubelet profile "{configured.name}": a kubelet v{kubernetes} refuses to start with it: {curve.text}.'
         )
     return curve
+
+
+def _kubernetes(version: str | None) -> "KubernetesVersion":
+    from crashloop.cluster.binaries.skew import check_supported
+    from crashloop.settings import resolve_settings
+    from crashloop.spec.version import KubernetesVersion
+
+    found = KubernetesVersion.parse(resolve_settings().versions.kubernetes if version is None else version)
+    check_supported("--kubernetes-version", found)
+    return found
 
 
 def _life_s(text: str) -> float:

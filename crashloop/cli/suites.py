@@ -84,7 +84,7 @@ def judged_runs(folders: Iterable[Path]) -> list[Path]:
     """Run directories that were judged, among these and in these; each once. Raises UsageError for a folder without any."""
     found: dict[Path, None] = {}
     for folder in folders:
-        runs = [folder] if _is_run(folder) else sorted(filter(_is_run, folder.glob("*")))
+        runs = _runs(folder)
         judged = [each for each in runs if _is_judged(each)]
         if not judged:
             raise UsageError(f"{folder}: holds no judged run.\n`crashloop run` and `crashloop stress` write runs.")
@@ -99,6 +99,14 @@ def trend_run(run_dir: Path) -> "TrendRun":
     """A judged run, for a trend."""
     suite = _suite_of(run_dir)
     return suite.trend_run(side_of(run_dir))
+
+
+def _runs(folder: Path) -> list[Path]:
+    """The folder if it is a run, otherwise the runs in it. Raises UsageError if it cannot be read."""
+    try:
+        return [folder] if _is_run(folder) else sorted(filter(_is_run, folder.glob("*")))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read ({error.strerror}).") from error
 
 
 def _is_run(folder: Path) -> bool:

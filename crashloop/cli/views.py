@@ -29,16 +29,21 @@ def show(value: Any, document: "Document", requested: RequestedViews) -> None:
     if requested.json and requested.markdown:
         raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
     if requested.html is not None:
-        try:
-            requested.html.write_text(to_html(document), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"--html {requested.html}: cannot be written ({error.strerror}).") from error
+        write_file("--html", requested.html, to_html(document))
     if requested.json:
         _print_as_it_is(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
     elif requested.markdown:
         _print_as_it_is(to_markdown(document))
     else:
         render(document, out)
+
+
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write the file that an option names. Raises UsageError."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror}).\nName another file.") from error
 
 
 def _print_as_it_is(text: str) -> None:

@@ -86,7 +86,7 @@ def _document(path: Path) -> Entry:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise UsageError(f"kubeconfig {path}: cannot be read ({reason}).\nName another with --kubeconfig.") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"kubeconfig {path}: cannot be used (it is not YAML: {error}).") from error
     if not isinstance(document, dict) or not any(section in document for section in _SECTIONS):
         raise UsageError(f"kubeconfig {path}: cannot be used (it has no contexts, clusters or users).")

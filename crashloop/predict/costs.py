@@ -10,6 +10,9 @@ from crashloop.errors import UsageError
 COSTS_FORMAT = "crashloop.costs/1"
 
 
+MOST_CORES = 1024
+"""Of a node: the simulation has a server for each."""
+
 COSTED = ("api_requests", "api_writes", "kubelet_cpu_s", "runtime_cpu_s", "apiserver_cpu_s", "etcd_cpu_s")
 """Costs that depend on the load."""
 
@@ -85,6 +88,8 @@ def _faults(costs: Costs) -> Iterator[str]:
         above_zero=("cores", "api_requests", "kubelet_cpu_s", "runtime_cpu_s"),
         not_negative=("api_writes", "apiserver_cpu_s", "etcd_cpu_s", "overhead_s"),
     )
+    if costs.cores > MOST_CORES:
+        yield f"cores is {costs.cores:g}; expected {MOST_CORES} at most"
     for at in costs.by_load:
         for fault in _wrong(at, above_zero=("restarts_per_s", "maximum_s", "api_requests"), not_negative=COSTED):
             yield f"by_load: {fault}"

@@ -44,7 +44,7 @@ def read_rows(text: str, *, name: str) -> SloFile:
     """The rows of a file. Raises UsageError naming the file, the row, the field and what was expected."""
     try:
         raw = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"{name}: not YAML: {error}") from error
     rows = raw.get("slos") if isinstance(raw, dict) else None
     if not isinstance(rows, list) or not rows:

@@ -29,7 +29,7 @@ def load_stress_profile(profile: str | Path) -> StressProfile:
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
         read = msgspec.convert(yaml.safe_load(text), StressProfile)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise _wrong(path, f"it is not YAML: {error}") from error
     except msgspec.ValidationError as error:
         raise _wrong(path, f"{error}.") from error

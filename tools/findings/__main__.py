@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from crashloop.errors import UsageError
 from crashloop.report.stress.verdicts import SUITE as STRESS
 from crashloop.report.timeline import Timeline
 from crashloop.report.timeline_file import timeline_file
@@ -77,4 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except UsageError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)

@@ -1,6 +1,7 @@
 """What people get wrong ends in one message and the exit code that it deserves; never in a traceback or a verdict."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,13 +29,18 @@ from suites.selftest.kit.report_example import INFO
 from suites.selftest.kit.stress_kit import example_run
 
 
+def as_process(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from crashloop.cli import main; main()", *arguments]
+
+
 def ended(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """A command as a process of its own; `stdout` is a file to write to."""
-    command = [sys.executable, "-c", "from crashloop.cli import main; main()", *arguments]
     given = os.environ | {name: text for name, text in environment.items() if name != "stdout"}
     with Path(environment.get("stdout", os.devnull)).open("w") as file:
         out = file if "stdout" in environment else subprocess.PIPE
-        return subprocess.run(command, env=given, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+        return subprocess.run(
+            as_process(*arguments), env=given, stdout=out, stderr=subprocess.PIPE, text=True, check=False
+        )
 
 
 def refusal(*arguments: str) -> str:
@@ -71,6 +77,14 @@ def test_a_full_disk_is_no_verdict() -> None:
     done = ended("predict", stdout="/dev/full")
     assert done.returncode == ExitCode.ERROR
     assert done.stderr == "crashloop: No space left on device.\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "| head -c 1"])
+def test_an_output_that_the_caller_closed_is_no_verdict(closed: str) -> None:
+    command = f"set -o pipefail; {shlex.join(as_process('explain', 'CAP-3'))} {closed}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode in (ExitCode.OK, ExitCode.ERROR)
+    assert "Traceback" not in done.stderr
 
 
 def test_a_terminal_of_another_encoding_gets_every_line() -> None:
@@ -166,6 +180,14 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("predict", "--kubernetes-version", "1.99.0"), "--kubernetes-version: version is 1.99.0"),
         (("predict", "--nodes", "99999999999999999999"), "Invalid value for '--nodes'"),
         (("predict", "--pods", "0"), "Invalid value for '--pods'"),
+        (("predict", "--max", ""), 'kubelet profile "--max ": '),
+        (("predict", "--cores", "0"), "Invalid value for '--cores'"),
+        (("predict", "--cores", "inf"), "Invalid value for '--cores'"),
+        (("predict", "--kube-api-qps", "nan"), "Invalid value for '--kube-api-qps'"),
+        (("predict", "--profile", "max-gate-off-but-set"), "refuses to start with it"),
+        (("profile", "check", "stock", "--kubernetes-version", "1.99.0"), "--kubernetes-version: version is 1.99.0"),
+        (("observe", "--namespace", "Bad NS!"), "--namespace 'Bad NS!': expected 1 to 63 lower-case letters"),
+        (("trend", "x" * 300), "cannot be read (File name too long)."),
         (("predict", "--life", "nan"), "--life 'nan':"),
         (("predict", "--life", "1000h"), "--life '1000h': expected 24h at most"),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
@@ -208,6 +230,30 @@ def test_a_misspelt_field_is_not_taken_for_the_stock_curve(tmp_path: Path) -> No
     head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
     path.write_text(f"{head}crashLoopBackOff: {{maxContainerRestartPerod: 1s}}\n", encoding="utf-8")
     assert "crashLoopBackOff has no field 'maxContainerRestartPerod'" in refusal("predict", "--profile", str(path))
+
+
+def test_a_file_of_many_brackets_is_reported_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("[" * 5000, encoding="utf-8")
+    for arguments in (("profile", "check"), ("stress",), ("observe", "--kubeconfig")):
+        assert "YAML" in refusal(*arguments, str(path))
+
+
+def test_a_page_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
+    example_run(tmp_path / "run")
+    CliRunner().invoke(app, ["analyze", str(tmp_path / "run")])
+    for command, option in (("matrix", "--write"), ("matrix", "--html"), ("trend", "--html")):
+        said = refusal(command, str(tmp_path / "run"), option, str(tmp_path))
+        assert said == f"{option} {tmp_path}: cannot be written (Is a directory).\nName another file."
+
+
+def test_a_damaged_newest_run_hides_no_requirement(tmp_path: Path) -> None:
+    (tmp_path / "latest").mkdir()
+    (tmp_path / "latest" / "results.json").write_text("{", encoding="utf-8")
+    done = CliRunner().invoke(app, ["explain", "CAP-3"], env={"CRASHLOOP_RUNS_DIR": str(tmp_path)})
+    assert done.exit_code == ExitCode.OK
+    assert "CAP-3: " in done.output
+    assert "results.json is damaged" in " ".join(done.output.split())
 
 
 def test_a_run_that_was_not_judged_is_not_called_damaged(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_costs_of_a_stress_run_are_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--profile", "max-500ms"], 'kubelet profile "max-500ms": a kubelet v1.37.1 refuses to start with it'),
+        (["--profile", "max-500ms"], 'kubelet profile "max-500ms": kubelet v1.37.1 refuses to start with it'),
         (["--max", "500ms"], 'kubelet profile "--max 500ms": a kubelet v1.37.1 refuses to start with it'),
         (["--from", "1h"], 'kubelet profile "--from 1h": a kubelet v1.37.1 refuses to start with it'),
         (["--max", "10s", "--profile", "max-1s"], "--profile and --max: both name the curve; expected one of them."),

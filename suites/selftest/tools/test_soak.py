@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from crashloop.errors import UsageError
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.report_example import example_results
 from tools.soak import to_markdown
@@ -40,5 +41,5 @@ def test_the_page_has_what_was_seen_of_each_requirement() -> None:
 
 def test_a_run_of_another_scope_has_no_page() -> None:
     short = Verdict(requirement="CAP-3", scenario="s", profile="max-2s", outcome=Outcome.PASS)
-    with pytest.raises(ValueError, match="it judged no requirement of the scope soak"):
+    with pytest.raises(UsageError, match="it judged no requirement of the scope soak"):
         to_markdown(msgspec.structs.replace(example_results(), verdicts=(short,)))
