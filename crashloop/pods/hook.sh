@@ -1,6 +1,7 @@
-# postStart hook. $1: the container's journal. $2: folder of the first process in /proc. $3...: the lives in which it fails. Notes the run in the life that this
-# process has begun: the one that is stamped no earlier than it was started (field 22 of its stat, in centiseconds since boot).
-# The hook may run before the process has stamped anything; a hook that fails costs the container its life, so it waits a minute.
+# postStart hook. $1: the container's journal. $2: folder of the first process in /proc. $3...: the lives in which it fails.
+# Notes the run in the life that this process has begun: the one that is stamped no earlier than it was started (field 22 of its
+# stat, in centiseconds since boot). The hook may run before the process has stamped anything; a hook that fails costs the
+# container its life, so it waits a minute.
 file=$1 first=$2
 shift 2
 fails=" $* "
