@@ -31,7 +31,7 @@ STARTED_AGAIN = PodScenario(
         containers=(
             Container(
                 name="app",
-                program=msgspec.structs.replace(runs((2.5, 1), (10, 1), (4, 1), (4, 1)), marks_volume=True),
+                program=msgspec.structs.replace(runs((2.5, 1), (10, 1), (4, 1), (25, 1)), marks_volume=True),
                 env=(GREETING, Variable(name="TOKEN", object="token")),
                 post_start=True,
             ),
