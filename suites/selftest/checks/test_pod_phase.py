@@ -78,9 +78,9 @@ def test_a_phase_that_stays_behind_is_a_fail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held_share", "outcome"), [(0.4, Outcome.FAIL), (0.6, Outcome.INCONCLUSIVE)], ids=["enough", "too-little"]
+    ("held_share", "outcome"), [(0.7, Outcome.FAIL), (0.9, Outcome.INCONCLUSIVE)], ids=["enough", "too-little"]
 )
-def test_a_host_that_leaves_half_a_minute_in_a_minute_leaves_enough_for_a_phase(
+def test_a_host_that_leaves_ten_seconds_in_a_minute_leaves_enough_for_a_phase(
     held_share: float, outcome: Outcome
 ) -> None:
     history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
