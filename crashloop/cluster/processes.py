@@ -12,6 +12,7 @@ import msgspec
 import psutil
 
 from crashloop.errors import ClusterError, PrerequisiteError
+from crashloop.priority import hand_on
 from crashloop.waiting import WaitTimeout, wait_until
 
 STATE_MARK = "CRASHLOOP_STATE"
@@ -81,6 +82,7 @@ class Starter:
             )
         except OSError as error:
             raise PrerequisiteError(f"{argv[0]}: cannot be started ({error.strerror}).") from error
+        hand_on(child.pid)
         _CHILDREN[child.pid] = child
         return child
 

@@ -21,6 +21,7 @@ from typing import Literal
 from crashloop.cluster.provider import Cluster, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
+from crashloop.priority import go_first
 from crashloop.record.apart import record_apart
 from crashloop.record.history_ends import seal_unrecorded
 from crashloop.record.lifeline import Interrupted, Lifeline
@@ -197,6 +198,7 @@ def _kind(error: CrashloopError) -> ErrorKind:
 def main(run_dir: Path) -> int:
     """Record the run of a run directory. Raises UsageError if it is none."""
     run = RunDir.open(run_dir)
+    go_first()
     logging.Formatter.converter = time.gmtime
     logging.basicConfig(
         filename=run.recorder_log,

@@ -2,6 +2,9 @@
 
 A kubelet's `cgroupRoot` must exist before it starts: in every v1 hierarchy, with cpuset filled in on each level
 (an empty cpuset admits no process), or in the one v2 hierarchy, with the controllers delegated to every level.
+
+The cgroup at the top weighs what a thread of this process weighs: containers and the kubelets that start them, which
+are in no such cgroup, share the CPU alike at every niceness.
 """
 
 import contextlib
@@ -13,9 +16,12 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import ClusterError
+from crashloop.priority import weight
 from crashloop.waiting import wait_until
 
 _CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
+_WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
+"""Weights on cgroup v1 and v2, with their default."""
 _NEEDED_V2 = ("cpuset", "cpu", "memory", "pids")
 MADE_WITHIN_S = 1.0
 
@@ -63,6 +69,7 @@ def make(host: CgroupHost, path: str) -> None:
 
 
 def _make_below(folder: Path, path: str, *, version: int) -> None:
+    top = folder / Path(path).parts[0]
     for part in Path(path).parts:
         if version == 2:
             _hand_down(folder)
@@ -74,6 +81,15 @@ def _make_below(folder: Path, path: str, *, version: int) -> None:
         folder = child
     if version == 2:
         _hand_down(folder)
+    _weigh(top)
+
+
+def _weigh(folder: Path) -> None:
+    """Clusters share the cgroup at the top, and a lighter one takes no weight from it."""
+    for name, default in _WEIGHT_FILES.items():
+        file, due = folder / name, int(default * weight())
+        if file.exists() and int(file.read_text()) < due:
+            file.write_text(str(due))
 
 
 def processes(host: CgroupHost, path: str) -> set[int]:

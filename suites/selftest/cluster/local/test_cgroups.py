@@ -81,3 +81,23 @@ def test_a_cgroup_goes_with_all_that_is_below_it(tmp_path: Path) -> None:
     remove(host, PATH)
     remove(host, PATH)
     assert sorted(path.name for path in (tmp_path / "crashloop/demo").iterdir()) == []
+
+
+@pytest.mark.parametrize(("file", "default", "due"), [("cpu.shares", 1024, 2048), ("cpu.weight", 100, 200)])
+def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, default: int, due: int
+) -> None:
+    host = v2_host(tmp_path / "cgroup") if file == "cpu.weight" else CgroupHost(version=1, mounts=(str(tmp_path),))
+    root = Path(host.mounts[0])
+    for folder in ("crashloop", "crashloop/demo", PATH):
+        (root / folder).mkdir(exist_ok=True)
+        (root / folder / file).write_text(f"{default}\n")
+    make(host, PATH)
+    assert (root / "crashloop" / file).read_text() == f"{default}\n"
+    monkeypatch.setattr(cgroups, "weight", lambda: 2.0)
+    make(host, PATH)
+    assert (root / "crashloop" / file).read_text() == str(due)
+    assert (root / "crashloop/demo" / file).read_text() == f"{default}\n"
+    monkeypatch.setattr(cgroups, "weight", lambda: 1.0)
+    make(host, PATH)
+    assert (root / "crashloop" / file).read_text() == str(due)
