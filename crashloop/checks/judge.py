@@ -94,9 +94,10 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
 
 
 def _doubts(explained: Checked, promised: Checked) -> bool:
-    """Whether a variant leaves open the very lines that the promise accuses."""
+    """Whether a variant leaves open the very lines that the promise accuses; not what the promise leaves open as well."""
     accused = {place for each in promised.findings if each.outcome is Outcome.FAIL for place in _stands_on(each)}
-    return any(accused.intersection(_stands_on(each)) for each in explained.findings)
+    of_the_variant = (each for each in explained.findings if each not in promised.findings)
+    return any(accused.intersection(_stands_on(each)) for each in of_the_variant)
 
 
 def _stands_on(finding: Finding) -> frozenset[tuple[str, int]]:

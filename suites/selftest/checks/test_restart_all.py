@@ -3,8 +3,10 @@
 import pytest
 
 from crashloop.checks.evaluate import run_checkers
+from crashloop.checks.judge import judge
 from crashloop.checks.model_input import observed
 from crashloop.checks.restart_all_triggers import replacements, resets_of
+from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
@@ -95,6 +97,21 @@ def test_a_shown_exit_code_keeps_the_promise_and_contradicts_the_deviation() -> 
     asked = question(restarting_all(), "last-exit")
     assert run_checkers(asked, DOCUMENTED).findings == ()
     assert run_checkers(asked, frozenset({RESTART_ALL_HIDES_EXIT_CODE})).findings[0].sentence.endswith("; 137 was due.")
+
+
+def test_what_else_a_slow_api_server_leaves_open_is_not_the_deviations() -> None:
+    """No status says that the source has ended until 15 s after its exit; then it runs again, with a hidden exit code."""
+    history = History(RESTART_ALL).lives("setup", (0.5, 1.5, 0), (6.5, 7.5, 0), phase="Pending")
+    history.lives("source", (2.0, 5.0, 42), (8.0, None, 0), status=False)
+    history.lives("neighbour", (2.1, 6.0, 137), (8.1, None, 0), status=False)
+    history.status(2.5, {"source": history.running("source", 0, 2.0)})
+    last = {"terminated": {"exitCode": 137, "reason": "RestartingAllContainers"}}
+    history.status(20.0, {"source": {**history.running("source", 1, 8.0), "lastState": last}})
+    verdict = judge(question(history.ends(40), "last-exit", name="RULES-22"), load_deviations())
+    assert (verdict.outcome, verdict.deviation) == (Outcome.INCONCLUSIVE, None)
+    open_, doubt = verdict.findings
+    assert open_ == "RULES-22: deviation restart-all-hides-exit-code may be why the promise was not kept; that is open."
+    assert doubt.startswith('RULES-22: instance 0 of "source" was said to be running until 15 s after its exit')
 
 
 BESIDE_A_LOOP = scenario(
