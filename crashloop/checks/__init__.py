@@ -15,7 +15,7 @@ it. In reading order, the rest:
   awaited.py: the checkers of single starts;
 - in_place.py, probe_kill.py, startup_again.py, resize_restart.py, surroundings.py, runtime_cost.py, log_growth.py: the
   checkers of the circumstances of restarts;
-- pulls.py, pull_backoff.py, pull_credentials.py (images.py): the checkers of image pulls;
+- pulls.py, pull_backoff.py, pull_credentials.py, pull_wait.py (images.py): the checkers of image pulls;
 - objects.py: what a container could take from ConfigMaps and Secrets at a time, and which image its tag named;
 - restart_count.py, last_exit.py, final_status.py, final_phase.py, pod_phase.py: statements of the kubelet against ground truth;
 - compared_delays.py, compared_events.py, mean_lateness.py: the checkers of several recordings together;

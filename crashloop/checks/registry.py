@@ -41,6 +41,7 @@ from crashloop.checks.previous_log import check_previous_log
 from crashloop.checks.probe_kill import check_probe_kill
 from crashloop.checks.pull_backoff import check_pull_backoff
 from crashloop.checks.pull_credentials import check_pull_credentials
+from crashloop.checks.pull_wait import check_pull_wait
 from crashloop.checks.pulls import check_image_of_tag, check_pulls
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.recovery import check_recovery
@@ -114,6 +115,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "probe-kill": check_probe_kill,
     "pull-backoff": check_pull_backoff,
     "pull-credentials": check_pull_credentials,
+    "pull-wait": check_pull_wait,
     "pulls": check_pulls,
     "recovery": check_recovery,
     "ready-truth": check_ready_truth,

@@ -12,6 +12,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """The image that its only tag names, one of crashloop.spec.registry_image.VERSIONS; None: every request is an error."""
     password: str | None = None
     """What it demands; None: nothing."""
+    answers_after_s: float = 0.0
+    """How long it takes for each answer."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +30,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Of the answer; HTTP."""
     password: str | None = None
     """What it was sent with."""
+    answered_ns: int | None = None
+    """When its answer began, by the same clock."""
 
 
 class Registry(Protocol):

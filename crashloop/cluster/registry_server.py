@@ -1,8 +1,8 @@
 """A read-only image registry over plain HTTP: `python registry_server.py FOLDER HOST PORT`. The standard library is enough.
 
 FOLDER/blobs/<sha256> is the content; FOLDER/repositories/<name>/ has a file for each image version of its own: `offer.json`,
-what is answered about it ({"manifest": sha256 or null, "password": text or null}, read anew at each request), and
-`requests.jsonl`, a line for each request, written before it is answered.
+what is answered about it, and after how long ({"manifest": sha256 or null, "password": text or null, "answers_after_s": number},
+read anew at each request), and `requests.jsonl`, a line for each request, written before it is answered.
 The protocol is https://github.com/opencontainers/distribution-spec (v1.1), "Pulling manifests", "Pulling blobs".
 """
 
@@ -10,6 +10,7 @@ import base64
 import json
 import re
 import sys
+import threading
 import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,8 @@ _CONTENT = re.compile(r"/v2/(?P<name>[a-z0-9][a-z0-9/._-]*)/(?P<what>manifests|b
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 TAG = "current"
 """The only tag of every repository."""
+_NEVER = threading.Event()
+"""What a slow answer waits for in vain: this program has nothing of crashloop.waiting."""
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -55,6 +58,7 @@ class Answer(BaseHTTPRequestHandler):
             blob = self.root / "blobs" / named[1] if named else None
             status = HTTPStatus.OK if blob is not None and blob.exists() else HTTPStatus.NOT_FOUND
             content = blob.read_bytes() if blob is not None and status is HTTPStatus.OK else b""
+        _NEVER.wait(offer["answers_after_s"])
         line = {
             "t_ns": came_ns,
             "method": self.command,
@@ -62,6 +66,7 @@ class Answer(BaseHTTPRequestHandler):
             "reference": reference,
             "status": status.value,
             "password": password,
+            "answered_ns": time.time_ns(),
         }
         with (folder / "requests.jsonl").open("ab") as log:
             log.write(json.dumps(line).encode() + b"\n")

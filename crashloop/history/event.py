@@ -38,7 +38,8 @@ class Channel(StrEnum):
     REGISTRY = "registry"
     """The run's image registry, by its log of requests, read at the end: ground truth."""
     EVENTS = "events"
-    """Kubernetes Events about the pods: their senders merge, limit and drop them, so they are shown and never judged."""
+    """Kubernetes Events about the pods: their senders merge, limit and drop them, so the lack of one proves nothing. They are
+    shown; the only one that is judged is that of a pull (crashloop.checks.pull_wait)."""
     RECORDER = "recorder"
     """What we did and what happened to us: interventions, watch gaps, host stalls."""
 
@@ -123,7 +124,8 @@ class Kind(StrEnum):
     phase (created, deleted)."""
     REQUEST = "request"
     """REGISTRY, containers with an image of the registry: a request for it. t_ns is when it came. data: method, what (manifests
-    or blobs), reference (tag or digest), status (HTTP), password (that it was sent with; null: none)."""
+    or blobs), reference (tag or digest), status (HTTP), password (that it was sent with; null: none), answered_ns (when its
+    answer began, by the same clock)."""
     DELETED = "deleted"
     """API: the pod object is gone. data: resource_version."""
     KUBERNETES_EVENT = "kubernetes-event"

@@ -351,6 +351,8 @@ class RequestData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: Whole
     """HTTP status of the answer."""
     password: str | None = None
+    answered_ns: Whole | None = None
+    """UTC; None in histories of earlier versions."""
 
 
 class MirrorData(msgspec.Struct, frozen=True, kw_only=True, gc=False):

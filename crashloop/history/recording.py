@@ -154,6 +154,11 @@ class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is for the manifest that the tag names: every pull begins with it."""
         return self.data.what == "manifests" and not self.data.reference.startswith("sha256:")
 
+    @property
+    def answered_ns(self) -> int:
+        """When its answer began; when it came, if that was not recorded."""
+        return self.data.answered_ns or self.t_ns
+
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the Job said of itself, as of `t_ns` (UTC) on our clock."""
@@ -183,7 +188,7 @@ class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KubernetesEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A Kubernetes Event about the pod or one of its containers: shown, never judged."""
+    """A Kubernetes Event about the pod or one of its containers, as of its receipt at `t_ns` (UTC)."""
 
     line: int
     t_ns: int

@@ -1,18 +1,25 @@
 """The Job of a scenario as an object of batch/v1. Pure."""
 
+from collections.abc import Mapping
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 from crashloop.pods.manifest import pod_manifest
 from crashloop.spec.scenario import PodScenario
 
 
-def job_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
-    """A Job of the scenario's name that makes its pod on a node. Raises ValueError if the scenario has no Job."""
+def job_manifest(
+    scenario: PodScenario, *, node: str, image: str, run: str, images: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """A Job of the scenario's name that makes its pod on a node. Raises ValueError if the scenario has no Job.
+
+    `image` is that of containers without one of the registry; `images` are the names of those, by container.
+    """
     job = scenario.job
     if job is None:
         raise ValueError(f"scenario {scenario.name!r} has no Job")
-    pod = pod_manifest(scenario, node=node, image=image, run=run)
+    pod = pod_manifest(scenario, node=node, image=image, run=run, images=images)
     labels = pod["metadata"]["labels"]
     on_codes = {"operator": "In", "values": sorted(job.fails_on)}
     policy = {"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": on_codes}]}} if job.fails_on else {}

@@ -14,6 +14,7 @@ from crashloop.record.channels.events import now_ns
 from crashloop.record.controlled_pods import ControlledPods
 from crashloop.record.counts import JobCounts
 from crashloop.record.pod_recording import PodRecording
+from crashloop.record.registry_images import ScenarioImages
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,8 @@ class JobPods(ControlledPods):
     path = "/apis/batch/v1/namespaces/{}/jobs"
 
     def manifest(self, watched: PodRecording, *, image: str) -> dict[str, Any]:
-        return job_manifest(watched.scenario, node=watched.node.name, image=image, run=self._run)
+        images = ScenarioImages(self._site, watched.scenario).names()
+        return job_manifest(watched.scenario, node=watched.node.name, image=image, run=self._run, images=images)
 
     def create(self, watched: PodRecording) -> None:
         """Create the scenario's Job. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""

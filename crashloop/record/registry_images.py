@@ -33,8 +33,10 @@ class ScenarioImages:
 
     def offer(self, container: str, version: int | None) -> None:
         """From now on the tag names this version."""
-        password = None if self._images[container].secret is None else PASSWORD
-        self._registry.offer(self._repository(container), Offer(version=version, password=password))
+        image = self._images[container]
+        password = None if image.secret is None else PASSWORD
+        offer = Offer(version=version, password=password, answers_after_s=image.answers_after_s)
+        self._registry.offer(self._repository(container), offer)
 
     def requests(self) -> Iterator[Event]:
         """The requests for them so far."""

@@ -65,3 +65,9 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     kills_sidecars_at_restart: bool = False
     probes_end_at_restart: bool = False
     """Asks running containers no probes once it was restarted."""
+
+    # Pulls that meet (puller.py)
+    pulls_at_once: bool = False
+    """A pull does not wait for the one before it on the node."""
+    pull_times: str = "true"
+    """The times that the Event of a pull states: true, without wait, wait as pull, wait twice, or none."""

@@ -1,14 +1,16 @@
-"""The simulated kubelet's image manager: whether it pulls, what it gets, and how long it holds a failed pull back.
+"""The simulated kubelet's image manager: whether and when it pulls, what it gets, and how long it holds a failed pull back.
 
-pkg/kubelet/images/image_manager.go EnsureImageExists, pullImage @v1.37.1; the requests are those of containerd 2: the manifest
-of the tag, and content by digest that the node lacks.
+pkg/kubelet/images/image_manager.go EnsureImageExists, pullImage, puller.go serialImagePuller @v1.37.1; the requests are those of
+containerd 2: the manifest of the tag, and content by digest that the node lacks.
 """
 
 from collections.abc import Generator
 from typing import Any
 
 from crashloop.sim.behaviour import S
+from crashloop.sim.duration import spell
 from crashloop.sim.environment import World
+from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps
 from crashloop.sim.pod import SimPod
 from crashloop.sim.policy import Policies
@@ -18,6 +20,7 @@ from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY, VERSION_VARIAB
 Pulled = Generator[int, None, int]
 """A procedure that returns the HTTP status of its last request."""
 REQUEST_MS = (1, 15)
+LOOK_NS = 5 * MS
 FIRST_NS, MOST_NS = 10 * S, 300 * S
 OK, UNAUTHORIZED, UNAVAILABLE = 200, 401, 503
 
@@ -35,6 +38,7 @@ class Puller:
         """When the last pull failed, and for how long it holds the next one back, by pod and container."""
         self._passwords: dict[str, str] = {}
         """The first password of each pod."""
+        self._is_pulling = False
 
     def ensure(self, pod: SimPod, container: Container) -> Steps:
         """Pull the image if it has to be pulled; afterwards `error` says whether the container can start."""
@@ -45,7 +49,7 @@ class Puller:
             pod.pull_errors[container.name] = "ImagePullBackOff"
             return
         for _ in range(times):
-            status = yield from self._pull(pod, container)
+            status = yield from self._pull_in_turn(pod, container)
             key = pod.uid, container.name
             if status != OK:
                 self._failed[key] = self._loop.now, self._next_ns(key)
@@ -73,6 +77,35 @@ class Puller:
         delay_ns = FIRST_NS if fresh else int(held_ns * self._behaviour.pull_factor)
         return min(int(delay_ns * (self._behaviour.first_pull_factor if fresh else 1)), self._most_ns)
 
+    def _pull_in_turn(self, pod: SimPod, container: Container) -> Pulled:
+        """A pull behind those that are under way, and what the kubelet says of it."""
+        of = {"pod_uid": pod.uid, "container": container.name}
+        pod.tape.kubernetes_event(self._loop.now, "Pulling", f'Pulling image "{container.name}"', **of)
+        asked_ns = self._loop.now
+        while self._is_pulling and not self._behaviour.pulls_at_once:
+            yield LOOK_NS
+        self._is_pulling, began_ns = True, self._loop.now
+        status = yield from self._pull(pod, container)
+        self._is_pulling = False
+        if status == OK:
+            times = self._times(began_ns - asked_ns, self._loop.now - began_ns)
+            pod.tape.kubernetes_event(
+                self._loop.now, "Pulled", f'Successfully pulled image "{container.name}"{times}.', **of
+            )
+        return status
+
+    def _times(self, waited_ns: int, took_ns: int) -> str:
+        """How the Event of a pull states its times, in whole milliseconds."""
+        took, total = {
+            "true": (took_ns, waited_ns + took_ns),
+            "without wait": (took_ns, took_ns),
+            "wait as pull": (waited_ns + took_ns, waited_ns + took_ns),
+            "wait twice": (took_ns, 2 * waited_ns + took_ns),
+            "none": (0, 0),
+        }[self._behaviour.pull_times]
+        stated = f" in {spell(took // MS * MS)} ({spell(total // MS * MS)} including waiting)"
+        return "" if self._behaviour.pull_times == "none" else stated
+
     def _pull(self, pod: SimPod, container: Container) -> Pulled:
         image, name = container.image, container.name
         assert image is not None
@@ -85,14 +118,14 @@ class Puller:
             tries = [(None, UNAUTHORIZED), (password, OK if password == PASSWORD else UNAUTHORIZED)]
         for sent, status in tries:
             yield self._host.takes_ms(REQUEST_MS)
-            self._note(pod, name, "HEAD", "current", status, sent)
+            yield from self._answered(pod, container, "HEAD", "current", status, sent)
         if tries[-1][1] != OK:
             return tries[-1][1]
         assert offered is not None
         if offered not in pod.present.setdefault(name, set()):
             pod.present[name].add(offered)
             yield self._host.takes_ms(REQUEST_MS)
-            self._note(pod, name, "GET", f"sha256:{offered:064x}", OK, password)
+            yield from self._answered(pod, container, "GET", f"sha256:{offered:064x}", OK, password)
         if name not in pod.pulled or not self._behaviour.keeps_first_image:
             pod.pulled[name] = offered
         return OK
@@ -104,7 +137,14 @@ class Puller:
         first = self._passwords.setdefault(pod.uid, data[PASSWORD_KEY])
         return first if self._behaviour.pull_secrets_stay else data[PASSWORD_KEY]
 
-    def _note(self, pod: SimPod, name: str, method: str, reference: str, status: int, password: str | None) -> None:
-        """The registry notes a request."""
+    def _answered(
+        self, pod: SimPod, container: Container, method: str, reference: str, status: int, password: str | None
+    ) -> Steps:
+        """The registry notes a request, and answers it."""
+        assert container.image is not None
         data: dict[str, Any] = {"method": method, "what": "manifests", "reference": reference}
-        pod.tape.requested(self._loop.now, name, data | {"status": status, "password": password})
+        took_ns = int(container.image.answers_after_s * S)
+        data |= {"status": status, "password": password, "answered_ns": self._loop.now + took_ns}
+        pod.tape.requested(self._loop.now, container.name, data)
+        if took_ns:
+            yield took_ns

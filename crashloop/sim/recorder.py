@@ -32,6 +32,8 @@ class Tape:
         self._drafts: list[tuple[int, dict[str, Any]]] = []
         self._journals: dict[str, list[tuple[int, Kind, dict[str, Any], dict[str, Any]]]] = {}
         self._requests: list[tuple[int, str, dict[str, Any]]] = []
+        self._event_ns = begin_ns
+        """When the last Kubernetes Event came."""
         self._missing = host.model.missing
 
     def boot_ns(self, t_ns: int) -> int:
@@ -113,6 +115,15 @@ class Tape:
         for t_ns, container, data in self._requests:
             self._add(t_ns, Channel.REGISTRY, Kind.REQUEST, data=data, received_ns=now_ns, container=container)
         self._requests.clear()
+
+    def kubernetes_event(self, t_ns: int, reason: str, message: str, *, pod_uid: str, container: str) -> None:
+        """A Kubernetes Event of the kubelet, as the watch brings it."""
+        if Channel.EVENTS in self._missing or self.host.lost(Channel.EVENTS, t_ns):
+            return
+        # A watch keeps the order in which they were written.
+        self._event_ns = received_ns = max(self._event_ns, self._late(t_ns, self.host.model.delivery_ms))
+        data = {"reason": reason, "message": message, "type": "Normal", "count": 1, "reporter": "kubelet"}
+        self._add(received_ns, Channel.EVENTS, Kind.KUBERNETES_EVENT, data=data, pod_uid=pod_uid, container=container)
 
     def api(self, received_ns: int, kind: Kind, data: dict[str, Any], pod_uid: str) -> None:
         """A pod object as the watch brought it."""

@@ -199,7 +199,8 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def _fault_of_images(self) -> str | None:
         pulled = {each.name for each in self.pod.containers if each.image is not None}
         actions = [each for each in self.interventions if each.action is InterventionKind.OFFER_IMAGE]
-        return fault_of_images(pulled, [each.arguments.get("container") for each in actions], is_owned=bool(self.owner))
+        is_named = self.owner is None or self.job is not None
+        return fault_of_images(pulled, [each.arguments.get("container") for each in actions], is_named=is_named)
 
     def _fault_of_control_plane(self) -> str | None:
         felt = [each.action for each in self.interventions if each.action in NEED_OWN_CONTROL_PLANE]

@@ -2,8 +2,10 @@
 
 from crashloop.spec.config_object import ConfigKind, ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
-from crashloop.spec.program import exits_with
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.program import exits_with, runs
 from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY, PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -65,6 +67,20 @@ LET_IN = PodScenario(
     ),
 )
 """The registry refuses the password of the pull secret until that is changed."""
+BEHIND_ANOTHER = PodScenario(
+    name="pull-behind-another-max-10s",
+    # No other scenario pulls on such a node, so none waits for these slow pulls.
+    profile="max-10s",
+    pod=Pod(
+        containers=(
+            Container(program=runs((2, 0)), image=RegistryImage(policy=PullPolicy.ALWAYS, answers_after_s=4.0)),
+        ),
+        restart_policy=RestartPolicy.NEVER,
+    ),
+    until=Until(at_most_s=QUICK_WATCH_S),
+    owner=Job(parallelism=2, backoff_limit=0),
+)
+"""Two pods of one node pull the same image at the same time, from a registry that takes 4 s for each answer."""
 
 
 @requirement("OVH-1")
@@ -85,6 +101,11 @@ def test_a_restart_under_always_uses_the_image_that_the_tag_names() -> Scenario:
 @requirement("OVH-12")
 def test_a_changed_pull_secret_holds_at_the_next_pull() -> Scenario:
     return LET_IN
+
+
+@requirement("OVH-11")
+def test_a_pull_behind_another_waits_and_reports_it() -> Scenario:
+    return BEHIND_ANOTHER
 
 
 @requirement("BACKOFF-18")

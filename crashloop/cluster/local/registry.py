@@ -49,7 +49,8 @@ class LocalRegistry:
         folder = self._folder(repository)
         folder.mkdir(parents=True, exist_ok=True)
         manifest = None if offer.version is None else self._manifests[offer.version]
-        write_file(folder / "offer.json", msgspec.json.encode({"manifest": manifest, "password": offer.password}))
+        answer = {"manifest": manifest, "password": offer.password, "answers_after_s": offer.answers_after_s}
+        write_file(folder / "offer.json", msgspec.json.encode(answer))
 
     def requests(self, repository: str) -> tuple[Request, ...]:
         log = self._folder(repository) / "requests.jsonl"

@@ -1,4 +1,4 @@
-"""The Kubernetes Events about the pods of the run, as the watch delivers them: shown, never judged.
+"""The Kubernetes Events about the pods of the run, as the watch delivers them.
 
 The kubelet sends no more than 25 Events about a pod at once and one in 5 min after that, and counts equal ones together
 (client-go tools/record/events_cache.go@v0.37.1).

@@ -19,3 +19,8 @@ class PullFault(Fault):
     PULLS_TRIPLED = "triples the pull backoff", {"pull_factor": 3.0}
     PULLS_SLOW_AT_FIRST = "waits for 20 s after the first failed pull", {"first_pull_factor": 2.0}
     PULL_SECRETS_STAY = "pulls with the password that the secret had at the first pull", {"pull_secrets_stay": True}
+    PULLS_AT_ONCE = "pulls several images at a time", {"pulls_at_once": True}
+    PULL_WAIT_UNSTATED = "states a pull without its wait for the one before it", {"pull_times": "without wait"}
+    PULL_WAIT_AS_PULL = "states the wait for another pull as part of the pull", {"pull_times": "wait as pull"}
+    PULL_WAIT_TWICE = "states the wait for another pull twice as long", {"pull_times": "wait twice"}
+    PULL_TIMES_UNSTATED = "states of a pull only that it succeeded", {"pull_times": "none"}

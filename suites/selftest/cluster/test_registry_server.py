@@ -30,9 +30,10 @@ class Peer:
         self._port = port
         self.offer(1)
 
-    def offer(self, version: int | None, password: str | None = None) -> None:
+    def offer(self, version: int | None, password: str | None = None, answers_after_s: float = 0.0) -> None:
         manifest = None if version is None else IMAGES.manifests[version]
-        (self._folder / "offer.json").write_text(json.dumps({"manifest": manifest, "password": password}))
+        offer = {"manifest": manifest, "password": password, "answers_after_s": answers_after_s}
+        (self._folder / "offer.json").write_text(json.dumps(offer))
 
     def get(
         self, path: str, method: str = "GET", authorization: str | None = None
@@ -109,6 +110,13 @@ def test_every_request_is_written_down(peer: Peer) -> None:
     }
     assert (second["method"], second["status"]) == ("GET", 503)
     assert first["t_ns"] <= second["t_ns"]
+
+
+def test_a_slow_answer_is_written_down_with_when_it_began(peer: Peer) -> None:
+    peer.offer(1, answers_after_s=0.5)
+    assert peer.get(TAG)[0] == 200
+    (request,) = peer.requests()
+    assert request["answered_ns"] > request["t_ns"] + 400_000_000
 
 
 def test_a_password_is_demanded(peer: Peer) -> None:

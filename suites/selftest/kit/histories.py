@@ -261,14 +261,24 @@ class History:
         data = {"action": action, "arguments": arguments, "outcome": outcome, "index": index, **ended}
         return self.add(at_s, Channel.RECORDER, Kind.INTERVENTION, data, received_s=ended_s)
 
-    def request(self, at_s: float, container: str = "app", status: int = 200, password: str | None = None) -> Self:
-        """A request to the image registry for what the container's tag names."""
+    def request(
+        self,
+        at_s: float,
+        container: str = "app",
+        status: int = 200,
+        password: str | None = None,
+        *,
+        reference: str = "current",
+        answered_s: float | None = None,
+    ) -> Self:
+        """A request to the image registry for what the container's tag names, or for other content of it."""
         data = {
             "method": "HEAD",
             "what": "manifests",
-            "reference": "current",
+            "reference": reference,
             "status": status,
             "password": password,
+            "answered_ns": ns(at_s if answered_s is None else answered_s),
         }
         return self.add(at_s, Channel.REGISTRY, Kind.REQUEST, data, container=container)
 

@@ -174,6 +174,17 @@ def test_an_image_of_the_registry_is_named_with_its_pull_policy_and_secret() -> 
     assert "imagePullSecrets" not in manifest()["spec"]
 
 
+def test_the_pods_of_a_job_take_their_image_from_the_registry() -> None:
+    pod = Pod(
+        containers=(Container(image=RegistryImage(policy=PullPolicy.ALWAYS)),), restart_policy=RestartPolicy.NEVER
+    )
+    scenario = PodScenario(name="s", profile="stock", pod=pod, until=Until(), owner=Job())
+    names = {"app": "registry:5000/ns/s/app:current"}
+    made = job_manifest(scenario, node="worker", image="localhost/program:1", run="run-1", images=names)
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    assert (container["image"], container["imagePullPolicy"]) == (names["app"], "Always")
+
+
 def test_a_job_whose_first_pod_alone_fails_numbers_its_pods() -> None:
     lives = (Life(exit_code=42), Life(exit_code=0))
 

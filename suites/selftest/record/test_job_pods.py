@@ -1,7 +1,12 @@
 """A Job is made, followed until it has ended, and removed with its pods."""
 
+from types import SimpleNamespace
+from typing import cast
+
+import msgspec
 import pytest
 
+from crashloop.cluster.registry import Registry
 from crashloop.history.reduction import read_recording
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
@@ -9,6 +14,7 @@ from crashloop.record.site import RecordingSite
 from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import Json
 from suites.selftest.kit.object_peer import ObjectPeer
@@ -71,3 +77,16 @@ def test_the_job_is_bounded_and_its_pods_belong_to_the_scenario(where: Recording
     assert bounds == {"completions": 1, "parallelism": 1, "backoffLimit": 1, "activeDeadlineSeconds": 90}
     assert template["metadata"]["labels"]["crashloop.dev/scenario"] == "s"
     assert template["spec"]["nodeName"] == "node"
+
+
+def test_its_pods_take_the_image_that_the_registry_offers(
+    where: RecordingSite, peer: ObjectPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = SimpleNamespace(address="registry:5000", offer=lambda *_: None)
+    monkeypatch.setattr(where.cluster, "registry", cast("Registry", registry))
+    pod = msgspec.structs.replace(POD, containers=(Container(image=RegistryImage(policy=PullPolicy.ALWAYS)),))
+    active = ActivePod(msgspec.structs.replace(SCENARIO, pod=pod), NODE, where)
+    do_next(active)
+    active.interrupt("enough was seen")
+    (container,) = peer.objects[JOB]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry:5000/ns/s/app:current"

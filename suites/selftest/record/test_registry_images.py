@@ -20,7 +20,7 @@ SCENARIO = PodScenario(
     profile="stock",
     pod=Pod(
         containers=(
-            Container(name="open", image=RegistryImage(policy=PullPolicy.ALWAYS)),
+            Container(name="open", image=RegistryImage(policy=PullPolicy.ALWAYS, answers_after_s=3.0)),
             Container(name="closed", image=RegistryImage(policy=PullPolicy.ALWAYS, version=None, secret="login")),
             Container(name="plain"),
         )
@@ -44,7 +44,7 @@ class Offers:
     def requests(self, repository: str) -> tuple[Request, ...]:
         if repository != "ns/s/open":
             return ()
-        return (Request(t_ns=7, method="HEAD", what="manifests", reference="current", status=200),)
+        return (Request(t_ns=7, method="HEAD", what="manifests", reference="current", status=200, answered_ns=9),)
 
     def forget(self, repository: str) -> None:
         del self.offers[repository]
@@ -67,7 +67,8 @@ def test_those_that_are_to_be_there_are_offered_first_and_others_later() -> None
     images = images_of(registry)
     images.offer_first()
     closed = "ns/s/closed"
-    assert registry.offers == {"ns/s/open": Offer(version=1), closed: Offer(version=None, password=PASSWORD)}
+    slow = Offer(version=1, answers_after_s=3.0)
+    assert registry.offers == {"ns/s/open": slow, closed: Offer(version=None, password=PASSWORD)}
     images.offer("closed", 2)
     assert registry.offers[closed] == Offer(version=2, password=PASSWORD)
     images.forget()
@@ -83,6 +84,7 @@ def test_a_request_is_an_event_of_its_container() -> None:
         "reference": "current",
         "status": 200,
         "password": None,
+        "answered_ns": 9,
     }
 
 

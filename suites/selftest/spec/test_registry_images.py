@@ -47,6 +47,6 @@ def test_a_pull_secret_without_a_password_is_refused() -> None:
         pulled(RegistryImage(policy=PullPolicy.ALWAYS, secret="login"))
 
 
-def test_a_pod_of_an_owner_takes_no_image_from_the_registry() -> None:
-    with pytest.raises(ValueError, match="a pod of an owner takes no image from the registry"):
+def test_a_static_pod_takes_no_image_from_the_registry() -> None:
+    with pytest.raises(ValueError, match="a pod of a Deployment and a static pod take no image from the registry"):
         pulled(RegistryImage(policy=PullPolicy.ALWAYS), owner=StaticPod())

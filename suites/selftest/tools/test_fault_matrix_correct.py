@@ -73,6 +73,7 @@ PARTICULAR = {
     "pod-starts-measured",
     "pull-backoff",
     "pull-credentials",
+    "pull-wait",
     "pulls",
     "state-metrics",
     "surroundings",
