@@ -46,7 +46,7 @@ def test_a_requirement_is_explained_with_source_evidence_and_tests() -> None:
     assert "suites/conformance/test_cap.py::test_a_maximum_below_the_initial_delay_lowers_it" in folded
 
 
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", sorted({each.state for each in CATALOGUE.values()}))
 def test_a_requirement_in_any_state_can_be_explained(state: State) -> None:
     found = next(each for each in CATALOGUE.values() if each.state is state)
     text = printed("explain", found.id)

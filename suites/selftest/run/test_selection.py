@@ -54,6 +54,6 @@ def test_an_unknown_name_is_refused_with_a_near_one(options: dict[str, list[str]
 
 
 def test_a_requirement_without_a_test_is_refused() -> None:
-    planned = next(each.id for each in CATALOGUE.values() if each.state is State.PLANNED)
-    with pytest.raises(UsageError, match=f"--requirement {planned}: no test judges it; it is planned."):
-        chosen(requirements=[planned])
+    untestable = next(each.id for each in CATALOGUE.values() if each.state is State.UNTESTABLE)
+    with pytest.raises(UsageError, match=f"--requirement {untestable}: no test judges it; it is untestable."):
+        chosen(requirements=[untestable])
