@@ -1,21 +1,27 @@
 """The entry point of Locust: a class of users per load of the assignment, and its stages as the load shape.
 
-Started by crashloop.stress.generator, which also sets the variables that name the assignment:
+Started by crashloop.stress.generator, which also sets the variables that name the assignment, or the master that has it:
     locust -f load/locustfile.py --headless
 """
 
+from pathlib import Path
 from typing import Any
 
 from locust import LoadTestShape, User, events
 from locust.env import Environment
+from locust.runners import MasterRunner
 
 from crashloop.stress.assignment import Order
 from load.lifeline import end_on_request
+from load.records import FileRecords
+from load.remote_master import SentRecords
+from load.remote_workers import RemoteWorkers
 from load.shape import Stages
 from load.users import LoadUser, user_class
-from load.worker import Worker, read_order
+from load.worker import Worker, is_remote, read_order
 
-_ORDER: Order = read_order()
+_ORDER: Order
+_ORDER, _NUMBER = read_order()
 _CLASSES: dict[str, type[User]] = {name: user_class(name, load) for name, load in _ORDER.loads.items()}
 globals().update(_CLASSES)
 
@@ -32,7 +38,14 @@ class Shape(Stages):
 @events.init.add_listener
 def _begin(environment: Environment, **_: Any) -> None:
     environment.stop_timeout = _ORDER.drain_within_s
-    LoadUser.worker = Worker(environment, _ORDER)
+    if is_remote():
+        sent = SentRecords(environment)
+        LoadUser.worker = Worker(environment, _ORDER, _NUMBER, sent)
+        sent.arrived(_NUMBER)
+        return
+    LoadUser.worker = Worker(environment, _ORDER, _NUMBER, FileRecords(Path(_ORDER.folder), _NUMBER))
+    if _ORDER.remote_workers and isinstance(environment.runner, MasterRunner):
+        Shape.remote = RemoteWorkers(environment.runner, _ORDER)
     end_on_request(environment)
 
 

@@ -9,48 +9,40 @@ from pathlib import Path
 import msgspec
 from locust.env import Environment
 
-from crashloop.stress.assignment import (
-    MARKS,
-    ORDER_VARIABLE,
-    WORKER_VARIABLE,
-    Operation,
-    Order,
-    StageMark,
-    journal_path,
-)
+from crashloop.stress.assignment import JOIN_VARIABLE, ORDER_VARIABLE, WORKER_VARIABLE, Joining, Operation, Order
 from crashloop.stress.load_access import load_access
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.places import hosts_in
 from crashloop.stress.pods import scenario_of
 from load.api import Api
 from load.manifests import Maker
+from load.records import Records
+from load.remote_master import ask_for_order
 from load.watching import Watch
 
 
-def read_order() -> Order:
-    """The assignment from the runner."""
-    return msgspec.json.decode(Path(os.environ[ORDER_VARIABLE]).read_bytes(), type=Order)
+def is_remote() -> bool:
+    """Whether the runner of this worker is on another machine."""
+    return JOIN_VARIABLE in os.environ
 
 
-def worker_number() -> int:
-    """Number of this worker."""
-    return int(os.environ.get(WORKER_VARIABLE, "0"))
-
-
-def begun_stage(marks: Path) -> int:
-    """Index of the stage that began last: users belong to it. It is written before they start."""
-    whole = marks.read_bytes().rpartition(b"\n")[0] if marks.exists() else b""
-    return msgspec.json.decode(whole.rpartition(b"\n")[2], type=StageMark).index if whole else 0
+def read_order() -> tuple[Order, int]:
+    """The assignment, and the number of this worker: from the runner, or from the master on another machine."""
+    if is_remote():
+        return ask_for_order(msgspec.json.decode(os.environ[JOIN_VARIABLE], type=Joining))
+    order = msgspec.json.decode(Path(os.environ[ORDER_VARIABLE]).read_bytes(), type=Order)
+    return order, int(os.environ.get(WORKER_VARIABLE, "0"))
 
 
 class Worker:
     """Made once per process, before its first user."""
 
-    def __init__(self, environment: Environment, order: Order) -> None:
+    def __init__(self, environment: Environment, order: Order, number: int, records: Records) -> None:
         self.environment = environment
         self.order = order
-        self.number = worker_number()
-        self._operations = Path(order.folder, f"operations-{self.number}.jsonl")
+        self.number = number
+        self.write = records.write
+        self._records = records
         self._serials: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
         self._services: set[str] = set()
         access = load_access(order.kubeconfig, order.context)
@@ -59,7 +51,7 @@ class Worker:
         self.watch.start()
 
     def maker(self, load: str) -> Maker:
-        stage = self.order.stages[begun_stage(Path(self.order.folder, MARKS))]
+        stage = self.order.stages[self._records.stage()]
         hosts = hosts_in(stage, self.order.hosts)
         return Maker(order=msgspec.structs.replace(self.order, hosts=hosts), load=load, worker=self.number)
 
@@ -72,14 +64,7 @@ class Worker:
         for container in scenario_of(load, pod, profile="").pod.containers:
             log = self.api.log_of(pod, container.name, load=name)
             if log is not None:
-                path = journal_path(Path(self.order.folder), pod, container.name)
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(log, encoding="utf-8")
-
-    def write(self, operation: Operation) -> None:
-        """Write an operation; it reaches the operating system at once, so that it survives a killed worker."""
-        with self._operations.open("ab") as file:
-            file.write(msgspec.json.encode(operation) + b"\n")
+                self._records.keep_journal(pod, container.name, log)
 
     def takes(self, service: str) -> bool:
         """Whether no other user of this worker has made that Service; it has from now on."""

@@ -9,6 +9,7 @@ from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOpt
 from crashloop.run.options import EXISTING, LENDERS, OF_LENDERS, PROVIDERS
 
 DEFAULT_WEB_PORT = 8089
+LOAD_WITHIN_S = 600.0
 
 
 def of_existing(name: str) -> Any:
@@ -39,6 +40,13 @@ def stress(
     workers: Annotated[
         int | None,
         typer.Option(min=0, max=8, metavar="N", help="Workers of the load generator. Default: the profile's."),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="An address of this host, to which the workers come from other machines (`crashloop load-worker`).",
+        ),
     ] = None,
     web: Annotated[bool, typer.Option("--web", help="Serve Locust's web UI on this machine during the run.")] = False,
     web_port: Annotated[
@@ -82,6 +90,7 @@ def stress(
         cluster=cluster,
         keep=keep,
         workers=workers,
+        listen=listen,
         web_port=web_port if web else None,
         existing=existing_options(**given) if provider in LENDERS else None,
     )
@@ -98,8 +107,48 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
+    Example("crashloop stress --workers 2 --listen 192.0.2.7", "with the load from two other machines"),
     Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),
     exit_codes=JUDGED,
 )
 
-COMMANDS = (Command(stress, {"epilog": STRESS_EPILOG}),)
+
+def load_worker(
+    master: Annotated[
+        str, typer.Option("--master", metavar="HOST[:PORT]", help="Where `crashloop stress --listen` waits for it.")
+    ],
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option("--kubeconfig", metavar="FILE", help="Default: KUBECONFIG, or ~/.kube/config."),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="Default: the current one of the kubeconfig.")
+    ] = None,
+    within: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Longest wait for the stress run.")
+    ] = LOAD_WITHIN_S,
+) -> None:
+    """Make a part of the load of a stress run on another machine: one worker, which ends with the load."""
+    import os
+    from importlib.util import find_spec
+
+    from crashloop.kube.kubeconfig import default_kubeconfig
+    from crashloop.stress.assignment import Joining
+    from crashloop.stress.generator import become_worker
+    from crashloop.stress.listening import address_of
+    from crashloop.stress.load_access import load_access
+
+    if find_spec("locust") is None:
+        raise ModuleNotFoundError("locust", name="locust")
+    at = address_of(master, option="--master")
+    own = default_kubeconfig(kubeconfig, os.environ)
+    load_access(own, context)
+    become_worker(Joining(host=at.host, port=at.port, kubeconfig=own, context=context, within_s=within))
+
+
+LOAD_WORKER_EPILOG = epilog(
+    Example("crashloop load-worker --master 192.0.2.7 --kubeconfig FILE", "for `crashloop stress --listen 192.0.2.7`"),
+    exit_codes="0 the load is over, 1 no master, or it refuses, 2 wrong usage",
+)
+
+COMMANDS = (Command(stress, {"epilog": STRESS_EPILOG}), Command(load_worker, {"epilog": LOAD_WORKER_EPILOG}))

@@ -25,6 +25,10 @@ ORDER_VARIABLE = "CRASHLOOP_LOAD"
 """Environment variable with the path of load.json."""
 WORKER_VARIABLE = "CRASHLOOP_LOAD_WORKER"
 """Environment variable with the number of the worker; 0 for the only process, or the master."""
+JOIN_VARIABLE = "CRASHLOOP_LOAD_JOIN"
+"""Environment variable of a worker on another machine: a `Joining`, as JSON."""
+WORKERS = "workers.jsonl"
+"""Name of the file with the comings and goings of workers on other machines."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +58,31 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the journals of pods are read before their removal: ground truth where no runtime can be followed."""
     taken_within_s: float = 60.0
     """Longest outage of the API server while objects for a whole stage are made."""
+    remote_workers: int = 0
+    """Workers of a master that come from other machines; they get this order, and send their lines, as messages."""
+
+
+class Joining(msgspec.Struct, frozen=True, kw_only=True):
+    """How a worker on another machine joins a load."""
+
+    host: str
+    port: int
+    """Of the master."""
+    kubeconfig: str
+    context: str | None = None
+    within_s: float
+    """Longest wait for the master."""
+
+
+class WorkerLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of workers.jsonl."""
+
+    t_ns: int
+    worker: int
+    host: str
+    what: Literal["came", "left", "surplus", "lost"]
+    """left: its connection ended before the load did. surplus: it came when all were there. lost: `count` of its lines are."""
+    count: int = 0
 
 
 class StageMark(msgspec.Struct, frozen=True, kw_only=True):

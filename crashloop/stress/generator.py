@@ -9,10 +9,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+import msgspec
 
 from crashloop.resources import HOME
-from crashloop.stress.assignment import MARKS, ORDER_VARIABLE, WORKER_VARIABLE
+from crashloop.stress.assignment import (
+    JOIN_VARIABLE,
+    MARKS,
+    ORDER_VARIABLE,
+    WORKER_VARIABLE,
+    WORKERS,
+    Joining,
+    WorkerLine,
+)
+from crashloop.stress.folder import read_jsonl
+from crashloop.stress.listening import Address
 from crashloop.waiting import WaitTimeout, wait_until
 
 LOCUSTFILE = HOME / "load" / "locustfile.py"
@@ -20,6 +32,8 @@ LOOPBACK = "127.0.0.1"
 PORTS = (15_000, 30_000)
 WORKERS_WITHIN_S = 60
 """Longest wait for the workers; a master without all of them then ends by itself."""
+REMOTE_WITHIN_S = 300
+"""The same for workers that people start on other machines."""
 
 _ASKED = (0, -signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM)
 """Exit codes of a generator that was stopped, or is done."""
@@ -37,13 +51,23 @@ class Generator:
     """One process, or a master and its workers. They end with this process: every one reads a pipe from it."""
 
     def __init__(
-        self, order: Path, *, workers: int, web_port: int | None = None, workers_within_s: int = WORKERS_WITHIN_S
+        self,
+        order: Path,
+        *,
+        workers: int,
+        web_port: int | None = None,
+        listen: Address | None = None,
+        workers_within_s: int | None = None,
     ) -> None:
-        """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there."""
+        """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there.
+
+        With `listen` the workers come to that address from other machines. Otherwise they are started here.
+        """
         self._order = order
         self._workers = workers
         self._web_port = web_port
-        self._workers_within_s = workers_within_s
+        self._listen = listen
+        self._workers_within_s = workers_within_s or (WORKERS_WITHIN_S if listen is None else REMOTE_WITHIN_S)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._reported: set[str] = set()
 
@@ -52,11 +76,10 @@ class Generator:
         return tuple(process.pid for process in self._processes.values())
 
     def start(self) -> None:
-        port = free_port()
-        for number in range(1, self._workers + 1):
-            worker = ("--worker", f"--master-host={LOOPBACK}", f"--master-port={port}")
-            self._start(f"worker {number}", number, *worker)
-        self._start("generator", 0, *self._what_leads(port))
+        at = self._listen or Address(LOOPBACK, free_port())
+        for number in range(1, 1 if self._listen else self._workers + 1):
+            self._start(f"worker {number}", number, *_worker_of(at))
+        self._start("generator", 0, *self._what_leads(at))
 
     def has_begun(self) -> bool:
         """Whether the first stage has begun: before it no object is made."""
@@ -67,7 +90,8 @@ class Generator:
         return self._processes["generator"].poll() is not None
 
     def deaths(self) -> Iterator[Death]:
-        """Processes that ended early, each reported once."""
+        """Processes and workers of other machines that ended early, each reported once."""
+        yield from self._gone()
         for name, process in self._processes.items():
             code = process.poll()
             if code is not None and code not in _ASKED and name not in self._reported:
@@ -109,10 +133,29 @@ class Generator:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    def _what_leads(self, port: int) -> tuple[str, ...]:
+    def _gone(self) -> Iterator[Death]:
+        """Workers of other machines that left, came too late, or never."""
+        if self._listen is None:
+            return
+        lines = list(read_jsonl(self._order.parent / WORKERS, WorkerLine))
+        for line in lines:
+            sentence = _sentence(line)
+            if sentence and sentence not in self._reported:
+                self._reported.add(sentence)
+                yield Death(sentence, line.worker if line.what == "left" else None)
+        if self.has_ended() and not self.has_begun() and "generator" not in self._reported:
+            self._reported.add("generator")
+            came = sum(line.what == "came" for line in lines)
+            yield Death(
+                f"{came} of {self._workers} workers came to {self._listen} within {self._workers_within_s} s; "
+                "see load/generator.log.",
+                None,
+            )
+
+    def _what_leads(self, at: Address) -> tuple[str, ...]:
         folder = self._order.parent
         web = ("--headless", "--only-summary") if self._web_port is None else self._web(self._web_port)
-        where = (f"--master-bind-host={LOOPBACK}", f"--master-bind-port={port}")
+        where = (f"--master-bind-host={at.host}", f"--master-bind-port={at.port}")
         expects = (f"--expect-workers={self._workers}", f"--expect-workers-max-wait={self._workers_within_s}")
         master = ("--master", *where, *expects) if self._workers else ()
         return (*web, *master, f"--html={folder / 'locust.html'}", f"--csv={folder / 'locust'}")
@@ -121,15 +164,11 @@ class Generator:
         return ("--autostart", "--autoquit=0", f"--web-host={LOOPBACK}", f"--web-port={port}")
 
     def _start(self, name: str, number: int, *arguments: str) -> None:
-        environment = os.environ | {
-            ORDER_VARIABLE: str(self._order),
-            WORKER_VARIABLE: str(number),
-            "PYTHONPATH": str(HOME),
-        }
+        variables = {ORDER_VARIABLE: str(self._order), WORKER_VARIABLE: str(number)}
         with self._log(name).open("ab") as log:
             self._processes[name] = subprocess.Popen(
-                [sys.executable, "-m", "locust", "-f", LOCUSTFILE, "--exit-code-on-error=0", *arguments],
-                env=environment,
+                _command(*arguments),
+                env=_environment(variables),
                 cwd=HOME,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -139,6 +178,36 @@ class Generator:
 
     def _log(self, name: str) -> Path:
         return self._order.parent / f"{name.replace(' ', '-')}.log"
+
+
+def become_worker(joining: Joining) -> NoReturn:
+    """Go on as a worker of Locust, with a master on another machine."""
+    join = {JOIN_VARIABLE: msgspec.json.encode(joining).decode()}
+    os.chdir(HOME)
+    os.execve(sys.executable, _command(*_worker_of(Address(joining.host, joining.port))), _environment(join))
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--exit-code-on-error=0", *arguments]
+
+
+def _environment(variables: dict[str, str]) -> dict[str, str]:
+    return os.environ | variables | {"PYTHONPATH": str(HOME)}
+
+
+def _worker_of(master: Address) -> tuple[str, ...]:
+    return "--worker", f"--master-host={master.host}", f"--master-port={master.port}"
+
+
+def _sentence(line: WorkerLine) -> str:
+    """What a line of workers.jsonl says against the load; nothing of a worker that came in time."""
+    worker = f"The worker {line.worker} of the load ({line.host})"
+    return {
+        "came": "",
+        "left": f"{worker} went away before the load was over.",
+        "surplus": f"{worker} came when all others were there, and was sent away.",
+        "lost": f"{worker} sent {line.count} records that did not arrive.",
+    }[line.what]
 
 
 def free_port() -> int:

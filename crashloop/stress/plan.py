@@ -24,6 +24,8 @@ class StressPlan(RunPlan, frozen=True, kw_only=True):
     load: StressProfile
     cores: int
     """CPUs of the host, which all nodes share."""
+    listen: str | None = None
+    """HOST[:PORT] to which the workers come from other machines; None if they are started on this host."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -45,6 +45,7 @@ def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mappin
         rounds=profile.rounds,
         scrape_every_s=profile.scrape_every_s,
         workers=profile.workers,
+        are_workers_elsewhere=plan.listen is not None,
         host_cores=plan.cores,
         disturbances=tuple(_disturbance(each) for each in profile.disturbances),
     )

@@ -20,6 +20,7 @@ from crashloop.stress.folder import StressDir
 from crashloop.stress.following import Marks, Situation
 from crashloop.stress.generator import Generator
 from crashloop.stress.incidents import Cause, Incidents
+from crashloop.stress.listening import address_of
 from crashloop.stress.loads import WORKER_LABEL
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.objects import clear, kinds_of, remove_objects
@@ -59,7 +60,8 @@ class StressRecorder:
         self._say = say
         self._clear_within_s = clear_within_s
         self._note = Incidents(run.incidents_jsonl, say).note
-        self._generator = Generator(run.order_json, workers=plan.load.workers, web_port=web_port)
+        self._listen = None if plan.listen is None else address_of(plan.listen, option="--listen")
+        self._generator = Generator(run.order_json, workers=plan.load.workers, web_port=web_port, listen=self._listen)
         self._tasks = ThreadPoolExecutor(4, thread_name_prefix="stress")
         self._pending: list[Future[None]] = []
         self._marks = Marks(run.stages_jsonl)
@@ -84,6 +86,8 @@ class StressRecorder:
     def _load(self, most_s: float) -> None:
         """Run the load to its end."""
         self._generator.start()
+        if self._listen is not None:
+            self._say(f"waiting for {self._plan.load.workers} workers: crashloop load-worker --master {self._listen}")
         for pid in self._generator.pids:
             self._evidence.add_harness(pid)
         try:
@@ -218,4 +222,5 @@ def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
         folder=str(run.load_dir.absolute()),
         ends_after_s=plan.longest_s + AFTER_S,
         keeps_journals=not site.has_runtime_events,
+        remote_workers=0 if plan.listen is None else plan.load.workers,
     )

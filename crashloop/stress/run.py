@@ -25,6 +25,7 @@ from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import lend
+from crashloop.stress.listening import address_of, check_free
 from crashloop.stress.load_access import load_access
 from crashloop.stress.objects import kinds_of
 from crashloop.stress.plan import SUITE, StressPlan, plan_of
@@ -51,6 +52,8 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own kubelet: of the treatment in a comparison, otherwise of all nodes. Default: that of the version."""
     workers: int | None = None
     """Workers of Locust. Default: the profile's."""
+    listen: str | None = None
+    """HOST[:PORT] to which the workers come from other machines. Default: they are started on this one."""
     web_port: int | None = None
     """Where Locust's web UI is served. Default: nowhere."""
     existing: ExistingOptions | None = None
@@ -58,16 +61,26 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_stress(options: StressOptions) -> StressPlan:
-    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO.
+    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO, and an address that cannot be used.
 
     An existing cluster is surveyed for it: raises UsageError and PrerequisiteError for what stands in the way there.
     """
     profile = load_stress_profile(options.profile)
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
+    if options.listen is not None:
+        if not profile.workers:
+            raise UsageError(f"--listen {options.listen}: no worker is expected.\nGive their number with --workers.")
+        check_free(address_of(options.listen, option="--listen"), option="--listen")
     fitting_rows(profile)
     if options.existing is not None:
-        return _plan_on_existing(profile, options, options.existing)
+        plan = _plan_on_existing(profile, options, options.existing)
+    else:
+        plan = _plan_on_own(profile, options)
+    return msgspec.structs.replace(plan, listen=options.listen)
+
+
+def _plan_on_own(profile: StressProfile, options: StressOptions) -> StressPlan:
     version = KubernetesVersion.parse(options.kubernetes_version or resolve_settings().versions.kubernetes)
     return plan_of(
         profile,

@@ -36,9 +36,10 @@ def planned(results: StressResults) -> Iterator[Block]:
     if plan.disturbances:
         yield Paragraph(f"On purpose: {'; '.join(plan.disturbances)}.")
     source = f"a master and {plan.workers} workers" if plan.workers else "one process"
+    elsewhere = ": the workers ran on other machines, the master" if plan.are_workers_elsewhere else ""
     yield Paragraph(
-        f"The load came from {source} on the nodes' host with {plan.host_cores} cores. Kubelets, API server and processes were "
-        f"scraped every {plan.scrape_every_s:g} s.",
+        f"The load came from {source}{elsewhere} on the nodes' host with {plan.host_cores} cores. Kubelets, API server and "
+        f"processes were scraped every {plan.scrape_every_s:g} s.",
         "note",
     )
 

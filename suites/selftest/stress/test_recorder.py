@@ -3,6 +3,7 @@
 Locust and the connection to the API server are real. Nothing is recorded: there is no cluster.
 """
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +20,9 @@ from crashloop.record.lifeline import Lifeline
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.evidence import StressEvidence
+from crashloop.stress.generator import LOOPBACK, free_port
 from crashloop.stress.incidents import Cause
+from crashloop.stress.listening import Address
 from crashloop.stress.loads import Crash, Jobs, Rollout
 from crashloop.stress.missed_operations import misses
 from crashloop.stress.plan import StressPlan
@@ -27,6 +30,7 @@ from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
+from suites.selftest.kit.remote_worker import remote_workers
 from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, plan
 
 SHORT = Stage(name="storm", duration_s=1, users={"crashers": 3}, spawn_per_s=10, settle_s=0)
@@ -235,6 +239,23 @@ def test_a_worker_that_dies_before_the_load_has_begun_ends_the_run(peer: Accepti
     ]
     assert folder.run.marks() == ()
     assert peer.paths("POST") == []
+
+
+def test_a_worker_on_another_machine_that_goes_away_ends_its_part_of_the_load(peer: Accepting, tmp_path: Path) -> None:
+    master = Address(LOOPBACK, free_port())
+    with remote_workers(master, tmp_path / "kubeconfig") as (worker,):
+
+        def kill() -> None:
+            if peer.paths("POST"):
+                worker.kill()
+
+        longer = msgspec.structs.replace(SHORT, duration_s=600)
+        the_plan = msgspec.structs.replace(plan(stages=(longer,), workers=1), listen=str(master))
+        folder = recorded(tmp_path, the_plan, _Unrecorded(kill))
+    host = socket.gethostname()
+    assert incidents(folder) == [(Cause.LOAD, f"The worker 1 of the load ({host}) went away before the load was over.")]
+    assert "drain" not in [mark.what for mark in folder.run.marks()]
+    assert peer.paths("DELETE") == ["pods"]
 
 
 def test_what_a_load_missed_is_reported_by_load_and_step() -> None:

@@ -1,0 +1,46 @@
+"""A worker of a load as on another machine: the command, with credentials of its own and nothing of the run's folder."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from crashloop.stress.listening import Address
+
+MAIN = "from crashloop.cli import main; main()"
+ENDS_WITHIN_S = 120.0
+
+
+class RemoteWorker:
+    """A process of `crashloop load-worker`."""
+
+    def __init__(self, master: Address, kubeconfig: Path, *options: str) -> None:
+        named = ("--master", str(master), "--kubeconfig", str(kubeconfig), *options)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", MAIN, "load-worker", *named],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def ended(self) -> tuple[int, str]:
+        """Exit code and standard error, once it has ended by itself."""
+        _, said = self._process.communicate(timeout=ENDS_WITHIN_S)
+        return self._process.returncode, said
+
+
+@contextmanager
+def remote_workers(master: Address, kubeconfig: Path, *options: str, count: int = 1) -> Iterator[list[RemoteWorker]]:
+    """So many workers, which are gone in the end."""
+    workers = [RemoteWorker(master, kubeconfig, *options) for _ in range(count)]
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.ended()

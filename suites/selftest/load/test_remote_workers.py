@@ -1,0 +1,170 @@
+"""Workers on other machines: Locust's own master and workers, which share nothing but a connection."""
+
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crashloop.stress.assignment import WORKERS, Operation, StageMark, WorkerLine, journal_path, prepare_stage
+from crashloop.stress.folder import read_jsonl
+from crashloop.stress.generator import LOOPBACK, Generator, free_port
+from crashloop.stress.listening import Address
+from crashloop.stress.loads import Crash
+from crashloop.stress.profile import Stage
+from crashloop.waiting import wait_until
+from suites.selftest.kit.load_peer import Accepting, accepting, write_order
+from suites.selftest.kit.remote_worker import RemoteWorker, remote_workers
+
+WITHIN_S = 120.0
+"""Ends a wait for what comes in seconds; a host may be busy."""
+HOST = socket.gethostname()
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """The kubeconfig of the workers."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    return folder / "kubeconfig"
+
+
+@pytest.fixture
+def peer(tmp_path: Path, theirs: Path) -> Iterator[Accepting]:
+    with accepting(tmp_path) as peer:
+        shutil.copy(tmp_path / "kubeconfig", theirs)
+        yield peer
+
+
+@pytest.fixture
+def master() -> Address:
+    return Address(LOOPBACK, free_port())
+
+
+def created(peer: Accepting) -> None:
+    wait_until("three pods to be created", lambda: len(peer.paths("POST")) >= 3, timeout_s=WITHIN_S)
+
+
+def over(generator: Generator) -> None:
+    wait_until("the load to be over", generator.has_ended, timeout_s=WITHIN_S)
+    generator.stop(within_s=WITHIN_S)
+
+
+def lines(folder: Path) -> list[tuple[int, str, str]]:
+    return [(each.worker, each.host, each.what) for each in read_jsonl(folder / "load" / WORKERS, WorkerLine)]
+
+
+def created_by(folder: Path, worker: int) -> set[str]:
+    """Pods whose creation a worker has reported."""
+    operations = read_jsonl(folder / f"load/operations-{worker}.jsonl", Operation)
+    return {each.pod for each in operations if each.what == "create"}
+
+
+def test_what_workers_elsewhere_do_is_recorded_in_the_folder_of_the_run(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
+) -> None:
+    generator = Generator(write_order(tmp_path, remote_workers=2, keeps_journals=True), workers=2, listen=master)
+    with remote_workers(master, theirs, count=2) as workers:
+        generator.start()
+        over(generator)
+        assert [worker.ended()[0] for worker in workers] == [0, 0]
+    marks = read_jsonl(tmp_path / "load/stages.jsonl", StageMark)
+    assert [(mark.what, mark.users) for mark in marks] == [("begin", 0), ("measure", 3), ("drain", 3), ("end", 0)]
+    assert sorted(lines(tmp_path)) == [(1, HOST, "came"), (2, HOST, "came")]
+    made = [created_by(tmp_path, 1), created_by(tmp_path, 2)]
+    assert all(made)
+    assert sorted(made[0] | made[1]) == sorted(peer.paths("DELETE"))
+    assert sorted(pod["metadata"]["name"] for pod in peer.created) == sorted(peer.paths("DELETE"))
+    assert all(journal_path(tmp_path / "load", pod, "app").exists() for pod in made[0] | made[1])
+    assert list(generator.deaths()) == []
+
+
+def test_workers_elsewhere_know_in_which_stage_arms_have_changed_places(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
+) -> None:
+    stage = Stage(name="storm", duration_s=1, users={"a": 1, "b": 1}, spawn_per_s=10, settle_s=0)
+    exchanged = Stage(
+        name="storm", duration_s=1, users={"a": 1, "b": 1}, spawn_per_s=10, settle_s=0, exchanged=("base", "treat")
+    )
+    order = write_order(
+        tmp_path,
+        remote_workers=1,
+        hosts={"base": "one", "treat": "two"},
+        loads={"a": Crash(node="base"), "b": Crash(node="treat")},
+        stages=(stage, exchanged),
+    )
+    prepare_stage(order.parent, 1)
+    generator = Generator(order, workers=1, listen=master)
+    with remote_workers(master, theirs):
+        generator.start()
+        over(generator)
+    placed = [(pod["metadata"]["name"], pod["spec"]["nodeName"]) for pod in peer.created]
+    assert sorted(placed) == [("a-1-0", "one"), ("a-1-1", "two"), ("b-1-0", "two"), ("b-1-1", "one")]
+
+
+def test_a_worker_that_goes_away_is_reported_once_and_no_other_takes_its_place(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
+) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600, remote_workers=2), workers=2, listen=master)
+    with remote_workers(master, theirs, count=2) as (one, _):
+        generator.start()
+        created(peer)
+        one.kill()
+        wait_until("its end to be noticed", lambda: "left" in str(lines(tmp_path)), timeout_s=WITHIN_S)
+        (death,) = generator.deaths()
+        with remote_workers(master, theirs) as (late,):
+            assert late.ended() == (1, f"load-worker: the master at {master} refuses: the load has begun.\n")
+        assert list(generator.deaths()) == []
+        generator.stop(within_s=WITHIN_S)
+    assert death.worker in (1, 2)
+    assert death.sentence == f"The worker {death.worker} of the load ({HOST}) went away before the load was over."
+
+
+def test_the_last_worker_that_goes_away_is_reported_as_well(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
+) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600, remote_workers=1), workers=1, listen=master)
+    with remote_workers(master, theirs) as (worker,):
+        generator.start()
+        created(peer)
+        worker.kill()
+        over(generator)
+    assert [death.sentence for death in generator.deaths()] == [
+        f"The worker 1 of the load ({HOST}) went away before the load was over."
+    ]
+
+
+def test_workers_elsewhere_take_away_what_they_have_made_when_the_run_is_stopped(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
+) -> None:
+    generator = Generator(write_order(tmp_path, duration_s=600, remote_workers=2), workers=2, listen=master)
+    with remote_workers(master, theirs, count=2) as workers:
+        generator.start()
+        created(peer)
+        generator.stop(within_s=WITHIN_S)
+        assert [worker.ended()[0] for worker in workers] == [0, 0]
+    assert sorted(peer.paths("DELETE")) == sorted(pod["metadata"]["name"] for pod in peer.created)
+
+
+def test_a_load_to_which_nobody_comes_is_given_up(peer: Accepting, tmp_path: Path, master: Address) -> None:
+    order = write_order(tmp_path, remote_workers=2)
+    generator = Generator(order, workers=2, listen=master, workers_within_s=1)
+    generator.start()
+    over(generator)
+    assert [death.sentence for death in generator.deaths()] == [
+        f"0 of 2 workers came to {master} within 1 s; see load/generator.log."
+    ]
+    assert list(generator.deaths()) == []
+    assert peer.paths("POST") == []
+
+
+def test_a_worker_that_finds_no_master_gives_up(peer: Accepting, theirs: Path, master: Address) -> None:
+    worker = RemoteWorker(master, theirs, "--within", "1")
+    assert worker.ended() == (1, f"load-worker: no master of a stress run answered at {master} within 1 s.\n")
+
+
+def test_a_worker_without_credentials_does_not_look_for_a_master(tmp_path: Path, master: Address) -> None:
+    code, said = RemoteWorker(master, tmp_path / "nothing").ended()
+    assert code == 2
+    assert f"kubeconfig {tmp_path / 'nothing'}: there is no such file." in said
