@@ -1,13 +1,19 @@
 """Workers on other machines: Locust's own master and workers, which share nothing but a connection."""
 
+import re
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from crashloop.stress.assignment import WORKERS, Operation, StageMark, WorkerLine, journal_path, prepare_stage
+from crashloop import __version__
+from crashloop.resources import HOME
+from crashloop.stress.assignment import WORKERS, Joining, Operation, StageMark, WorkerLine, journal_path, prepare_stage
 from crashloop.stress.folder import read_jsonl
 from crashloop.stress.generator import LOOPBACK, Generator, free_port
 from crashloop.stress.listening import Address
@@ -119,6 +125,53 @@ def test_a_worker_that_goes_away_is_reported_once_and_no_other_takes_its_place(
         generator.stop(within_s=WITHIN_S)
     assert death.worker in (1, 2)
     assert death.sentence == f"The worker {death.worker} of the load ({HOST}) went away before the load was over."
+
+
+@pytest.mark.parametrize(
+    ("twist", "sentence"),
+    [
+        (
+            "import crashloop; crashloop.__version__ = '0.0.1'",
+            rf"the master at MASTER refuses: this run is of crashloop {re.escape(__version__)}, the worker of 0\.0\.1\.",
+        ),
+        (
+            "import time; now_ns = time.time_ns; time.time_ns = lambda: now_ns() + 3_600_000_000_000",
+            r"the clock of this machine is 3\d{3}\.\d{3} s ahead of that of MASTER; 0\.05 s are allowed\. "
+            r"Synchronize both with the same source\.",
+        ),
+        ("", r"the master at MASTER refuses: all workers \(1\) have come\."),
+    ],
+    ids=["another version", "another clock", "one too many"],
+)
+def test_a_worker_that_does_not_fit_gets_no_order(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address, twist: str, sentence: str
+) -> None:
+    """The last one is too many while the nodes rest before the first stage."""
+    stage = Stage(name="storm", duration_s=1, users={"crashers": 3}, washout_s=600)
+    generator = Generator(write_order(tmp_path, remote_workers=1, stages=(stage,)), workers=1, listen=master)
+    generator.start()
+    try:
+        with remote_workers(master, theirs, count=0 if twist else 1):
+            if not twist:
+                wait_until("the worker to come", lambda: bool(lines(tmp_path)), timeout_s=WITHIN_S)
+            said = refused(twist, master, theirs)
+    finally:
+        generator.stop(within_s=WITHIN_S)
+    assert re.fullmatch(rf"load-worker: {sentence}\n".replace("MASTER", re.escape(str(master))), said), said
+
+
+def refused(twist: str, master: Address, kubeconfig: Path) -> str:
+    """What a worker says that asks for its order, and gets none."""
+    joining = Joining(host=master.host, port=master.port, kubeconfig=str(kubeconfig), within_s=WITHIN_S)
+    asking = (
+        f"{twist}\nimport msgspec\nfrom crashloop.stress.assignment import Joining\n"
+        "from load.remote_master import ask_for_order\n"
+        f"ask_for_order(msgspec.json.decode({msgspec.json.encode(joining)!r}, type=Joining))"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", asking]
+    ended = subprocess.run(command, cwd=HOME, capture_output=True, text=True, timeout=2 * WITHIN_S, check=False)
+    assert ended.returncode == 1, ended.stderr
+    return ended.stderr
 
 
 def test_the_last_worker_that_goes_away_is_reported_as_well(
