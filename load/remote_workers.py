@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import gevent
 import msgspec
+from locust import runners
 from locust.rpc import Message
 from locust.runners import STATE_MISSING, MasterRunner
 
@@ -28,6 +29,8 @@ from load.messages import (
 from load.records import FileRecords
 
 LOOK_S = 1.0
+SILENT_S = 30
+"""A worker without a heartbeat for so long has left. Locust's own 3 s are too short for a busy machine."""
 
 
 class _Worker:
@@ -45,6 +48,7 @@ class RemoteWorkers:
     """Made in the master, before the first worker comes."""
 
     def __init__(self, runner: MasterRunner, order: Order) -> None:
+        runners.HEARTBEAT_LIVENESS = round(SILENT_S / runners.HEARTBEAT_INTERVAL)
         self._runner = runner
         self._order = order
         self._folder = Path(order.folder)

@@ -174,20 +174,6 @@ def refused(twist: str, master: Address, kubeconfig: Path) -> str:
     return ended.stderr
 
 
-def test_the_last_worker_that_goes_away_is_reported_as_well(
-    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
-) -> None:
-    generator = Generator(write_order(tmp_path, duration_s=600, remote_workers=1), workers=1, listen=master)
-    with remote_workers(master, theirs) as (worker,):
-        generator.start()
-        created(peer)
-        worker.kill()
-        over(generator)
-    assert [death.sentence for death in generator.deaths()] == [
-        f"The worker 1 of the load ({HOST}) went away before the load was over."
-    ]
-
-
 def test_workers_elsewhere_take_away_what_they_have_made_when_the_run_is_stopped(
     peer: Accepting, tmp_path: Path, theirs: Path, master: Address
 ) -> None:
