@@ -45,7 +45,7 @@ def known_by_ns(case: Case, state: ObjectState) -> int:
     within_ns = round(KNOWN_WITHIN_S * 1e9)
     by_ns = state.to_ns + within_ns
     while by_ns < case.recording.end_ns:
-        later_ns = state.to_ns + within_ns + round(case.recording.host.held_s(state.to_ns, by_ns) * 1e9)
+        later_ns = state.to_ns + within_ns + round(case.recording.host.kubelet_held_s(state.to_ns, by_ns) * 1e9)
         if later_ns <= by_ns:
             break
         by_ns = later_ns

@@ -18,7 +18,7 @@ SLOW_API_NS = 30_000_000_000
 
 def may_lag_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """By how much a statement may lag, in that time, before the kubelet alone can be why."""
-    held_ns = round(case.recording.host.held_s(from_ns, to_ns) * 1e9)
+    held_ns = round(case.recording.host.kubelet_held_s(from_ns, to_ns) * 1e9)
     return max(SLOW_API_NS, SETTLED_NS + held_ns) + silent_ns(case, from_ns, to_ns)
 
 

@@ -68,7 +68,7 @@ class Kind(StrEnum):
     CPU_WAIT = "cpu-wait"
     """RECORDER. Once a second for each node on this host. data: interval_ns, and waited_us: for how long the threads of the
     node's kubelet, runtime and shims were ready to run and had no CPU (second figure of /proc/<pid>/task/<tid>/schedstat),
-    all together no more than interval_ns, unless a single one waited longer."""
+    all together no more than interval_ns, unless a single one waited longer; kubelet_us: the same of the kubelet alone."""
     CONTROL = "control"
     """RECORDER. Every 2 s for each node whose runtime is within reach. The recorder itself had the runtime create a container
     that never runs, and list what it has; no kubelet was involved. t_ns is the end. data: create_ns and list_ns, how long

@@ -68,7 +68,8 @@ class HostRecord:
     def __init__(self) -> None:
         self._stall_ns, self._stalled_ns = array("q"), array("q")
         self._missed_before_ns = array("q")
-        self._pressed, self._blocked, self._waited = _Counted(), _Counted(), _Counted()
+        self._pressed, self._blocked = _Counted(), _Counted()
+        self._waited, self._kubelet_waited = _Counted(), _Counted()
         self._control_ns, self._control_took_ns = array("q"), array("q")
 
     def add_pressure(
@@ -78,9 +79,13 @@ class HostRecord:
         self._pressed.add(t_ns, interval_ns, cpu_us or 0)
         self._blocked.add(t_ns, interval_ns, blocked_us or 0)
 
-    def add_wait(self, t_ns: int, waited_us: int, *, interval_ns: int = BEAT_NS) -> None:
-        """Take a report of the run queues: for how long the accused waited for a CPU before `t_ns`."""
+    def add_wait(self, t_ns: int, waited_us: int, kubelet_us: int | None = None, *, interval_ns: int = BEAT_NS) -> None:
+        """Take a report of the run queues: for how long the accused waited for a CPU before `t_ns`, and the kubelet alone.
+
+        Where that was not counted, it may have been all of it.
+        """
         self._waited.add(t_ns, interval_ns, waited_us)
+        self._kubelet_waited.add(t_ns, interval_ns, waited_us if kubelet_us is None else kubelet_us)
 
     def add_control(self, t_ns: int, create_ns: int, list_ns: int) -> None:
         """Take a control container: how long its create and the runtime's lists took, until `t_ns`."""
@@ -97,7 +102,18 @@ class HostRecord:
 
     def held(self, from_ns: int, to_ns: int) -> Held:
         """What the host is shown to have held up from `from_ns` to `to_ns`."""
-        waited = self._waited.within_ns(from_ns, to_ns) / 1e9 if self._waited.reaches(from_ns, to_ns) else None
+        return self._held(from_ns, to_ns, self._waited)
+
+    def held_s(self, from_ns: int, to_ns: int) -> float:
+        """The same in one figure."""
+        return self.held(from_ns, to_ns).total_s
+
+    def kubelet_held_s(self, from_ns: int, to_ns: int) -> float:
+        """The same of what a kubelet does without runtime and shims: what it learns, and what it states."""
+        return self._held(from_ns, to_ns, self._kubelet_waited).total_s
+
+    def _held(self, from_ns: int, to_ns: int, waits: "_Counted") -> Held:
+        waited = waits.within_ns(from_ns, to_ns) / 1e9 if waits.reaches(from_ns, to_ns) else None
         runtime = self._runtime_s(from_ns, to_ns)
         blocked = self._blocked.within_ns(from_ns, to_ns) / 1e9
         pressed = min(self._pressed.within_ns(from_ns, to_ns) / 1e9, PRESSURE_AT_MOST_S)
@@ -109,10 +125,6 @@ class HostRecord:
             blocked_s=blocked if runtime is None else None,
             pressed_s=pressed if waited is None else None,
         )
-
-    def held_s(self, from_ns: int, to_ns: int) -> float:
-        """The same in one figure."""
-        return self.held(from_ns, to_ns).total_s
 
     def unknown_s(self, from_ns: int, to_ns: int) -> float:
         """Seconds at the end of that time after the last report: the host may have been stalled in them."""

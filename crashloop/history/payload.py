@@ -78,6 +78,8 @@ class CpuWait(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     waited_us: Whole
     interval_ns: Whole
+    kubelet_us: Whole | None = None
+    """None in histories of earlier versions."""
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -142,7 +142,7 @@ class _Reducer:
 
     def _cpu_wait(self, _: int, line: lines.CpuWaitLine) -> None:
         for host in self._hosts.values():
-            host.add_wait(line.t_ns, line.data.waited_us, interval_ns=line.data.interval_ns)
+            host.add_wait(line.t_ns, line.data.waited_us, line.data.kubelet_us, interval_ns=line.data.interval_ns)
 
     def _control(self, _: int, line: lines.ControlLine) -> None:
         for host in self._hosts.values():

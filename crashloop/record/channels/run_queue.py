@@ -3,8 +3,8 @@
 Theory of operation. The second figure of /proc/<pid>/task/<tid>/schedstat is the time that a thread has waited on a run
 queue (https://docs.kernel.org/scheduler/sched-stats.html), counted when the wait is over. A restart goes from thread to
 thread, one after the other, so it cannot have waited for longer than all threads of the kubelet, the runtime and the pod's
-own shim together, nor for longer than the time there was. The pod's shim stands for the one that waited most. Only nodes on
-this host can be looked at.
+own shim together, nor for longer than the time there was. The pod's shim stands for the one that waited most. What the kubelet
+states waits for its own threads only. Only nodes on this host can be looked at.
 """
 
 import contextlib
@@ -75,8 +75,8 @@ class NodeProcesses:
         """Met once and not recognized: what was forked a moment ago is not yet the program that it becomes."""
         self._strangers: set[int] = set()
 
-    def look(self) -> dict[str, dict[int, bool]]:
-        """The processes of each node whose kubelet is among them; True for those that are shims."""
+    def look(self) -> dict[str, dict[int, Member]]:
+        """The processes of each node whose kubelet is among them."""
         now = set(psutil.pids())
         self._strangers &= now
         for pid in self._members.keys() - now:
@@ -84,12 +84,12 @@ class NodeProcesses:
         met = {pid for pid in now - self._strangers - self._members.keys() if not self._recognizes(pid)}
         self._strangers |= met & self._young
         self._young = met - self._strangers
-        nodes: dict[str, dict[int, bool]] = {
+        nodes: dict[str, dict[int, Member]] = {
             each.node: {} for each in self._members.values() if each.component == KUBELET
         }
         for pid, each in self._members.items():
             if each.node in nodes:
-                nodes[each.node][pid] = not each.is_main
+                nodes[each.node][pid] = each
         return nodes
 
     def _recognizes(self, pid: int) -> bool:
@@ -132,18 +132,24 @@ class RunQueueChannel(Follower):
             if processes is not None:
                 self._report(processes.look())
 
-    def _report(self, nodes: Mapping[str, Mapping[int, bool]]) -> None:
+    def _report(self, nodes: Mapping[str, Mapping[int, Member]]) -> None:
         before, before_ns = self._waits, self._looked_ns
         self._waits, self._looked_ns = {}, time.monotonic_ns()
         spent_ns = self._looked_ns - before_ns
         for node, pids in nodes.items():
             # A process that is met only now may have waited long ago; what it waits for counts from now on.
-            grown: dict[bool, list[list[int]]] = {True: [], False: []}
-            for pid, is_shim in pids.items():
+            grown: list[tuple[Member, list[int]]] = []
+            for pid, member in pids.items():
                 with contextlib.suppress(OSError):
                     self._waits[pid] = read_waits(pid)
-                    grown[is_shim].append(grown_ns(before.get(pid, self._waits[pid]), self._waits[pid]))
-            if before_ns and grown[False]:
-                waited = waited_ns(grown[False], grown[True], spent_ns)
-                data = {"waited_us": waited // 1_000, "interval_ns": spent_ns}
+                    grown.append((member, grown_ns(before.get(pid, self._waits[pid]), self._waits[pid])))
+            mains = [threads for member, threads in grown if member.is_main]
+            if before_ns and mains:
+                kubelets = [threads for member, threads in grown if member.component == KUBELET]
+                waited = waited_ns(mains, [threads for member, threads in grown if not member.is_main], spent_ns)
+                data = {
+                    "waited_us": waited // 1_000,
+                    "kubelet_us": waited_ns(kubelets, (), spent_ns) // 1_000,
+                    "interval_ns": spent_ns,
+                }
                 self._sink.node(node, recorder_event(Kind.CPU_WAIT, now_ns(), data, node=node))

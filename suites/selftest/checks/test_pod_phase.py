@@ -78,13 +78,21 @@ def test_a_phase_that_stays_behind_is_a_fail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held_share", "outcome"), [(0.7, Outcome.FAIL), (0.9, Outcome.INCONCLUSIVE)], ids=["enough", "too-little"]
+    ("held_share", "kubelet_share", "outcome"),
+    [
+        (0.7, None, Outcome.FAIL),
+        (0.9, None, Outcome.INCONCLUSIVE),
+        (0.9, 0.7, Outcome.FAIL),
+        (0.9, 0.9, Outcome.INCONCLUSIVE),
+    ],
+    ids=["enough", "too-little", "enough-for-the-kubelet", "too-little-for-the-kubelet"],
 )
 def test_a_host_that_leaves_ten_seconds_in_a_minute_leaves_enough_for_a_phase(
-    held_share: float, outcome: Outcome
+    held_share: float, kubelet_share: float | None, outcome: Outcome
 ) -> None:
     history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False)
     history.waited_us = round(held_share * 1e6)
+    history.kubelet_us = None if kubelet_share is None else round(kubelet_share * 1e6)
     assert checked("pod-phase", history.counts(0.9, "app", 0, phase="Running").ends(64)).outcome is outcome
 
 

@@ -69,11 +69,20 @@ def test_nothing_holds_up_for_longer_than_the_interval(
 ) -> None:
     host = HostRecord()
     for at_s, waited_us, stalled_us in sorted(counted):
-        host.add_wait(at_s * S, waited_us)
+        host.add_wait(at_s * S, waited_us, stalled_us)
         host.add_pressure(at_s * S, waited_us, blocked_us=stalled_us)
     from_ns, to_ns = min(one_ns, other_ns), max(one_ns, other_ns)
     held = host.held(from_ns, to_ns)
     assert 0 <= held.of_the_accused_s <= held.total_s <= (to_ns - from_ns) / 1e9
+    assert 0 <= host.kubelet_held_s(from_ns, to_ns) <= (to_ns - from_ns) / 1e9
+
+
+def test_what_the_kubelet_states_is_held_up_by_its_own_waits_only() -> None:
+    host = HostRecord()
+    for at_s in range(1, 11):
+        host.add_wait(at_s * S, 900_000, 200_000)
+    assert host.held_s(0, 10 * S) == 9.0
+    assert host.kubelet_held_s(0, 10 * S) == 2.0
 
 
 @given(st.integers(-(2**62), 2**62), st.integers(-(2**62), 2**62))

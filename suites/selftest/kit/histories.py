@@ -48,6 +48,7 @@ class History:
         self.pressure_us = 1000
         self.io_us = 0
         self.waited_us: int | None = None
+        self.kubelet_us: int | None = None
         """What the accused wait for a CPU in each second; None: the recorder does not see that."""
         begin = {
             "format": HISTORY_FORMAT,
@@ -299,7 +300,7 @@ class History:
                 data = {"some_us": self.pressure_us, "io_us": self.io_us, "interval_ns": 1_000_000_000}
                 self.add(beat + 0.5, Channel.RECORDER, Kind.PRESSURE, data)
                 if self.waited_us is not None:
-                    waited = {"waited_us": self.waited_us, "interval_ns": 1_000_000_000}
+                    waited = {"waited_us": self.waited_us, "kubelet_us": self.kubelet_us, "interval_ns": 1_000_000_000}
                     self.add(beat + 0.5, Channel.RECORDER, Kind.CPU_WAIT, waited)
         if not any(event.kind is Kind.CLOCK for _, event in self._events):
             self.clock(-0.95).clock(at_s)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from crashloop.cluster import node_processes
+from crashloop.cluster.node_processes import Member
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
@@ -99,21 +100,26 @@ def started(tmp_path: Path, name: str, node: str) -> "subprocess.Popen[bytes]":
     return child
 
 
+KUBELET = Member("kubelet", "node-1", is_main=True)
+RUNTIME = Member("runtime", "node-1", is_main=True)
+SHIM = Member("runtime", "node-1", is_main=False)
+
+
 def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
     tmp_path: Path, cluster: ClusterInfo
 ) -> None:
     processes = NodeProcesses(cluster)
     with started(tmp_path, "kubelet", "node-1") as kubelet, started(tmp_path, "containerd", "node-1") as runtime:
         with started(tmp_path, "containerd-shim-runc-v2", "node-1") as shim:
-            assert processes.look() == {"node-1": {kubelet.pid: False, runtime.pid: False, shim.pid: True}}
+            assert processes.look() == {"node-1": {kubelet.pid: KUBELET, runtime.pid: RUNTIME, shim.pid: SHIM}}
             shim.kill()
         with started(tmp_path, "containerd", "node-2") as other, started(tmp_path, "etcd", "node-1") as etcd:
-            assert processes.look() == {"node-1": {kubelet.pid: False, runtime.pid: False}}
+            assert processes.look() == {"node-1": {kubelet.pid: KUBELET, runtime.pid: RUNTIME}}
             for child in (other, etcd):
                 child.kill()
         runtime.kill()
         runtime.wait()
-        assert processes.look() == {"node-1": {kubelet.pid: False}}
+        assert processes.look() == {"node-1": {kubelet.pid: KUBELET}}
         kubelet.kill()
         kubelet.wait()
         assert processes.look() == {}
@@ -132,7 +138,7 @@ def test_processes_in_a_container_are_those_of_the_node_that_it_is(
     monkeypatch.setattr(node_processes, "host_name", lambda pid: names.get(pid, "this-host"))
     with started(tmp_path, "kubelet", "") as mine, started(tmp_path, "kubelet", "") as foreign:
         names |= {mine.pid: "crashloop-made-up-worker2", foreign.pid: "crashloop-other-worker2"}
-        assert NodeProcesses(of_kind).look() == {"max-2s": {mine.pid: False}}
+        assert NodeProcesses(of_kind).look() == {"max-2s": {mine.pid: KUBELET._replace(node="max-2s")}}
         for child in (mine, foreign):
             child.kill()
 
@@ -149,7 +155,7 @@ def test_each_node_has_the_waits_of_its_own(tmp_path: Path, cluster: ClusterInfo
     node, event = sink.events[0]
     assert (node, event.node, event.kind) == ("node-1", "node-1", Kind.CPU_WAIT)
     assert event.data["interval_ns"] > 0
-    assert event.data["waited_us"] >= 0
+    assert event.data["waited_us"] == event.data["kubelet_us"] >= 0
 
 
 def test_nodes_that_come_later_join_those_that_are_there(tmp_path: Path, cluster: ClusterInfo) -> None:
