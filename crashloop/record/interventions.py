@@ -12,7 +12,7 @@ from crashloop.errors import CrashloopError, ProcessEnded, UsageError
 from crashloop.history.event import Event
 from crashloop.history.payload import REFUSED
 from crashloop.record.annotations import annotation
-from crashloop.record.channels.containerd.attribution import is_sandbox_of
+from crashloop.record.channels.containerd.attribution import is_instance_of, is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd
 from crashloop.record.channels.events import intervention_event, now_ns
 from crashloop.record.config_objects import ConfigObjects
@@ -64,6 +64,7 @@ class Interventions:
             InterventionKind.DELETE_OBJECT: lambda watched, given: objects.delete(watched.scenario, given["object"]),
             InterventionKind.OFFER_IMAGE: lambda _, given: images.offer(given["container"], given["version"]),
             InterventionKind.KILL_SANDBOX: self._kill_sandbox,
+            InterventionKind.REMOVE_CONTAINER: self._remove_container,
             InterventionKind.RESTART_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=False),
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
@@ -200,6 +201,15 @@ class Interventions:
                 raise UsageError(f"scenario {watched.name}: its pod has no sandbox.")
             newest = max(sandboxes, key=lambda each: each.created_ns)
             runtime.kill(newest.container_id, signal.SIGKILL)
+
+    def _remove_container(self, watched: PodRecording, arguments: Arguments) -> None:
+        """Remove the container's newest instance, whatever its state."""
+        name = _argument(watched, arguments, "container")
+        with _runtime(watched) as runtime:
+            instances = [each for each in runtime.containers() if is_instance_of(each, watched.newest_pod, name)]
+            if not instances:
+                raise UsageError(f"scenario {watched.name}: its container {name!r} has no instance.")
+            runtime.remove(max(instances, key=lambda each: each.created_ns).container_id)
 
     def _patch_container(
         self, watched: PodRecording, container: str, change: Arguments, *, subresource: str | None = None

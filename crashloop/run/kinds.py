@@ -25,6 +25,7 @@ NEEDS: dict[InterventionKind, Capability] = {
     InterventionKind.RESTART_KUBELET: Capability.KUBELET_RESTART,
     InterventionKind.KILL_KUBELET: Capability.KUBELET_RESTART,
     InterventionKind.KILL_SANDBOX: Capability.RUNTIME_EVENTS,
+    InterventionKind.REMOVE_CONTAINER: Capability.RUNTIME_EVENTS,
     InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
     InterventionKind.TAKE_NETWORK: Capability.POD_NETWORK,
 }

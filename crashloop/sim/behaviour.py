@@ -328,6 +328,7 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     finished_offset_s: int = 0
     started_offset_s: int = 0
     running_while_dead: bool = False
+    infers_lost_ends: bool = True
     forgets_last_state: bool = False
     waiting_reason: str = "CrashLoopBackOff"
     """Of a container that waits for its delay; empty: its last end is stated instead."""

@@ -135,6 +135,7 @@ class ScenarioPlayer:
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda _: self.loop.spawn(self._recreate()),
             InterventionKind.KILL_SANDBOX: lambda _: self.loop.spawn(self._kill_sandbox()),
+            InterventionKind.REMOVE_CONTAINER: self._remove_container,
             InterventionKind.DELETE_POD: lambda given: (
                 self.loop.spawn(self._delete()) if given.get("wait", True) else self._request_deletion()
             ),
@@ -249,6 +250,12 @@ class ScenarioPlayer:
         """The sandbox ends; its containers run on until the kubelet sees that."""
         pod = self.pod
         yield from self.runtime.stop_sandbox(pod)
+        self.loop.after(self.host.takes_ms(RELIST_MS), lambda: self.kubelet.updated(pod))
+
+    def _remove_container(self, arguments: dict[str, Any]) -> None:
+        """The runtime forgets the container; the kubelet sees that it is gone, not how it ended."""
+        pod = self.pod
+        self.runtime.forget(pod, arguments["container"])
         self.loop.after(self.host.takes_ms(RELIST_MS), lambda: self.kubelet.updated(pod))
 
     def _restart_kubelet(self, arguments: dict[str, Any]) -> None:

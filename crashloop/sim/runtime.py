@@ -169,6 +169,12 @@ class Runtime:
         pod.instances.remove(instance)
         self._event(pod, instance, self.loop.now, Kind.REMOVED)
 
+    def forget(self, pod: SimPod, name: str) -> None:
+        """Kill the running instance of a container, and remove it at once."""
+        for instance in [each for each in pod.alive() if each.name == name]:
+            self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
+            self.remove(pod, instance, keep_log=True)
+
     def restart(self, down_ns: int) -> None:
         """The runtime's daemon goes and comes back; containers live on."""
         self.ready_ns = self.loop.now + down_ns

@@ -20,6 +20,13 @@ State = dict[str, Any]
 
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
 RESET_STATE: State = {"terminated": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE, "exitCode": 137}}
+LOST_STATE: State = {
+    "terminated": {
+        "reason": "ContainerStatusUnknown",
+        "message": "The container could not be located when the pod was deleted.  The container used to be Running",
+        "exitCode": 137,
+    }
+}
 TERMINAL = ("Succeeded", "Failed")
 RESTARTING_ALL = "AllContainersRestarting"
 
@@ -36,6 +43,10 @@ class Statements:
         """Containers whose last start failed before they were created, and the reason that is stated."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
+        self.lost: set[str] = set()
+        """Containers that were said to run and of which the runtime knows no more."""
+        self._running: set[str] = set()
+        """Containers that were said to run last."""
         self.uncounted: dict[str, int] = {}
         """Restarts that a faulty kubelet leaves out of restartCount."""
         self._stated = "Pending"
@@ -60,6 +71,7 @@ class Statements:
         self.reset = before.reset
         self._stated = before._stated
         self._last = before._last
+        self._running = before._running
 
     def status(self, view: PodView) -> tuple[dict[str, Any], str]:
         """The PodStatus, and the true phase. What has not changed is not made again."""
@@ -68,6 +80,7 @@ class Statements:
             view.key,
             tuple(self.reasons.items()),
             frozenset(self.reset),
+            frozenset(self.lost),
             tuple(self.failed.items()),
             tuple(pod.images.values()),
             pod.sandboxes,
@@ -79,6 +92,8 @@ class Statements:
 
     def _make(self, view: PodView) -> tuple[dict[str, Any], str]:
         pod, behaviour = self.pod, self.policies.behaviour
+        if behaviour.infers_lost_ends:
+            self._infer_ends(view)
         phase = self.phase(view)
         conditions = [{"type": "PodScheduled", "status": "True"}, *self._restarting_all(view, phase)]
         self._stated = self._stated_phase(phase, view)
@@ -94,6 +109,13 @@ class Statements:
             ],
         }
         return {name: value for name, value in status.items() if value}, phase
+
+    def _infer_ends(self, view: PodView) -> None:
+        """What ran and is gone has ended, though nobody knows how: convertToAPIContainerStatuses."""
+        gone = {name for name in self._running - self.reset if view.newest(name) is None}
+        self.lost |= gone
+        self._last |= dict.fromkeys(gone, LOST_STATE)
+        self._running -= gone
 
     def _all_ready(self) -> tuple[str, ...]:
         """The instances that are ready, by their ids."""
@@ -261,8 +283,11 @@ class Statements:
         if newest is None or newest.state is InstanceState.CREATED:
             return self._not_started(container.name), False
         self.reset.discard(container.name)
+        self.lost.discard(container.name)
+        self._running.discard(container.name)
         instance = newest.instance
         if newest.state is InstanceState.RUNNING or behaviour.running_while_dead:
+            self._running.add(container.name)
             return {"running": {"startedAt": _stamp(instance.started_ns)}}, True
         message = self.reasons.get(container.name)
         reason = behaviour.waiting_reason
@@ -281,7 +306,7 @@ class Statements:
         """The restartCount: that of the newest instance, or of the one to come after RestartAllContainers."""
         behaviour = self.policies.behaviour
         number = instance.number if instance is not None else self.pod.numbers.get(name, -1)
-        if name in self.reset and instance is None:
+        if instance is None and name in self.reset | self.lost:
             number += 1
         number = max(number - self.uncounted.get(name, 0), 0)
         if behaviour.count_low_while_running and instance is not None and instance.seen is InstanceState.RUNNING:

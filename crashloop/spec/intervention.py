@@ -34,6 +34,8 @@ class InterventionKind(StrEnum):
     RECREATE_POD = "recreate-pod"
     KILL_SANDBOX = "kill-sandbox"
     """End the process that holds the pod's namespaces, through the runtime."""
+    REMOVE_CONTAINER = "remove-container"
+    """Have the runtime kill the running instance of the `container` and forget it, as `crictl rm --force` does."""
     DELETE_POD = "delete-pod"
     """Returns once it is gone; with `wait: false` at once, and then its journals are not read."""
     EDIT_STATIC_POD = "edit-static-pod"

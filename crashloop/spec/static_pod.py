@@ -7,7 +7,7 @@ from crashloop.spec.intervention import DISTURB_NODE, InterventionKind
 OF_STATIC_PODS = frozenset((InterventionKind.EDIT_STATIC_POD, InterventionKind.DELETE_MIRROR_POD))
 """Interventions that only a static pod knows."""
 
-REACH_THE_POD = OF_STATIC_PODS | DISTURB_NODE | {InterventionKind.KILL_SANDBOX}
+REACH_THE_POD = OF_STATIC_PODS | DISTURB_NODE | {InterventionKind.KILL_SANDBOX, InterventionKind.REMOVE_CONTAINER}
 """Interventions that a static pod feels; a change of its mirror pod does not reach it."""
 
 

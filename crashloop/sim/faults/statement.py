@@ -42,6 +42,10 @@ class StatementFault(Fault):
     RUNNING_IN_INIT = "states the phase Running while init containers go on", {"running_in_init": True}
     SUCCEEDED_AFTER_FAILURE = "states the phase Succeeded though a container failed", {"always_succeeded": True}
     FAILED_AFTER_SUCCESS = "states the phase Failed though every container exited with 0", {"always_failed": True}
+    PENDING_WITHOUT_RECORD = (
+        "states the phase Pending once the runtime has lost the record of a running container",
+        {"infers_lost_ends": False},
+    )
     NEVER_ENDS = "states the phase Running for good", {"never_ends": True}
 
     # Container states

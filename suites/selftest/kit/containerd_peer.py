@@ -88,6 +88,9 @@ class Peer:
                 _service(
                     "runtime.v1.RuntimeService",
                     ListPodSandbox=self._noting("ListPodSandbox", api_pb2.Whatever, lambda _: ""),
+                    RemoveContainer=self._noting(
+                        "RemoveContainer", api_pb2.DeleteContainerRequest, lambda asked: str(asked.id)
+                    ),
                     ListContainers=self._noting("ListContainers", api_pb2.Whatever, lambda _: ""),
                 ),
             )

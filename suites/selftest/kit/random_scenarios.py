@@ -40,6 +40,8 @@ RUNS_S = (0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 5.0, 12.0, 30.0)
 NOT_DRAWN = (
     # What a pod without its sandbox does beyond RESET-11 and X-1 has no outcome to be right about.
     InterventionKind.KILL_SANDBOX,
+    # A kubelet before 1.36 does not state how such a container ended.
+    InterventionKind.REMOVE_CONTAINER,
     # Drawn by _with_objects, for they need an object or end the pod.
     InterventionKind.DELETE_POD,
     InterventionKind.CREATE_OBJECT,

@@ -176,6 +176,30 @@ def test_the_newest_sandbox_of_the_pod_is_killed(begin: Begin, router: EventRout
     assert written(acting)[0].data["outcome"] == "ok"
 
 
+def test_the_newest_instance_of_a_container_is_removed(begin: Begin, router: EventRouter, tmp_path: Path) -> None:
+    peer = Peer(tmp_path / "socket")
+    for identity, container, created_ns in (("first", "app", 1), ("second", "app", 2), ("sandbox", None, 3)):
+        peer.containers[identity] = api_pb2.Container(
+            id=identity, labels=labels("s", container), created_at=stamp(created_ns)
+        )
+    peer.start()
+    actions = tuple(
+        Intervention(trigger=Trigger(), action=InterventionKind.REMOVE_CONTAINER, arguments={"container": name})
+        for name in ("app", "other")
+    )
+    acting = begin("s", interventions=actions)
+    acting.joined("uid-s", "s")
+    acting.node = msgspec.structs.replace(acting.node, runtime_socket=peer.socket)
+    try:
+        for index in range(len(actions)):
+            acting_on(Acts(), router).carry_out(acting, index)
+    finally:
+        peer.stop()
+    assert peer.calls == ["k8s.io RemoveContainer second"]
+    outcomes = [each.data["outcome"] for each in written(acting)]
+    assert outcomes == ["ok", "scenario s: its container 'other' has no instance."]
+
+
 def test_a_sandbox_out_of_reach_is_reported(begin: Begin, router: EventRouter) -> None:
     kill = Intervention(trigger=Trigger(), action=InterventionKind.KILL_SANDBOX)
     acting = begin("s", interventions=(kill,))

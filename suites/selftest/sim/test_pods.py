@@ -3,6 +3,7 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.sim.faults.statement import StatementFault
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule, restart_in, restart_not_in
@@ -197,3 +198,22 @@ def test_a_pod_under_never_gets_no_second_sandbox() -> None:
     for policy, times in ((RestartPolicy.NEVER, 1), (RestartPolicy.ALWAYS, 2)):
         history = sim.simulated(sim.pod_of(app, watch_s=30, restart_policy=policy, interventions=(kill,)))
         assert (sim.starts(history), sim.phases(history)[-1]) == (times, "Running")
+
+
+@pytest.mark.parametrize(
+    ("faults", "phases"),
+    [((), ["Running"]), ((StatementFault.PENDING_WITHOUT_RECORD,), ["Running", "Pending", "Running"])],
+    ids=["right", "faulty"],
+)
+def test_a_container_that_the_runtime_has_forgotten_has_ended(
+    faults: tuple[StatementFault, ...], phases: list[str]
+) -> None:
+    remove = Intervention(
+        trigger=Trigger(after_s=5), action=InterventionKind.REMOVE_CONTAINER, arguments={"container": "app"}
+    )
+    history = sim.simulated(sim.pod_of(Container(), watch_s=30, interventions=(remove,)), faults=faults)
+    ran = sim.phases(history)[sim.phases(history).index("Running") :]
+    assert [phase for phase, before in zip(ran, [None, *ran], strict=False) if phase != before] == phases
+    assert sim.starts(history) == 2
+    last = sim.container_states(history)[-1]
+    assert (last["restartCount"], "lastState" in last) == (1, not faults)

@@ -41,6 +41,13 @@ def is_sandbox_of(record: ContainerRecord, pod_uid: str) -> bool:
     return labels.get("io.cri-containerd.kind") == "sandbox" and labels.get("io.kubernetes.pod.uid") == pod_uid
 
 
+def is_instance_of(record: ContainerRecord, pod_uid: str, container: str) -> bool:
+    """Whether it is an instance of that pod's container."""
+    labels = record.labels
+    named = labels.get("io.kubernetes.container.name"), labels.get("io.kubernetes.pod.uid")
+    return labels.get("io.cri-containerd.kind") == "container" and named == (container, pod_uid)
+
+
 class Attribution:
     """Remembers whose each container id of a node is, and counts the instances of each container."""
 

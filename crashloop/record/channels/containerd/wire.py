@@ -122,6 +122,13 @@ class Containerd:
         request = api_pb2.KillRequest(container_id=container_id, signal=signal)
         self._call("/containerd.services.tasks.v1.Tasks/Kill", request, _NAMESPACE)
 
+    def remove(self, container_id: str) -> None:
+        """Have CRI kill a container and forget it, as an operator on the node would by `crictl rm --force`."""
+        # RemoveContainerRequest of CRI has the id where DeleteContainerRequest has it.
+        self._call(
+            "/runtime.v1.RuntimeService/RemoveContainer", api_pb2.DeleteContainerRequest(id=container_id), _NAMESPACE
+        )
+
     def list_as_kubelets_do(self) -> None:
         """Ask CRI for all sandboxes and containers, as a relist does (pkg/kubelet/pleg/generic.go@v1.37.1)."""
         for what in ("ListPodSandbox", "ListContainers"):
