@@ -37,8 +37,9 @@ def check_starts_once(case: Case) -> Checked:
 
 def _is_killed(case: Case, spec: Container) -> bool:
     """Whether something of the scenario ends a container whose program holds."""
-    loses_sandbox = any(each.action is InterventionKind.KILL_SANDBOX for each in case.scenario.interventions)
-    return bool(spec.killing_probes) or case.restarts_all or loses_sandbox or case.is_changed(spec.name)
+    ends = {InterventionKind.KILL_SANDBOX, InterventionKind.REMOVE_CONTAINER}
+    is_ended = any(each.action in ends for each in case.scenario.interventions)
+    return bool(spec.killing_probes) or case.restarts_all or is_ended or case.is_changed(spec.name)
 
 
 def _overlapping(container: str, instances: tuple[Instance, ...]) -> list[Finding]:
