@@ -10,6 +10,8 @@ from crashloop.spec.probe import Handler, Probe, ProbeKind
 
 ON_ITS_WAY_NS = 100_000_000
 """An answer that was given reaches the kubelet within this time."""
+AHEAD_NS = 1_000_000_000
+"""By how much the clock of an answer may be ahead of that of a status: both are shifted to the same clock."""
 
 
 class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +48,11 @@ def answers_of(instance: Instance, probe: Probe, *, failures: int = 0) -> Iterat
             fact=note.fact,
             had_ns=0 if note.fact.utc_ns is None else note.fact.utc_ns + answering_ns,
         )
+
+
+def has_succeeded(answers: Iterable[ProbeAnswer], times: int, t_ns: int) -> bool:
+    """Whether a status of that time may follow from so many successes in a row."""
+    return any(not each.failed and each.in_a_row >= times and each.had_ns <= t_ns + AHEAD_NS for each in answers)
 
 
 def fatal(instance: Instance, probe: Probe, *, failures: int = 0) -> ProbeAnswer | None:

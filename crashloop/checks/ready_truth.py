@@ -2,7 +2,7 @@
 
 Theory of operation. A container with a readiness probe is ready from a success on, until failures in a row reach the threshold. A
 status may lag, so only a statement that stood for longer than that is wrong; but a container whose probe has never succeeded was
-ready at no time.
+ready at no time, and no status says so before the kubelet has had the success.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from itertools import zip_longest
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, lost_watch, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import ProbeAnswer, answers_of
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of, has_succeeded
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
@@ -24,7 +24,7 @@ from crashloop.spec.probe import Probe, ProbeKind
 
 
 def check_ready_truth(case: Case) -> Checked:
-    """A container MUST be said to be ready if and only if its readiness probe succeeds, and never while it does not run.
+    """A container MUST be said to be ready if and only if its readiness probe succeeds in this life, and only while it runs.
 
     Needs min_statuses (1) statuses of a running container with such a probe, min_resets (0) of them after a RestartAllContainers.
     """
@@ -90,11 +90,13 @@ def _wrong(
     answers = tuple(answers_of(instance, probe))
     says = status.containers[spec.name].ready
     lost = instance.journal_started is None or is_journal_lost(case, pod)
-    if says and not any(not each.failed for each in answers):
+    if says and not has_succeeded(answers, probe.success_threshold, status.t_ns):
         lines = (*instance.lines[:1], status.line)
+        given = sum(each.had_ns <= status.t_ns for each in answers)
+        times = "once" if probe.success_threshold == 1 else f"{probe.success_threshold} times in a row"
         sentence = (
-            f'a status says that "{spec.name}" is ready {at_lines(lines)}; its readiness probe had not succeeded once '
-            f"in {count(len(answers), 'answer')}."
+            f'a status says that "{spec.name}" is ready {at_lines(lines)}; its readiness probe had not succeeded {times} '
+            f"in {count(given, 'answer')}."
         )
         yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)
     elif not lost:
@@ -126,7 +128,8 @@ def _since(answers: tuple[ProbeAnswer, ...], probe: Probe, *, ready: bool, until
     for each in answers:
         if each.had_ns > until_ns:
             break
-        now = not each.failed if not is_ready else not (each.failed and each.in_a_row >= probe.failure_threshold)
+        threshold = probe.failure_threshold if is_ready else probe.success_threshold
+        now = is_ready if each.in_a_row < threshold else not each.failed
         if now is not is_ready:
             found, is_ready = each, now
     return found if is_ready is ready else None

@@ -60,6 +60,7 @@ from crashloop.checks.retried_start import check_retried_start
 from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
 from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
 from crashloop.checks.start_order import check_start_order
+from crashloop.checks.started_truth import check_started_truth
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
 from crashloop.checks.state_metrics import check_state_metrics
@@ -134,6 +135,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "shown-waiting": check_shown_waiting,
     "status-sequence": check_status_sequence,
     "startup-again": check_startup_again,
+    "started-truth": check_started_truth,
     "starts-once": check_starts_once,
     "unanswered-probes": check_unanswered_probes,
     "volume-awaited": check_volume_awaited,

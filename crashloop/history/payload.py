@@ -298,6 +298,7 @@ class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, r
     name: str
     restart_count: Whole = 0
     ready: bool = False
+    started: bool | None = None
     container_id: str = msgspec.field(default="", name="containerID")
     state: ReportedState = ReportedState()
     last_state: ReportedState = ReportedState()

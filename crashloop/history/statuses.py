@@ -42,6 +42,8 @@ class ContainerReport(msgspec.Struct, frozen=True, gc=False):
     state: ContainerState
     last_state: ContainerState | None
     """None if no earlier instance is reported."""
+    started: bool = False
+    """Whether it has passed its postStart hook and its startup probe."""
 
 
 class StatusReport(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +95,7 @@ def _container(status: ContainerStatusData) -> ContainerReport:
         status.ready,
         _state(status.state),
         None if last == _NO_STATE else _state(last),
+        bool(status.started),
     )
 
 

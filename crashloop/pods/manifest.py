@@ -204,9 +204,11 @@ def _probe(container: Container, probe: Probe) -> dict[str, Any]:
         Handler.HTTP: {"httpGet": {"port": PROBE_PORT, "path": f"/cgi-bin/{probe.kind}"}},
     }
     initial_delay = {"initialDelaySeconds": probe.initial_delay_s} if probe.initial_delay_s else {}
+    successes = {"successThreshold": probe.success_threshold} if probe.success_threshold > 1 else {}
     return (
         asks[probe.handler]
         | initial_delay
+        | successes
         | {
             "periodSeconds": probe.period_s,
             "failureThreshold": probe.failure_threshold,

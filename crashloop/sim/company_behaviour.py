@@ -35,6 +35,14 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     initial_delay: str = "since each start"
     """From when initialDelaySeconds count: since each start or since the first start; or they are halved or ignored."""
 
+    # What is said of probed containers (prober.py, statements.py)
+    ready_after: str = "successThreshold"
+    """Successes in a row that make a container ready: successThreshold, one, one more, or in any order."""
+    stays_ready: bool = False
+    """A container that was ready is ready in its next life until its probe fails."""
+    states_started: str = "by its life"
+    """What `started` follows: by its life, by any life, running, ever (whatever has run), or never."""
+
     # Hooks that fail (kubelet.py, policy.py, restart_delay.py)
     kills_by_hook_ns: tuple[int | None, int | None] = (0, 0)
     """How long after its hook has failed a container is killed, at the first start and at each later one; None: never."""

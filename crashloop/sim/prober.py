@@ -49,10 +49,14 @@ class Prober:
         self._workers: set[Worker] = set()
         self._failures: dict[Worker, int] = {}
         """Failures in a row."""
+        self._successes: dict[Worker, int] = {}
+        """Successes in a row."""
         self._asked: dict[tuple[str, ProbeKind], int] = {}
         """Answers so far, by container id and kind."""
         self.probed = Probed()
         self._ready: set[str] = set()
+        self._were_ready: set[str] = set()
+        """Containers that are, or were in the life before, ready by their probe."""
         self._first_ns: dict[str, int] = {}
         """The first start of each container that was asked."""
         self.is_mute = False
@@ -92,13 +96,19 @@ class Prober:
 
     def is_ready(self, container: Container, instance: SimulatedInstance) -> bool:
         """What the status says of a running instance."""
-        if self._behaviour.heeds_readiness and not self._has_started(container, instance):
+        if self._behaviour.heeds_readiness and not self.has_started(container, instance):
             return False
         if self._behaviour.never_ready:
             return False
         kinds = [each.kind for each in container.probes] if not self._workers else self._kinds_of(container)
         has_worker = ProbeKind.READINESS in kinds and self._behaviour.heeds_readiness
-        return not has_worker or instance.container_id in self._ready
+        kept = self._behaviour.stays_ready and container.name in self._were_ready
+        return not has_worker or kept or instance.container_id in self._ready
+
+    def states_started(self, container: Container, instance: SimulatedInstance) -> bool:
+        """What the status says of a running instance: prober_manager.go@v1.37.1 isContainerStarted."""
+        before = self._behaviour.states_started == "by any life" and container.name in self._succeeded
+        return before or self.has_started(container, instance)
 
     def _kinds_of(self, container: Container) -> list[ProbeKind]:
         """What of it is asked by a worker."""
@@ -119,7 +129,7 @@ class Prober:
         phase = self._phases.setdefault(worker, int(self._host.chance.random() * period))
         return after_ns + period - (after_ns - phase) % period
 
-    def _has_started(self, container: Container, instance: SimulatedInstance) -> bool:
+    def has_started(self, container: Container, instance: SimulatedInstance) -> bool:
         has_startup = any(each.kind is ProbeKind.STARTUP for each in container.probes)
         spared = {
             "every start": False,
@@ -133,7 +143,7 @@ class Prober:
         if self._is_over() or instance.exited_ns is not None or worker not in self._workers:
             return
         is_startup = probe.kind is ProbeKind.STARTUP
-        started = self._has_started(container, instance)
+        started = self.has_started(container, instance)
         if instance.container_id in self.probed.failed or (is_startup and started):
             return
         if not is_startup and not started and self._behaviour.awaits_startup:
@@ -182,19 +192,30 @@ class Prober:
         failed = answer == FAILS if behaviour.accepts_late_answers else probe.counts_as_failure(answer)
         failures = self._failures.get(worker, 0) + 1 if failed else 0
         self._failures[worker] = self._failures.get(worker, 0) if behaviour.failures_add_up and not failed else failures
+        if not failed or behaviour.ready_after != "in any order":
+            self._successes[worker] = 0 if failed else self._successes.get(worker, 0) + 1
         if failed and failures >= max(1, probe.failure_threshold + behaviour.extra_failures):
             self._failures[worker] = 0
             self._fail(probe, instance)
-        elif not failed:
+        elif not failed and self._successes[worker] >= self._needed(probe):
             self._succeed(probe, instance)
         self._loop.at(
             max(self._loop.now, asked_ns + probe.period_s * behaviour.probe_period_factor * 1_000_000_000),
             lambda: self._ask(container, probe, instance),
         )
 
+    def _needed(self, probe: Probe) -> int:
+        """Successes after which a probe has succeeded."""
+        if probe.kind is not ProbeKind.READINESS:
+            return 1
+        threshold = probe.success_threshold
+        return {"one": 1, "one more": threshold + 1}.get(self._behaviour.ready_after, threshold)
+
     def _succeed(self, probe: Probe, instance: SimulatedInstance) -> None:
         if probe.kind is ProbeKind.STARTUP:
             self._succeeded.add(instance.name)
+        elif probe.kind is ProbeKind.READINESS:
+            self._were_ready.add(instance.name)
         known = {ProbeKind.STARTUP: self.probed.started, ProbeKind.READINESS: self._ready}.get(probe.kind)
         if known is not None and instance.container_id not in known:
             known.add(instance.container_id)
@@ -204,6 +225,7 @@ class Prober:
         if probe.kind is ProbeKind.READINESS:
             if not self._behaviour.ready_for_good:
                 self._ready.discard(instance.container_id)
+                self._were_ready.discard(instance.name)
         elif not (
             self._behaviour.deaf_to_sidecars == probe.kind and self._pod.spec.container(instance.name).is_sidecar
         ):

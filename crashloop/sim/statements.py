@@ -56,6 +56,8 @@ class Statements:
         self._made_of: tuple[object, ...] | None = None
         self.is_ready: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
         """Whether a running instance is ready, by its probes."""
+        self.has_started: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
+        """Whether a running instance has started, by its startup probe."""
         self._ends: dict[str, State] = {}
         self._last: dict[str, State] = {}
         """The last state stated of each container; it outlives the exited instance."""
@@ -84,7 +86,7 @@ class Statements:
             tuple(self.failed.items()),
             tuple(pod.images.values()),
             pod.sandboxes,
-            self._all_ready(),
+            self._by_probes(),
         )
         if key != self._made_of:
             self._made, self._made_of = self._make(view), key
@@ -117,10 +119,12 @@ class Statements:
         self._last |= dict.fromkeys(gone, LOST_STATE)
         self._running -= gone
 
-    def _all_ready(self) -> tuple[str, ...]:
-        """The instances that are ready, by their ids."""
+    def _by_probes(self) -> tuple[tuple[str, bool, bool], ...]:
+        """The instances that run, by their ids, whether they are ready, and whether they have started."""
+        alive = ((self.pod.spec.container(each.name), each) for each in self.pod.alive())
         return tuple(
-            each.container_id for each in self.pod.alive() if self.is_ready(self.pod.spec.container(each.name), each)
+            (each.container_id, self.is_ready(container, each), self.has_started(container, each))
+            for container, each in alive
         )
 
     def _restarting_all(self, view: PodView, phase: str) -> list[dict[str, str]]:
@@ -260,13 +264,23 @@ class Statements:
             "restartCount": self._count(name, instance),
             "image": self.pod.images[name],
             "imageID": "",
-            "started": running,
+            "started": self._has_started(container, instance, running),
         }
         if name in self._last and not behaviour.forgets_last_state:
             status["lastState"] = self._last[name]
         if instance is not None:
             status["containerID"] = f"containerd://{instance.container_id}"
         return status
+
+    def _has_started(self, container: Container, instance: SimulatedInstance | None, running: bool) -> bool:
+        match self.policies.behaviour.states_started:
+            case "running":
+                return running
+            case "ever":
+                return instance is not None
+            case "never":
+                return False
+        return running and instance is not None and self.has_started(container, instance)
 
     def _note_end(self, name: str, ended: State) -> None:
         """Keep how the last instance ended, or by a faulty kubelet the one before it."""

@@ -82,6 +82,7 @@ class PodSync:
             has_runtime=lambda: not runtime.is_away,
         )
         self.statements.is_ready = self.prober.is_ready
+        self.statements.has_started = self.prober.states_started
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the node has no control plane."""
         self.has_network: Callable[[], bool] = lambda: True

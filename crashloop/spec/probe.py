@@ -42,6 +42,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from the start of each life before the kubelet asks."""
     period_s: int = 1
     failure_threshold: int = 3
+    success_threshold: int = 1
+    """Successes in a row after which a readiness probe has succeeded; of the others it is 1."""
     timeout_s: int = 1
 
     def __post_init__(self) -> None:
@@ -57,6 +59,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.initial_delay_s < 0:
             raise ValueError(f"{self}: initial_delay_s is at least 0")
+        if self.success_threshold < 1 or (self.success_threshold > 1 and self.kind is not ProbeKind.READINESS):
+            raise ValueError(f"{self}: success_threshold is 1, or more of a readiness probe")
         if min(self.period_s, self.failure_threshold, self.timeout_s) < 1 or self.answers_after_s < 0:
             raise ValueError(f"{self}: period_s, failure_threshold and timeout_s are at least 1")
 

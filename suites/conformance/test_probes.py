@@ -8,6 +8,7 @@ from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, app
 
 TERM = 143
@@ -89,6 +90,25 @@ FAILS_TO_START = probed(
 )
 
 
+SUCCEEDS_IN_STARTING = probed(
+    "startup-succeeds",
+    Container(
+        program=runs(*[(10, 1)] * 3),
+        probes=tuple(
+            Probe(kind=kind, pattern=pattern, timeout_s=5, failure_threshold=10)
+            for kind, pattern in (
+                (ProbeKind.STARTUP, "FFFFSSSSSS"),
+                (ProbeKind.LIVENESS, 10 * "S"),
+                (ProbeKind.READINESS, 10 * "S"),
+            )
+        ),
+    ),
+    restarts={"app": 3},
+    at_least_s=50,
+    at_most_s=180,
+)
+
+
 @requirement("PROBE-24")
 def test_a_startup_probe_kills_as_well() -> Scenario:
     return FAILS_TO_START
@@ -98,16 +118,14 @@ def test_a_startup_probe_kills_as_well() -> Scenario:
 def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
     """Of the second, no stall makes answers late or the pod fail; the other probes have to wait for the startup probe."""
     yield FAILS_TO_START
-    probes = [
-        Probe(kind=kind, pattern=pattern, timeout_s=5, failure_threshold=10)
-        for kind, pattern in (
-            (ProbeKind.STARTUP, "F" + 9 * "S"),
-            (ProbeKind.LIVENESS, 10 * "S"),
-            (ProbeKind.READINESS, 10 * "S"),
-        )
-    ]
-    succeeding = Container(program=runs(*[(10, 1)] * 3), probes=tuple(probes))
-    yield probed("startup-succeeds", succeeding, restarts={"app": 3}, at_least_s=50, at_most_s=180)
+    yield SUCCEEDS_IN_STARTING
+
+
+@requirement("PROBE-31")
+def test_a_container_has_started_when_it_runs_and_its_startup_probe_has_succeeded() -> Iterator[Scenario]:
+    yield the.MAX_2S
+    yield FAILS_TO_START
+    yield SUCCEEDS_IN_STARTING
 
 
 KILLED_BY_RULE = app(HOLDS, policy=NEVER, rules=(restart_in(TERM),))
@@ -171,13 +189,23 @@ def test_probes_go_on_after_restart_all_containers() -> Scenario:
 
 READY_AGAIN_AND_AGAIN = probed(
     "readiness-comes-and-goes",
-    held(Probe(kind=ProbeKind.READINESS, pattern="F" + "S" * 40, period_s=2), name="comes"),
+    # No stall makes its answers late: they are to come in this order.
+    held(
+        Probe(
+            kind=ProbeKind.READINESS,
+            pattern="F" + "SF" * 4 + "SSF" * 10,
+            period_s=2,
+            timeout_s=5,
+            success_threshold=2,
+        ),
+        name="comes",
+    ),
     held(Probe(kind=ProbeKind.READINESS, pattern="SS" + "F" * 40, period_s=2), name="goes"),
     Container(
         name="crashes",
-        program=runs(*[(4, 1)] * 3),
+        program=runs(*[(8, 1)] * 3),
         # A command may run before the life that it asks has stamped its start; a server comes after that.
-        probes=(Probe(kind=ProbeKind.READINESS, pattern="S" * 40, handler=Handler.HTTP),),
+        probes=(Probe(kind=ProbeKind.READINESS, pattern="FFFF" + "S" * 40, handler=Handler.HTTP),),
     ),
     restarts={"crashes": 3},
     at_least_s=72,
@@ -186,6 +214,11 @@ READY_AGAIN_AND_AGAIN = probed(
 
 @requirement("PROBE-25")
 def test_ready_follows_the_readiness_probe() -> Scenario:
+    return READY_AGAIN_AND_AGAIN
+
+
+@requirement("PROBE-30")
+def test_ready_follows_successes_in_a_row() -> Scenario:
     return READY_AGAIN_AND_AGAIN
 
 

@@ -50,6 +50,33 @@ class CompanyFault(Fault):
     INITIAL_DELAY_HALVED = "waits for half of initialDelaySeconds", {"initial_delay": "halved"}
     INITIAL_DELAY_IGNORED = "ignores initialDelaySeconds", {"initial_delay": "ignored"}
 
+    SUCCESS_THRESHOLD_IGNORED = "takes a container for ready after one success", {"ready_after": "one"}
+    SUCCESS_THRESHOLD_ONE_MORE = (
+        "takes a container for ready after one success more than the threshold",
+        {"ready_after": "one more"},
+    )
+    SUCCESSES_ADD_UP = (
+        "counts successes of a readiness probe that are not in a row",
+        {"ready_after": "in any order"},
+    )
+    STAYS_READY = (
+        "takes a container that was ready for ready at its restart, until its probe fails",
+        {"stays_ready": True},
+    )
+    STARTED_BY_ANY_LIFE = (
+        "states that a container has started whose startup probe succeeded before its restart",
+        {"states_started": "by any life"},
+    )
+    STARTED_WHILE_WAITING = (
+        "states that a container has started that waits for its delay",
+        {"states_started": "ever"},
+    )
+    STARTED_UNPROBED = (
+        "states that a container has started before its startup probe has succeeded",
+        {"states_started": "running"},
+    )
+    NEVER_STARTED = "states of no container that it has started", {"states_started": "never"}
+
     # Hooks that fail
     HOOK_FAILURE_IGNORED = "kills no container whose postStart hook fails", {"kills_by_hook_ns": (None, None)}
     HOOK_FAILURE_IGNORED_LATER = (

@@ -4,19 +4,22 @@ from typing import Any
 
 from crashloop.history.event import Kind
 from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History
 
 PROBED = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSSFFF"),)))
+
+TWICE = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSSFFF", success_threshold=2),)))
 
 
 def running(history: History, *, ready: bool) -> dict[str, Any]:
     return {"app": history.running("app", 0, 1.0) | {"ready": ready}}
 
 
-def asked(answers: str, *said: tuple[float, bool], ends_s: float = 80) -> History:
+def asked(answers: str, *said: tuple[float, bool], ends_s: float = 80, of: PodScenario = PROBED) -> History:
     """Asked once a second from 2 s on; statuses that say whether it is ready."""
-    history = History(PROBED).lives("app", (1.0, None, 0), status=False)
+    history = History(of).lives("app", (1.0, None, 0), status=False)
     for number, answer in enumerate(answers):
         history.note(2.0 + number, "app", 0, f"readiness.{number}", answer)
     for at_s, ready in said:
@@ -37,6 +40,33 @@ def test_ready_without_a_success_is_a_fail() -> None:
         f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
         "its readiness probe had not succeeded once in 3 answers."
     ]
+
+
+def test_ready_before_the_first_success_is_a_fail() -> None:
+    history = asked("FFFS", (1.5, False), (2.4, True), (5.5, True))
+    lines = (history.line_of(Kind.CREATED, 1), history.line_of(Kind.STATUS, 1))
+    assert told(checked("ready-truth", history)) == [
+        f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
+        "its readiness probe had not succeeded once in 1 answer."
+    ]
+
+
+def test_ready_before_as_many_successes_in_a_row_as_are_needed_is_a_fail() -> None:
+    said = (1.5, False), (3.4, True)
+    assert told(checked("ready-truth", asked("FSSS", *said))) == []
+    history = asked("FSFSFSS", *said, of=TWICE)
+    lines = (history.line_of(Kind.CREATED, 1), history.line_of(Kind.STATUS, 1))
+    assert told(checked("ready-truth", history)) == [
+        f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
+        "its readiness probe had not succeeded 2 times in a row in 2 answers."
+    ]
+
+
+def test_not_ready_long_after_as_many_successes_as_are_needed_is_a_fail() -> None:
+    assert told(checked("ready-truth", asked("SFSFSF", (1.5, False), of=TWICE))) == []
+    assert '"app" was said to be not ready until 77 s after its readiness probe had succeeded' in str(
+        told(checked("ready-truth", asked("SSS", (1.5, False), of=TWICE)))
+    )
 
 
 def test_ready_long_after_the_last_failure_is_a_fail() -> None:

@@ -113,6 +113,8 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-27",
         "PROBE-28",
         "PROBE-29",
+        "PROBE-30",
+        "PROBE-31",
         "X-13",
         "RAC-9",
         "RAC-13",

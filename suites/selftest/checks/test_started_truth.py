@@ -1,0 +1,84 @@
+"""`started` in the container status: only of what runs, and after a success of its startup probe."""
+
+from typing import Any
+
+import pytest
+
+from crashloop.history.event import Kind
+from crashloop.spec.pod import Container
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.program import exits_with
+from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.histories import History
+
+CRASHES = exits_with(1, after_s=9, times=1)
+PROBED = app(CRASHES, probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFFFSS", failure_threshold=6),))
+
+
+def lives(container: Container, *said: tuple[float, bool], answers: str = "FFFFSS") -> History:
+    """Two lives, from 1 s to 10 s and from 12 s on, asked once a second; statuses that say whether it has started."""
+    history = History(scenario(container)).lives("app", (1.0, 10.0, 1), (12.0, None, 0), status=False)
+    for number, begun_s in enumerate((1.0, 12.0) if container.probes else ()):
+        for asked, answer in enumerate(answers):
+            history.note(begun_s + 1 + asked, "app", number, f"startup.{asked}", answer)
+    for at_s, started in said:
+        history.status(at_s, {"app": shown(history, at_s) | {"started": started}})
+    return history.ends(60)
+
+
+def shown(history: History, at_s: float) -> dict[str, Any]:
+    if at_s < 10:
+        return history.running("app", 0, 1.0)
+    return history.running("app", 1, 12.0) if at_s > 12 else history.exited("app", 0, 1.0, 10.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("container", "said"),
+    [
+        (app(CRASHES), ((1.5, True), (10.5, False), (12.5, True))),
+        (PROBED, ((1.5, False), (6.5, True), (10.5, False), (12.5, False), (18, True))),
+        (PROBED, ((5.5, True), (10.5, False))),
+        (app(CRASHES, post_start=True), ((1.5, False),)),
+    ],
+    ids=["no-startup-probe", "startup-probe", "within-what-clocks-differ-by", "postStart-hook"],
+)
+def test_a_container_that_has_started_is_said_to_have(
+    container: Container, said: tuple[tuple[float, bool], ...]
+) -> None:
+    assert [each for each in told(checked("started-truth", lives(container, *said))) if "FAIL" in each] == []
+
+
+def test_what_has_exited_has_not_started() -> None:
+    history = lives(app(CRASHES), (1.5, True), (10.5, True))
+    assert told(checked("started-truth", history)) == [
+        f'FAIL: a status says that "app" has started (history line {history.line_of(Kind.STATUS, 1)}); '
+        "by its state it is terminated."
+    ]
+
+
+def test_what_runs_without_a_startup_probe_has_started() -> None:
+    history = lives(app(CRASHES), (1.5, False))
+    assert told(checked("started-truth", history)) == [
+        f'FAIL: a status says that "app" has not started (history line {history.line_of(Kind.STATUS)}); '
+        "it runs and has no startup probe."
+    ]
+
+
+def test_a_success_before_the_restart_does_not_count() -> None:
+    history = lives(PROBED, (6.5, True), (10.5, False), (12.5, True))
+    lines = history.line_of(Kind.CREATED, 2), history.line_of(Kind.STATUS, 2)
+    assert told(checked("started-truth", history)) == [
+        f'FAIL: a status says that instance 1 of "app" has started (history lines {lines[0]} and {lines[1]}); '
+        "its startup probe had not succeeded once."
+    ]
+
+
+def test_a_journal_that_may_lack_a_success_accuses_nobody() -> None:
+    history = lives(PROBED, (6.5, True), (10.5, False), answers="FFFF").without(Kind.STARTED)
+    assert all(each.startswith("INCONCLUSIVE") for each in told(checked("started-truth", history)))
+
+
+def test_without_a_status_of_an_exited_container_there_is_too_little_to_judge() -> None:
+    assert told(checked("started-truth", lives(app(CRASHES), (1.5, True)))) == [
+        "INCONCLUSIVE: 0 statuses of an exited container seen, 1 needed: the scenario was complete."
+    ]
