@@ -126,9 +126,19 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
 
 
 def leaves_ns(case: Case, pod: PodHistory) -> int | None:
-    """When somebody began to delete the pod, which ends its containers under every policy; None if nobody did."""
+    """When somebody began to delete the pod, or its deadline passed: that ends its containers under every policy."""
     began = [done.t_ns for done in _deletions(case, pod)][:1]
-    return min([*began, *(each.deletion_ns for each in pod.statuses if each.deletion_ns is not None)], default=None)
+    began += [each.deletion_ns for each in pod.statuses if each.deletion_ns is not None]
+    deadline = deadline_ns(case, pod)
+    return min([*began, *([] if deadline is None else [deadline])], default=None)
+
+
+def deadline_ns(case: Case, pod: PodHistory) -> int | None:
+    """When activeDeadlineSeconds have passed since the pod's startTime; None without a deadline or a startTime."""
+    deadline_s = case.scenario.pod.active_deadline_s
+    started = (each.started_ns for each in pod.statuses if each.started_ns is not None)
+    begun_ns = next(started, None)
+    return None if deadline_s is None or begun_ns is None else begun_ns + deadline_s * 1_000_000_000
 
 
 def stated_until_ns(case: Case, pod: PodHistory) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from crashloop.checks.admission import check_admitted, check_placement
 from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
 from crashloop.checks.case import Case
+from crashloop.checks.deadline import check_deadline
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
     check_cap,
@@ -73,6 +74,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "back-off-message": check_back_off_message,
     "cap": check_cap,
     "condition-without-rule": check_condition_without_rule,
+    "deadline": check_deadline,
     "delays": check_delays,
     "delays-while-away": check_delays_while_away,
     "doubling": check_doubling,

@@ -35,8 +35,8 @@ def check_started_truth(case: Case) -> Checked:
                 findings += _wrong(case, pod, spec, status)
     if not findings:
         findings += unwatched(case, "a status")
-        findings += too_few(case, running, "min_statuses", 1, "status", "of a running container")
-        findings += too_few(case, ended, "min_statuses", 1, "status", "of an exited container")
+        findings += too_few(case, running, "min_statuses", 1, "statement", "about a running container")
+        findings += too_few(case, ended, "min_statuses", 1, "statement", "about an exited container")
     return Checked(findings=tuple(findings[:1]), facts={"running": running, "ended": ended})
 
 

@@ -317,6 +317,7 @@ class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename=
 
     phase: str = ""
     reason: str = ""
+    start_time: str | None = None
     pod_ip: str = msgspec.field(default="", name="podIP")
     conditions: tuple[PodConditionData, ...] | None = None
     init_container_statuses: tuple[ContainerStatusData, ...] | None = None

@@ -64,6 +64,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Since when the pod was being deleted, to the second below; None: it was not."""
     scheduled: bool | None = None
     """Condition PodScheduled: whether a node was found; None without it."""
+    started_ns: int | None = None
+    """When the kubelet took the pod (startTime), to the second below; None: it did not say."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -84,6 +86,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         conditions.get(RESTARTING_ALL),
         None if deletion is None else (_ns(deletion.timestamp) or 0) - deletion.grace_s * 1_000_000_000,
         conditions.get(SCHEDULED),
+        _ns(status.start_time),
     )
 
 

@@ -6,6 +6,7 @@ advance: `Prediction.dues_for` derives them from the lives that were observed (b
 configuration that the node begins with; a kubelet that a scenario restarts with another one shows in the lives.
 """
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -16,7 +17,7 @@ from crashloop.model.config import Curve, Refusal, effective_curve, unknown_flag
 from crashloop.model.counter import Setting
 from crashloop.model.in_force import InForce, in_force
 from crashloop.model.lives import Observed
-from crashloop.model.phase import FAILED, PENDING
+from crashloop.model.phase import FAILED, PENDING, SUCCEEDED
 from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsal import Rehearsal, rehearse
 from crashloop.model.variants import DOCUMENTED, require_known
@@ -107,13 +108,15 @@ def predict(
     else:
         stays = FAILED if admission is Admission.REJECTED else PENDING
         rehearsal = Rehearsal(exits={}, exits_s={}, starts_s={}, phase=stays, ended_s=0.0, loops=False)
+    deadline_s = scenario.pod.active_deadline_s
+    over = rehearsal.phase in (SUCCEEDED, FAILED) and rehearsal.ended_s < (deadline_s or math.inf)
     return Prediction(
         scenario=scenario.name,
         profile=profile.name,
         in_force={each.name: in_force(each, version, deviations) for each in later} | {profile.name: begins},
         mode=scenario.mode,
         containers={each.name: _container(scenario, each.name, rehearsal) for each in scenario.pod.containers},
-        phase=rehearsal.phase,
+        phase=rehearsal.phase if deadline_s is None or over else FAILED,
         deviations=deviations,
         admission=admission,
     )

@@ -69,6 +69,7 @@ def pod_manifest(
             "containers": of(ContainerKind.REGULAR),
             **({"imagePullSecrets": secrets} if secrets else {}),
         },
+        deadline_s=pod.active_deadline_s,
         volumes=list(_volumes(scenario)),
     )
 
@@ -108,6 +109,7 @@ def _pod(
     restart_policy: RestartPolicy,
     containers: dict[str, Any],
     volumes: Sequence[dict[str, Any]] = (),
+    deadline_s: int | None = None,
 ) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -115,6 +117,7 @@ def _pod(
         "metadata": {"name": name, "labels": labels},
         "spec": {
             **where,
+            **({} if deadline_s is None else {"activeDeadlineSeconds": deadline_s}),
             "restartPolicy": restart_policy.value,
             "terminationGracePeriodSeconds": GRACE_PERIOD_S,
             "dnsPolicy": "Default",

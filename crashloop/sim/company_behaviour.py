@@ -55,6 +55,10 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     states_out_of_memory: str = "always"
     """Where a kill for memory has its own reason: always, never, not in the last state; or every exit with 137 has it."""
 
+    # The pod's active deadline (deadline.py, sync.py, statements.py)
+    deadline: str = "kept"
+    """Kept, ignored, halved, late, or since each start; stated only; kills only; or without its reason."""
+
     # Sidecars and init containers (pod_actions.py, kubelet.py)
     deaf_to_sidecars: str = ""
     """The kind of probe whose failure does not kill a sidecar."""

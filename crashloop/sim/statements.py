@@ -49,6 +49,8 @@ class Statements:
         """Containers that were said to run last."""
         self.uncounted: dict[str, int] = {}
         """Restarts that a faulty kubelet leaves out of restartCount."""
+        self.past_deadline = False
+        """Whether the pod has been active for too long."""
         self._stated = "Pending"
         self._resets = False
         """Whether the condition AllContainersRestarting is True."""
@@ -86,6 +88,7 @@ class Statements:
             tuple(self.failed.items()),
             tuple(pod.images.values()),
             pod.sandboxes,
+            self.past_deadline,
             self._by_probes(),
         )
         if key != self._made_of:
@@ -99,8 +102,10 @@ class Statements:
         phase = self.phase(view)
         conditions = [{"type": "PodScheduled", "status": "True"}, *self._restarting_all(view, phase)]
         self._stated = self._stated_phase(phase, view)
+        reasoned = self.past_deadline and self._stated == "Failed" and behaviour.deadline != "unreasoned"
         status = {
             "phase": self._stated,
+            "reason": "DeadlineExceeded" if reasoned else "",
             "startTime": _stamp(pod.created_ns),
             "conditions": conditions,
             "podIP": self._address(),
@@ -182,7 +187,7 @@ class Statements:
     def phase(self, view: PodView) -> str:
         """The phase by the rules of getPhase with the gate ContainerRestartRules on."""
         failed, pending = self._init_progress(view)
-        if failed:
+        if failed or (self.past_deadline and self.policies.behaviour.deadline != "stated only"):
             return "Failed"
         newest = {each.name: view.newest(each.name) for each in self.pod.regulars}
         if pending or any(seen is None and not self._has_run(name) for name, seen in newest.items()):
@@ -224,6 +229,8 @@ class Statements:
 
     def _stated_phase(self, phase: str, view: PodView) -> str:
         behaviour = self.policies.behaviour
+        if self.past_deadline and behaviour.deadline == "stated only":
+            return "Failed"
         if phase in TERMINAL and (view.running() or behaviour.never_ends):
             return self._stated
         if phase == "Failed" and behaviour.always_succeeded:

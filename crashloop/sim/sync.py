@@ -11,6 +11,7 @@ from crashloop.sim.backoff import Backoffs
 from crashloop.sim.behaviour import S
 from crashloop.sim.config import Effective
 from crashloop.sim.configuration import Configuration
+from crashloop.sim.deadline import ActiveDeadline
 from crashloop.sim.duration import spell
 from crashloop.sim.environment import World
 from crashloop.sim.loop import Steps
@@ -83,6 +84,7 @@ class PodSync:
         )
         self.statements.is_ready = self.prober.is_ready
         self.statements.has_started = self.prober.states_started
+        self._deadline = ActiveDeadline(world, self.behaviour, pod, wake=self.worker.wake)
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the node has no control plane."""
         self.has_network: Callable[[], bool] = lambda: True
@@ -109,6 +111,10 @@ class PodSync:
     def _sync(self) -> Steps:
         view = PodView(self.pod.instances)
         yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
+        if self._deadline.passed and self.behaviour.deadline == "kills only":
+            self._deadline.passed = False
+            yield from self._kill_all()
+        self.statements.past_deadline = self._deadline.passed
         status, phase = self.statements.status(view)
         self.metrics.stated(self.pod.uid, phase)
         self._state(status)

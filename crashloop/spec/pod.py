@@ -72,6 +72,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[Container, ...]
     """All containers; init containers in their order of start."""
     restart_policy: RestartPolicy = RestartPolicy.ALWAYS
+    active_deadline_s: int | None = None
+    """Seconds after its start at which the kubelet ends it, whatever its policies say; None: never."""
 
     def __post_init__(self) -> None:
         names = [container.name for container in self.containers]

@@ -107,6 +107,27 @@ class CompanyFault(Fault):
     )
     OOM_FOR_EVERY_KILL = "states every exit with 137 as out of memory", {"states_out_of_memory": "every exit with 137"}
 
+    # The active deadline
+    DEADLINE_IGNORED = "ignores activeDeadlineSeconds", {"deadline": "ignored"}
+    DEADLINE_HALVED = "ends a pod after half of its activeDeadlineSeconds", {"deadline": "halved"}
+    DEADLINE_LATE = "ends a pod 20 s after its active deadline", {"deadline": "late"}
+    DEADLINE_SINCE_EACH_START = (
+        "counts activeDeadlineSeconds from the last start of a container",
+        {"deadline": "since each start"},
+    )
+    DEADLINE_KILLS_ONLY = (
+        "kills the containers of a pod at its active deadline and goes on restarting them",
+        {"deadline": "kills only"},
+    )
+    DEADLINE_STATED_ONLY = (
+        "states that a pod whose active deadline has passed failed and goes on restarting it",
+        {"deadline": "stated only"},
+    )
+    DEADLINE_UNREASONED = (
+        "states no reason for the failure of a pod whose active deadline has passed",
+        {"deadline": "unreasoned"},
+    )
+
     # Sidecars
     SIDECAR_LIVENESS_IGNORED = (
         "does not kill a sidecar whose liveness probe fails",

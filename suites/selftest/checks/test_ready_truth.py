@@ -38,7 +38,7 @@ def test_ready_without_a_success_is_a_fail() -> None:
     lines = (history.line_of(Kind.CREATED, 1), history.line_of(Kind.STATUS, 1))
     assert told(checked("ready-truth", history)) == [
         f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
-        "its readiness probe had not succeeded once in 3 answers."
+        "its readiness probe had not succeeded once in 1 answer."
     ]
 
 

@@ -80,5 +80,5 @@ def test_a_journal_that_may_lack_a_success_accuses_nobody() -> None:
 
 def test_without_a_status_of_an_exited_container_there_is_too_little_to_judge() -> None:
     assert told(checked("started-truth", lives(app(CRASHES), (1.5, True)))) == [
-        "INCONCLUSIVE: 0 statuses of an exited container seen, 1 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 statements about an exited container seen, 1 needed: the scenario was complete."
     ]

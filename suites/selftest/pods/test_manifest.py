@@ -71,6 +71,14 @@ def test_a_container_that_marks_a_volume_has_one_in_memory_beside_its_journal() 
     ]
 
 
+def test_a_deadline_and_a_success_threshold_are_those_of_the_scenario() -> None:
+    probed = Container(probes=(Probe(kind=ProbeKind.READINESS, success_threshold=2),))
+    made = manifest(msgspec.structs.replace(RICH, pod=Pod(containers=(probed,), active_deadline_s=15)))["spec"]
+    assert made["activeDeadlineSeconds"] == 15
+    assert made["containers"][0]["readinessProbe"]["successThreshold"] == 2
+    assert "activeDeadlineSeconds" not in manifest()["spec"]
+
+
 def test_objects_are_mounted_as_folders_of_their_names() -> None:
     settings = ConfigObject(name="settings", data={"A": "b"})
     token = ConfigObject(name="token", data={"T": "red"}, kind=ConfigKind.SECRET)

@@ -204,6 +204,7 @@ def test_a_container_that_is_to_die_of_its_memory_needs_a_limit() -> None:
         ({"pattern": "FXF"}, "expected S and F only"),
         ({"pattern": "FFF", "fails_after_s": 2.0}, "not both"),
         ({"period_s": 0}, "at least 1"),
+        ({"success_threshold": 2}, "1, or more of a readiness probe"),
     ],
 )
 def test_a_probe_that_cannot_be_is_refused(probe: dict[str, Any], because: str) -> None:
