@@ -67,6 +67,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             for each in self.scenario.interventions
         )
 
+    def is_removed(self, container: str) -> bool:
+        """Whether the scenario has the runtime forget the container."""
+        removals = (each for each in self.scenario.interventions if each.action is InterventionKind.REMOVE_CONTAINER)
+        return any(each.arguments.get("container") == container for each in removals)
+
     def profile_at(self, t_ns: int) -> KubeletProfile:
         """The profile that the kubelet was to run with at a time (UTC)."""
         name = self.recording.reconfigured_to(t_ns)

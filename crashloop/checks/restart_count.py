@@ -64,8 +64,8 @@ def _ahead(
     for status, report in reports:
         known = bisect_right(created_ns, status.t_ns)
         # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
-        waits_for_reset = case.restarts_all and _is_of_none(report)
-        if report.restart_count <= max(known - 1, 0) + waits_for_reset:
+        waits = (case.restarts_all or case.is_removed(name)) and _is_of_none(report)
+        if report.restart_count <= max(known - 1, 0) + waits:
             continue
         if not seen_by_runtime and report.restart_count < len(instances):
             continue  # the journal is stamped after the create that the status counts

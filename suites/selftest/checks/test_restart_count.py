@@ -1,8 +1,10 @@
 """The checkers of restartCount and of the last exit judge what a status says by the instances that really were."""
 
+import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, checked, good, told
 from suites.selftest.kit.histories import History
@@ -36,6 +38,21 @@ def test_a_count_ahead_of_the_truth_is_a_fail() -> None:
         f'FAIL: the status said restartCount 2 of "app" (history line {status_line(history, 1)}) '
         "when 1 restart had been seen."
     ]
+
+
+@pytest.mark.parametrize(("removed", "accused"), [("app", False), ("other", True)])
+def test_a_container_that_the_runtime_has_forgotten_counts_before_its_next_instance(
+    removed: str, accused: bool
+) -> None:
+    remove = Intervention(
+        trigger=Trigger(after_s=2), action=InterventionKind.REMOVE_CONTAINER, arguments={"container": removed}
+    )
+    history = History(msgspec.structs.replace(CRASHING, interventions=(remove,)))
+    history.lives("app", (0.5, 2.0, 137), (3.0, None, 0), status=False)
+    waiting = {"name": "app", "restartCount": 1, "state": {"waiting": {"reason": "ContainerCreating"}}}
+    history.status(2.5, {"app": waiting}).counts(3.5, "app", 1)
+    answer = checked("restart-count", history.ends(30))
+    assert [f"history line {history.line_of(Kind.STATUS)}" in each for each in told(answer)] == [True] * accused
 
 
 def test_a_count_that_only_seems_ahead_because_the_wall_clock_jumped_back_is_inconclusive() -> None:
