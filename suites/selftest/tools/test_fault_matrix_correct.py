@@ -56,6 +56,7 @@ ONLY_SHOWN = {"shown-waiting", "back-off-message", "status-sequence"}
 NOT_FOR_ALL = {"no-restart", "pods-made", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
 """Checkers of promises that not every pod is given, and of what is only reported."""
 PARTICULAR = {
+    "deadline",
     "delays-while-away",
     "ephemeral-kept",
     "exit-reason",
