@@ -78,7 +78,9 @@ def test_a_journal_that_may_lack_a_success_accuses_nobody() -> None:
     assert all(each.startswith("INCONCLUSIVE") for each in told(checked("started-truth", history)))
 
 
-def test_without_a_status_of_an_exited_container_there_is_too_little_to_judge() -> None:
-    assert told(checked("started-truth", lives(app(CRASHES), (1.5, True)))) == [
-        "INCONCLUSIVE: 0 statements about an exited container seen, 1 needed: the scenario was complete."
+def test_without_a_status_of_a_running_container_there_is_nothing_to_judge() -> None:
+    answer = checked("started-truth", lives(app(CRASHES), (10.5, False)))
+    assert answer.facts == {"running": 0, "ended": 1}
+    assert told(answer) == [
+        "INCONCLUSIVE: 0 statements about a running container seen, 1 needed: the scenario was complete."
     ]
