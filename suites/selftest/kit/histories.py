@@ -151,6 +151,7 @@ class History:
         return {
             "name": container,
             "restartCount": number,
+            "started": True,
             "containerID": f"containerd://{container}-{number}",
             "state": {"running": {"startedAt": stamp(start_s)}},
             "lastState": before if "terminated" in before else {},
