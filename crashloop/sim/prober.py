@@ -100,7 +100,9 @@ class Prober:
             return False
         if self._behaviour.never_ready:
             return False
-        kinds = [each.kind for each in container.probes] if not self._workers else self._kinds_of(container)
+        # A worker goes when the status shows the end, not before.
+        has_all = not self._workers or instance.exited_ns is not None
+        kinds = [each.kind for each in container.probes] if has_all else self._kinds_of(container)
         has_worker = ProbeKind.READINESS in kinds and self._behaviour.heeds_readiness
         kept = self._behaviour.stays_ready and container.name in self._were_ready
         return not has_worker or kept or instance.container_id in self._ready
