@@ -279,6 +279,8 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     """Name of the judged phases (the stages of a stress profile); None: every phase. Each phase has to keep the target."""
     mixes: tuple[str, ...] = ()
     """Only phases of these mixes; all if empty."""
+    except_mixes: tuple[str, ...] = ()
+    """No phase of these mixes; a profile need not have them."""
     arm: str | None = None
     """Only phases of this arm of a comparison; None: of all."""
     slice_s: float | None = None
@@ -301,7 +303,7 @@ class SloRow(_Strict, frozen=True, kw_only=True):
 
     def judges(self, phase: str, mix: str | None, arm: str | None) -> bool:
         """Whether it is about a phase of that name, mix and arm."""
-        of_mix = not self.mixes or mix in self.mixes
+        of_mix = (not self.mixes or mix in self.mixes) and mix not in self.except_mixes
         return self.phase in (None, phase) and of_mix and self.arm in (None, arm)
 
     def explains(self, value: float | None) -> bool:

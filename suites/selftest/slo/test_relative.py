@@ -51,6 +51,20 @@ def requests_by_rule(plain: float, rules: float, **more: Any) -> SloVerdict:
     return judge(rule, measured(counter(plain, rules), lifecycles=pods, phases=(PLAIN, RULES)))
 
 
+def test_a_row_judges_no_phase_of_a_mix_that_it_excepts() -> None:
+    asked = {"mixes": [], "except_mixes": ["rules"], "phase": "storm"}
+    rule = row(
+        {"kind": "ratio", "metric": REQUESTS, "per": "restarts"}, {"at_most": 6, "unit": "requests/restart"}, **asked
+    )
+    pods = [restarts(1), restarts(1, from_s=100)]
+    verdict = judge(rule, measured(counter(300, 3000), lifecycles=pods, phases=(PLAIN, RULES)))
+    assert verdict.outcome is Outcome.PASS
+    assert list(unfit(rule, groups=(), phases=(PLAIN,), loads=())) == []
+    everywhere = msgspec.structs.replace(rule, except_mixes=())
+    found = judge(everywhere, measured(counter(300, 3000), lifecycles=pods, phases=(PLAIN, RULES)))
+    assert found.outcome is Outcome.FAIL
+
+
 def test_a_ratio_within_its_bound_passes_and_names_both_values() -> None:
     verdict = requests_by_rule(300, 330)
     assert verdict.outcome is Outcome.PASS
