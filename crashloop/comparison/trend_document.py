@@ -7,7 +7,7 @@ from crashloop.report.text import counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SHOWN = 20
-_HEADER = ("", "Figure", "Runs", "Oldest to newest", "Median before", "Scatter", "Newest")
+_HEADER = ("Outcome", "Figure", "Runs", "Oldest to newest", "Median before", "Scatter", "Newest")
 _TONES = {
     Departure.JUMP: Standing.FAIL,
     Departure.DRIFT: Standing.FAIL,

@@ -197,7 +197,7 @@ def _requirements(results: Results) -> Table:
         cells = Cell((Badge.of(worst),)), Cell(requirement.id), Cell(scenarios), Cell(requirement.sentence)
         rows.append(Row(cells, worst))
     ordered = sorted(rows, key=lambda each: -each.tone.rank if each.tone else 0)
-    return Table(("outcome", "requirement", "scenarios", ""), tuple(ordered), look="plain")
+    return Table(("outcome", "requirement", "scenarios", "sentence"), tuple(ordered), look="plain")
 
 
 def _chips(results: Results) -> Chips:

@@ -175,7 +175,7 @@ def _stages(results: StressResults) -> Iterator[Block]:
         f"exit to create, minus the due delay. {COUNTING}",
         "note",
     )
-    yield table(("", *map(stage_name, results.stages)), *figures, look="stages")
+    yield table(("figure", *map(stage_name, results.stages)), *figures, look="stages")
     if results.costs is not None:
         yield Paragraph(
             (costs_in_words(results.costs), " ", Span("crashloop predict --costs costs.json", "code"), " uses it.")
@@ -237,7 +237,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
         )
         for each in comparison.effects
     ]
-    header = ("", comparison.baseline, comparison.treatment, "ratio", "95 % interval", "reading", "visible from")
+    header = ("effect", comparison.baseline, comparison.treatment, "ratio", "95 % interval", "reading", "visible from")
     yield table(header, *effects, look="stages", on=PAGE)
     yield Bullets(tuple(each.sentence for each in comparison.effects), Medium.TEXT)
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from crashloop.report.results import Results
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir
 from crashloop.verdict import Outcome, Verdict
+from suites.selftest.kit.accessibility import faint_texts, out_of_reach
 from suites.selftest.kit.report_example import INFO, VERDICTS, example_results
 
 QUIET = (
@@ -177,6 +178,39 @@ def test_dark_readers_get_a_dark_page(report: Opened) -> None:
     assert background() == "rgb(13, 17, 23)"
     report.page.emulate_media(media="print")
     assert background() == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out_from_what_lies_below_it(report: Opened, scheme: Literal["light", "dark"]) -> None:
+    report.page.emulate_media(color_scheme=scheme)
+    assert faint_texts(report.page) == []
+
+
+def test_a_badge_that_is_too_faint_is_found(report: Opened) -> None:
+    report.page.add_style_tag(content=".legend .badge { opacity: .4; }")
+    assert any(each.startswith("✗ FAIL: ") for each in faint_texts(report.page))
+
+
+@pytest.mark.parametrize("width", [400, 1280], ids=["narrow", "desktop"])
+def test_a_keyboard_reaches_all_that_scrolls(report: Opened, width: int) -> None:
+    report.page.set_viewport_size({"width": width, "height": 900})
+    report.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert out_of_reach(report.page) == []
+
+
+def test_what_scrolls_without_a_focus_is_found(report: Opened) -> None:
+    report.page.set_viewport_size({"width": 400, "height": 900})
+    report.page.evaluate("document.querySelector('h1').innerHTML = '<p class=x>' + 'wide'.repeat(200) + '</p>'")
+    report.page.add_style_tag(content=".x { overflow-x: auto; overflow-wrap: normal; }")
+    assert out_of_reach(report.page) == ["P.x"]
+
+
+def test_paper_has_the_numbers_under_the_plots(report: Opened) -> None:
+    numbers = report.page.locator("figure table.numbers").first
+    assert not numbers.is_visible()
+    report.page.emulate_media(media="print")
+    assert numbers.is_visible()
+    assert out_of_reach(report.page) == []
 
 
 def test_hostile_findings_run_nothing(context: BrowserContext, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import Series
 from crashloop.stress.judging import judge_run
+from suites.selftest.kit.accessibility import faint_texts, out_of_reach
 from suites.selftest.kit.stress_kit import example_run
 from suites.selftest.report.test_browser import QUIET, chromium
 
@@ -42,6 +43,17 @@ def middle(page: Page) -> tuple[float, float]:
 
 def view(page: Page) -> str | None:
     return page.locator(PLOT).first.get_attribute("viewBox")
+
+
+def test_a_keyboard_reaches_all_that_scrolls(page: Page) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    assert page.locator(".wide[role=region]").count() > 0
+    assert out_of_reach(page) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_every_text_stands_out_from_what_lies_below_it(page: Page) -> None:
+    assert faint_texts(page) == []
 
 
 def test_the_pointer_shows_the_nearest_value_and_its_time(page: Page) -> None:
