@@ -8,9 +8,9 @@ the pod's status, two events. Restarts are due at even times whatever the API se
 the host, which it shares with etcd and this script. etcd does not wait for the disk here (--unsafe-no-fsync).
 """
 
+import argparse
 import itertools
 import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -266,4 +266,6 @@ def main(rates: tuple[float, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main(tuple(float(each) for each in sys.argv[1:]) or RATES)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rates", metavar="RESTARTS_PER_S", type=float, nargs="*", default=RATES)
+    main(tuple(parser.parse_args().rates))

@@ -158,6 +158,16 @@ class RunDir:
         partial.replace(path)
 
 
+def folder_named(option: str) -> Path:
+    """The folder that --run-dir names. Raises UsageError for an empty name, and for a file."""
+    if not option.strip():
+        raise UsageError("--run-dir: the value is empty; a folder was expected.\nName one, or leave the option out.")
+    path = Path(option)
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"--run-dir {option}: it is a file; a folder was expected.\nName another.")
+    return path
+
+
 def new_run_path(runs: Path, suite: str, now: datetime) -> Path:
     """`<runs>/<UTC time>-<suite>`, with a number behind it if that is taken."""
     stem = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{suite}"

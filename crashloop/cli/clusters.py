@@ -41,10 +41,12 @@ def up(
     from crashloop.profiles import load_profile, validate_for_cluster
     from crashloop.progress import default_progress
     from crashloop.run.feature_gates import parsed_gates
+    from crashloop.run.option_checks import check_provider
     from crashloop.settings import resolve_settings
     from crashloop.spec.profile import node_name
     from crashloop.spec.version import KubernetesVersion
 
+    check_provider(provider, {"--node-image": node_image, "--kind-binary": kind_binary})
     version = KubernetesVersion.parse(
         kubernetes_version or version_in_tag(node_image) or resolve_settings().versions.kubernetes
     )
@@ -54,7 +56,9 @@ def up(
         name=name,
         kubernetes_version=str(version),
         nodes=tuple(NodeRequest(name=node_name(each.name), profile=each) for each in profiles),
-        feature_gates=parsed_gates(feature_gate or (), version),
+        feature_gates=parsed_gates(
+            feature_gate or (), version, own_programs=bin_dir is not None or node_image is not None
+        ),
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         bin_dir=None if bin_dir is None else str(bin_dir.absolute()),
         node_image=node_image,

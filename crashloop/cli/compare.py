@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from crashloop.cli.command import Command, Example, JsonOption, epilog
-from crashloop.cli.suites import compared, judged_run, judged_runs, trend_run
+from crashloop.cli.suites import compared, judged_run, trend_runs
 from crashloop.cli.views import RequestedViews, show, write_file
 
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
@@ -73,7 +73,7 @@ def trend(
     from crashloop.comparison.trend import trend_of
     from crashloop.comparison.trend_document import trend_document
 
-    found = trend_of(trend_run(each) for each in judged_runs(runs))
+    found = trend_of(trend_runs(runs))
     document = trend_document(found)
     show(found, document, RequestedViews(json, markdown, html))
     raise typer.Exit(document.exit_code or 0)

@@ -31,7 +31,7 @@ def observe(
         typer.Option(metavar="NODE=PROFILE", help="Expected profile of a node (name or file); * for all others."),
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option("--run-dir", metavar="DIR", help="Where to write. Default: runs/<UTC time>-observe.")
+        str | None, typer.Option("--run-dir", metavar="DIR", help="Where to write. Default: runs/<UTC time>-observe.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,12 +83,14 @@ def _made(folder: Path) -> Iterator[None]:
                 each.rmdir()
 
 
-def _folder(option: Path | None) -> Path:
+def _folder(option: str | None) -> Path:
     """The folder for the two files. Raises UsageError if it holds an observation."""
-    from crashloop.rundir import new_run_path
+    from crashloop.rundir import folder_named, new_run_path
     from crashloop.settings import resolve_settings
 
-    folder = option or new_run_path(resolve_settings().paths.runs_dir, "observe", datetime.now(UTC))
+    if option is None:
+        return new_run_path(resolve_settings().paths.runs_dir, "observe", datetime.now(UTC))
+    folder = folder_named(option)
     if (folder / "observe.json").exists():
         raise UsageError(f"--run-dir {folder}: it already holds an observation, which is never overwritten.")
     return folder

@@ -27,7 +27,7 @@ def stress(
     ] = "local",
     kubernetes_version: KubernetesVersionOption = None,
     run_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write. Default: runs/<UTC time>-stress.")
+        str | None, typer.Option(metavar="DIR", help="Where to write. Default: runs/<UTC time>-stress.")
     ] = None,
     kubelet_binary: Annotated[
         Path | None,
@@ -39,7 +39,7 @@ def stress(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up; `crashloop down` removes it.")] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=0, max=8, metavar="N", help="Workers of the load generator. Default: the profile's."),
+        typer.Option(min=1, max=8, metavar="N", help="Workers of the load generator. Default: the profile's."),
     ] = None,
     listen: Annotated[
         str | None,
@@ -66,6 +66,7 @@ def stress(
     from crashloop.report.terminal import render
     from crashloop.run.existing import existing_options
     from crashloop.run.option_checks import check_provider
+    from crashloop.rundir import folder_named
     from crashloop.stress.run import StressOptions, run_stress
 
     given: dict[str, Any] = {
@@ -85,7 +86,7 @@ def stress(
         profile=profile,
         provider=provider,
         kubernetes_version=kubernetes_version,
-        run_dir=None if run_dir is None else str(run_dir),
+        run_dir=None if run_dir is None else str(folder_named(run_dir)),
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         cluster=cluster,
         keep=keep,

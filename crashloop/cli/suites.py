@@ -1,6 +1,6 @@
 """What the commands do with the runs of every suite: judge again, report, compare, show side by side."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,25 +80,40 @@ def judged_run(run_dir: Path) -> "JudgedRun":
     return suite.judged_run(*_found(suite, run_dir))
 
 
-def judged_runs(folders: Iterable[Path]) -> list[Path]:
-    """Run directories that were judged, among these and in these; each once. Raises UsageError for a folder without any."""
-    found: dict[Path, None] = {}
+def trend_runs(folders: Sequence[Path]) -> list["TrendRun"]:
+    """The judged runs among these and in these, each once; what is damaged or was not judged is named and left out.
+
+    Raises UsageError for a folder without a run, and if no run is left.
+    """
+    found: dict[Path, TrendRun | None] = {}
     for folder in folders:
         runs = _runs(folder)
-        judged = [each for each in runs if _is_judged(each)]
-        if not judged:
-            raise UsageError(f"{folder}: holds no judged run.\n`crashloop run` and `crashloop stress` write runs.")
+        if not runs:
+            raise _no_judged_run(folder)
         for each in runs:
-            if each not in judged:
-                mention(f"{each.name}: was not judged yet, and is left out; `crashloop analyze {each}` judges it.")
-        found |= dict.fromkeys(each.resolve() for each in judged)
-    return list(found)
+            if each.resolve() not in found:
+                found[each.resolve()] = _trend_run(each)
+    judged = list(filter(None, found.values()))
+    if not judged:
+        raise _no_judged_run(*folders)
+    return judged
 
 
-def trend_run(run_dir: Path) -> "TrendRun":
-    """A judged run, for a trend."""
-    suite = _suite_of(run_dir)
-    return suite.trend_run(side_of(run_dir))
+def _no_judged_run(*folders: Path) -> UsageError:
+    return UsageError(
+        f"{', '.join(map(str, folders))}: holds no judged run.\n`crashloop run` and `crashloop stress` write runs."
+    )
+
+
+def _trend_run(run_dir: Path) -> "TrendRun | None":
+    """None, with a note, for a run that cannot be read or was not judged."""
+    try:
+        if _is_judged(run_dir):
+            return _suite_of(run_dir).trend_run(side_of(run_dir))
+        mention(f"{run_dir.name}: was not judged yet, and is left out; `crashloop analyze {run_dir}` judges it.")
+    except UsageError as error:
+        mention(f"{run_dir.name}: is left out; {error}")
+    return None
 
 
 def _runs(folder: Path) -> list[Path]:

@@ -92,7 +92,7 @@ class Recorder:
         return wait_until("plan.json", lambda: self._run.plan() if path.exists() else None, timeout_s=float("inf"))
 
     def _record(self, plan: Plan) -> None:
-        settings = recorder_settings(self._run.info())
+        settings = recorder_settings(self._run.info().settings)
         if not plan.scenarios:
             return
         shared = plan.shared()

@@ -1,10 +1,12 @@
 """The settings of a run that the recorder needs."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from crashloop.cluster.provider import ExistingOptions
 from crashloop.errors import UsageError
-from crashloop.rundir import RunInfo
 
 
 class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +28,9 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the cluster is left up. Default: it is removed once the last evidence is in. --keep."""
 
 
-def recorder_settings(info: RunInfo) -> RecorderSettings:
-    """The settings of a run. Raises UsageError if one has the wrong type."""
+def recorder_settings(settings: Mapping[str, Any]) -> RecorderSettings:
+    """The settings of a run, from those of run.json. Raises UsageError if one has the wrong type."""
     try:
-        return msgspec.convert(info.settings, RecorderSettings)
+        return msgspec.convert(settings, RecorderSettings)
     except msgspec.ValidationError as error:
         raise UsageError(f"run.json: the settings cannot be used ({error}).") from error

@@ -4,8 +4,10 @@ Source of the rules: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1 (
 """
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from crashloop.errors import UsageError
+from crashloop.model.gate_names import gate_names
 from crashloop.model.gates import DEPENDENCIES, GateState, default_gates, gate_state
 from crashloop.spec.version import KubernetesVersion
 
@@ -13,12 +15,13 @@ OPTION = "--feature-gate"
 _VALUES = {"true": True, "false": False}
 
 
-def parsed_gates(given: Iterable[str], version: KubernetesVersion) -> dict[str, bool]:
-    """The gates by name, from the values of the option. A gate outside the model is passed on as it is.
+def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_programs: bool = False) -> dict[str, bool]:
+    """The gates by name, from the values of the option. The user's own control plane may have gates of its own.
 
     Raises UsageError for a value of another form, a gate given twice, and gates with which the API server of that version
     refuses to start.
     """
+    known = frozenset(gate_names(version))
     gates: dict[str, bool] = {}
     for text in given:
         name, separator, value = text.partition("=")
@@ -32,6 +35,10 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion) -> dict[str, 
         state = gate_state(name, version)
         if state is GateState.ABSENT:
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\nUse another version.")
+        if name not in known and not own_programs:
+            near = get_close_matches(name, known, 1)
+            remedy = f"Did you mean {near[0]}?" if near else "Name another, or bring your own binaries."
+            raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
         if state is GateState.LOCKED and not gates[name]:
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} has that gate locked to true.\nLeave it out.")
     effective = default_gates(version) | gates

@@ -78,6 +78,9 @@ OPTIONS = (
 OF_LENDERS = tuple(option for option in OPTIONS if option.providers == LENDERS)
 """Those that name an existing cluster and limit its use."""
 
+OWN_CONTROL_PLANE = ("--bin-dir", "--node-image", "--cluster")
+"""Options that bring an API server that is not the release's, or that runs already."""
+
 OF_PYTEST = (
     RunOption("-k", SELECTION, "Judge tests whose names match, as in pytest.", metavar="EXPRESSION"),
     RunOption("-n", RUN, "Wait in N processes, as in pytest-xdist.", metavar="N"),

@@ -25,11 +25,26 @@ from crashloop.spec.plan import Plan
 from crashloop.spec.version import KubernetesVersion
 
 
+def check_options(plan: Plan, settings: RecorderSettings) -> None:
+    """Raise UsageError for a version, programs or a cluster that cannot be used. Gets and starts nothing."""
+    if plan.provider in LENDING:
+        return
+    if settings.cluster is not None:
+        _check_kept(settings.cluster, plan)
+        return
+    check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
+    if settings.kubelet_binary is not None:
+        own_kubelet(Path(settings.kubelet_binary))
+    if settings.bin_dir is not None:
+        own_folder(Path(settings.bin_dir), PROGRAMS)
+
+
 def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
     """Raise UsageError or PrerequisiteError for what would stop the recorder before its first node.
 
     An existing cluster has been surveyed before.
     """
+    check_options(plan, settings)
     if plan.provider in LENDING:
         return
     resolved, progress = resolve_settings(), default_progress()
@@ -43,13 +58,7 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
     if any(Capability.STATE_METRICS in KINDS[type(each)].capabilities(each) for each in plan.scenarios):
         ensure_state_metrics(resolved, progress)
     if settings.cluster is not None:
-        _check_kept(settings.cluster, plan)
         return
-    check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
-    if settings.kubelet_binary is not None:
-        own_kubelet(Path(settings.kubelet_binary))
-    if settings.bin_dir is not None:
-        own_folder(Path(settings.bin_dir), PROGRAMS)
     owning_provider(plan.provider).check(
         ClusterRequest(
             name=run_name(run_dir),

@@ -159,7 +159,7 @@ def _kubelet(name: str, profile: StressProfile, version: KubernetesVersion) -> K
 
 
 def _new_run(plan: StressPlan, options: StressOptions) -> StressDir:
-    path = Path(options.run_dir) if options.run_dir else _default_path()
+    path = _default_path() if options.run_dir is None else Path(options.run_dir)
     run = StressDir.begin(path.absolute(), plan, msgspec.to_builtins(options), now=datetime.now(UTC))
     point_latest_at(run.root)
     return run

@@ -114,6 +114,26 @@ def test_a_run_directory_in_which_nothing_can_be_made_is_refused(tmp_path: Path)
     assert "run directory /proc/nowhere: nothing can be written there" in output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
+        (("--run-dir", str(CAP)), f"--run-dir {CAP}: it is a file; a folder was expected."),
+        (("--dry-run", "--kubernetes-version", "1.50.0"), "--kubernetes-version: version is 1.50.0;"),
+        (("--dry-run", "--feature-gate", "NoSuchGate=true"), "Kubernetes 1.37.1 does not have that gate."),
+        (("--dry-run", "--bin-dir", "/nowhere"), "--bin-dir /nowhere: no such folder"),
+    ],
+    ids=["no folder", "a file", "version", "gate", "binaries"],
+)
+def test_what_no_run_could_use_is_refused_before_anything_is_shown(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    status, output = crashloop_run(tmp_path, "--requirement", "CAP-4", *arguments)
+    assert status == ExitCode.USAGE
+    assert output.count(said) == 1
+    assert "Expected time: " not in output
+
+
 def test_a_dry_run_shows_nodes_and_time_and_starts_nothing(tmp_path: Path) -> None:
     status, output = crashloop_run(tmp_path, "--requirement", "CAP-3", "--dry-run", "-n", "2")
     assert status == ExitCode.OK, output

@@ -169,7 +169,14 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("up", "--node-image", "x"), "--node-image: only for --provider kind, not local."),
+        (("up", "--kind-binary", "x"), "--kind-binary: only for --provider kind, not local."),
+        (("up", "--feature-gate", "NoSuchGate=true"), "Kubernetes 1.37.1 does not have that gate."),
+        (("stress", "--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
+        (("stress", "--run-dir", "/dev/null"), "--run-dir /dev/null: it is a file; a folder was expected."),
+        (("observe", "--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
         (("stress", "--workers", "-1"), "Invalid value for '--workers'"),
+        (("stress", "--workers", "0"), "Invalid value for '--workers'"),
         (("stress", "--workers", "9"), "Invalid value for '--workers'"),
         (("stress", "--web-port", "99999"), "Invalid value for '--web-port'"),
         (("stress", "--provider", "existing", "--kubeconfig", "missing"), "there is no such file."),

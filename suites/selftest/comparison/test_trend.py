@@ -164,6 +164,24 @@ def test_the_command_follows_the_judged_runs_of_a_folder(folder: Path) -> None:
     assert "interrupted: was not judged yet, and is left out" in result.stderr
 
 
+def test_a_damaged_run_is_named_and_left_out(folder: Path) -> None:
+    (folder / "4" / "results.json").write_text("{", encoding="utf-8")
+    (folder / "5" / "run.json").write_text("[]", encoding="utf-8")
+    for folders in ([folder], sorted(folder.iterdir())):
+        result = crashloop("trend", "--json", *folders)
+        assert result.exit_code == 0
+        assert json.loads(result.stdout)["groups"][0]["runs"] == [f"runs/{day}" for day in (0, 1, 2, 3, 6, 7, 8)]
+        assert "4: is left out; " in result.stderr
+        assert "5: is left out; " in result.stderr
+
+
+def test_a_run_that_is_damaged_is_refused_alone(folder: Path) -> None:
+    (folder / "4" / "results.json").write_text("{", encoding="utf-8")
+    result = crashloop("trend", folder / "4")
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(f"{folder / '4'}: holds no judged run.")
+
+
 def test_a_folder_without_judged_runs_is_refused(tmp_path: Path) -> None:
     result = crashloop("trend", tmp_path)
     assert isinstance(result.exception, UsageError)

@@ -121,10 +121,10 @@ def test_a_plan_that_cannot_be_carried_out_fails_the_run_and_seals_every_history
 
 
 def test_settings_are_those_of_the_run_and_others_are_left_alone() -> None:
-    settings = recorder_settings(info(kubelet_binary="/k", keep=True, scope="full"))
+    settings = recorder_settings({"kubelet_binary": "/k", "keep": True, "scope": "full"})
     assert (settings.kubelet_binary, settings.bin_dir, settings.keep) == ("/k", None, True)
 
 
 def test_a_setting_of_the_wrong_type_is_the_user_s_business() -> None:
     with pytest.raises(UsageError, match=r"run\.json: the settings cannot be used \(Expected `bool`"):
-        recorder_settings(info(keep="yes"))
+        recorder_settings({"keep": "yes"})

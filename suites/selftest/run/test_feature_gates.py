@@ -3,6 +3,8 @@
 import pytest
 
 from crashloop.errors import UsageError
+from crashloop.model.gate_names import gate_names
+from crashloop.model.gates import GATES, RELEASES, knows_gate
 from crashloop.run.feature_gates import parsed_gates
 from crashloop.spec.version import KubernetesVersion
 
@@ -16,8 +18,8 @@ def refusal(*given: str, version: KubernetesVersion = V1_37) -> str:
 
 
 def test_gates_are_names_and_booleans() -> None:
-    given = ("ReduceDefaultCrashLoopBackOffDecay=true", "SomethingElse=False")
-    assert parsed_gates(given, V1_37) == {"ReduceDefaultCrashLoopBackOffDecay": True, "SomethingElse": False}
+    given = ("ReduceDefaultCrashLoopBackOffDecay=true", "UserNamespacesSupport=False")
+    assert parsed_gates(given, V1_37) == {"ReduceDefaultCrashLoopBackOffDecay": True, "UserNamespacesSupport": False}
     assert parsed_gates((), V1_37) == {}
 
 
@@ -29,13 +31,39 @@ def test_another_form_is_refused(text: str) -> None:
 
 
 def test_a_gate_is_given_once() -> None:
-    assert refusal("Some=true", "Some=false") == "--feature-gate Some=false: Some is given twice.\nGive it once."
+    assert refusal("KubeletPSI=true", "KubeletPSI=false") == (
+        "--feature-gate KubeletPSI=false: KubeletPSI is given twice.\nGive it once."
+    )
 
 
 def test_a_gate_that_the_version_does_not_have_is_refused() -> None:
     assert refusal("ContainerRestartRules=true", version=KubernetesVersion(1, 33, 13)) == (
         "--feature-gate ContainerRestartRules=true: Kubernetes 1.33.13 does not have that gate.\nUse another version."
     )
+
+
+@pytest.mark.parametrize(
+    ("gate", "remedy"),
+    [
+        ("ContainerRestartRule", "Did you mean ContainerRestartRules?"),
+        ("Xyzzy", "Name another, or bring your own binaries."),
+    ],
+)
+def test_a_gate_that_no_release_has_is_refused(gate: str, remedy: str) -> None:
+    assert (
+        refusal(f"{gate}=true") == f"--feature-gate {gate}=true: Kubernetes 1.37.1 does not have that gate.\n{remedy}"
+    )
+
+
+def test_programs_of_ones_own_may_have_gates_of_their_own() -> None:
+    assert parsed_gates(["Xyzzy=true", "AllAlpha=true"], V1_37, own_programs=True) == {"Xyzzy": True, "AllAlpha": True}
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=str)
+def test_the_gates_of_the_model_are_among_the_names_of_their_releases(release: tuple[int, int]) -> None:
+    version = KubernetesVersion(*release)
+    names = set(gate_names(version))
+    assert {gate for gate in GATES if gate in names} == {gate for gate in GATES if knows_gate(gate, version)}
 
 
 def test_a_locked_gate_stays_on() -> None:
