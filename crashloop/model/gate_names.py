@@ -4,7 +4,7 @@ Source: constants of type featuregate.Feature in pkg/features of k8s.io/kubernet
 apiextensions-apiserver, and in logs, metrics and zpages of component-base, at the versions of `crashloop.run.releases.PINNED`.
 """
 
-from collections.abc import Iterator
+from itertools import chain
 
 from crashloop.spec.version import KubernetesVersion
 
@@ -58,7 +58,7 @@ _NAMES = {
         LocalStorageCapacityIsolationFSQuotaMonitoring LoggingAlphaOptions LoggingBetaOptions
         LoggingStableOptions MatchLabelKeysInPodAffinity MatchLabelKeysInPodTopologySpread
         MaxUnavailableStatefulSet MemoryQoS MultiCIDRServiceAllocator MutableCSINodeAllocatableCount
-        MutatingAdmissionPolicy MyFeature NFTablesProxyMode NodeInclusionPolicyInPodTopologySpread NodeLogQuery
+        MutatingAdmissionPolicy NFTablesProxyMode NodeInclusionPolicyInPodTopologySpread NodeLogQuery
         NodeSwap OpenAPIEnums PodAndContainerStatsFromCRI PodDeletionCost PodLevelResources
         PodLogsQuerySplitStreams PodObservedGenerationTracking PodReadyToStartContainersCondition
         PodSchedulingReadiness PodTopologyLabelsAdmission PortForwardWebsockets PreferSameTrafficDistribution
@@ -137,10 +137,9 @@ GROUPS = ("AllAlpha", "AllBeta")
 """Each sets all gates of a stage."""
 
 
-def gate_names(version: KubernetesVersion) -> Iterator[str]:
-    """Every gate of a release. A release newer than the table counts as its last, an older one as its first."""
-    release = min(max(version.release, FIRST), LAST)
-    yield from GROUPS
-    for (first, last), names in _NAMES.items():
-        if first <= release <= last:
-            yield from names.split()
+def gate_names(version: KubernetesVersion) -> frozenset[str] | None:
+    """Every gate of a release; None for a release that is not in the table."""
+    if not FIRST <= version.release <= LAST:
+        return None
+    names = (text.split() for (first, last), text in _NAMES.items() if first <= version.release <= last)
+    return frozenset(chain(GROUPS, *names))

@@ -21,7 +21,7 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_progra
     Raises UsageError for a value of another form, a gate given twice, and gates with which the API server of that version
     refuses to start.
     """
-    known = frozenset(gate_names(version))
+    known = None if own_programs else gate_names(version)
     gates: dict[str, bool] = {}
     for text in given:
         name, separator, value = text.partition("=")
@@ -35,7 +35,7 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_progra
         state = gate_state(name, version)
         if state is GateState.ABSENT:
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\nUse another version.")
-        if name not in known and not own_programs:
+        if known is not None and name not in known:
             near = get_close_matches(name, known, 1)
             remedy = f"Did you mean {near[0]}?" if near else "Name another, or bring your own binaries."
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
