@@ -2,6 +2,7 @@
 
 Theory of operation. Each trial (a requirement on a scenario) is run on the correct simulated kubelet and on one with a
 fault. A trial catches the fault if its verdict is a FAIL that no deviation explains, where the correct kubelet has none.
+A fault can only act where the correct kubelet was asked for one of the answers that it changes; elsewhere it is not run.
 A fault that no conformance test catches is a hole in the suite; tools/uncaught_faults.yaml lists those that are known,
 each with its reason. `python -m tools.fault_matrix --write` writes
 docs/fault-matrix.md; without the option it prints the page.
@@ -12,10 +13,10 @@ import importlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,8 +31,9 @@ from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile
 from crashloop.requirements import applies, load_requirements
 from crashloop.sim import CALM, FAULTS, Fault, HostModel
-from crashloop.sim.faults import NodeFault
-from crashloop.sim.kinds import SIMULATIONS
+from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.faults import NodeFault, behaviour_of
+from crashloop.sim.kinds import SIMULATIONS, Histories
 from crashloop.spec.comparison import Judgeable
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
@@ -109,11 +111,17 @@ def histories_of(
     version: KubernetesVersion = VERSION,
     seed: int = SEED,
     host: HostModel = CALM,
-) -> tuple[tuple[Event, ...], ...]:
+) -> Histories:
     """The simulated histories of pods, of which those of one profile run together on one node, or of a start of a kubelet.
 
     Raises ValueError if the kubelet does not start with the profile.
     """
+    return _simulated(scenarios, behaviour_of(faults), version, seed, host)
+
+
+def _simulated(
+    scenarios: Sequence[Scenario], behaviour: Behaviour, version: KubernetesVersion, seed: int, host: HostModel
+) -> Histories:
     on_node: dict[str, list[Scenario]] = {}
     for each in scenarios:
         on_node.setdefault(each.subject, []).append(each)
@@ -121,7 +129,7 @@ def histories_of(
     for group in on_node.values():
         simulated = SIMULATIONS[type(group[0])]
         profile, later = profile_of(group[0]), (*later_of(*group), *_refused_of(group))
-        histories = simulated(group, profile, version, rng=Random(seed), faults=faults, host=host, later=later)
+        histories = simulated(group, profile, version, rng=Random(seed), behaviour=behaviour, host=host, later=later)
         found |= zip((each.name for each in group), histories, strict=True)
     return tuple(found[each.name] for each in scenarios)
 
@@ -176,7 +184,7 @@ def verdict_of(
 
 def catches(fault: Fault, trials: Sequence[Trial]) -> tuple[Catch, ...]:
     """The trials that object to a fault."""
-    return tuple(catch for play in _plays(fault, trials) for catch in _caught(fault, play))
+    return tuple(catch for play in plays(fault, trials) for catch in _caught(fault, play))
 
 
 class Play(NamedTuple):
@@ -186,7 +194,7 @@ class Play(NamedTuple):
     trials: tuple[Trial, ...]
 
 
-def _plays(fault: Fault, trials: Sequence[Trial]) -> Iterator[Play]:
+def plays(fault: Fault, trials: Sequence[Trial]) -> Iterator[Play]:
     """Each scenario by itself; for what only shows between pods, all pods of a node that a run of each scope has."""
     if not isinstance(fault, NodeFault):
         by_name: dict[str, list[Trial]] = {}
@@ -213,38 +221,70 @@ def full_nodes(trials: Sequence[Trial]) -> Iterator[Play]:
 def _caught(fault: Fault, play: Play) -> Iterator[Catch]:
     shown = _acting(fault, play.scenarios)
     for trial in play.trials:
-        found = [shown.get(each.name) for each in trial.scenario.scenarios]
-        recordings = [each.recording for each in found if each is not None]
-        acts = any(each.acts for each in found if each is not None)
-        catch = _catch(trial, recordings, play.scenarios) if acts else None
+        found = [each for scenario in trial.scenario.scenarios if (each := shown.get(scenario.name)) is not None]
+        acts = any(each.acts for each in found)
+        catch = _catch(trial, [each.recording for each in found], play.scenarios) if acts else None
         if catch is not None:
             yield catch
 
 
-class Shown(NamedTuple):
+class Shown:
     """What a scenario shows of a fault."""
 
-    recording: Recording
-    acts: bool
-    """Whether it shows something else than without the fault."""
+    def __init__(self, events: tuple[Event, ...], without: tuple[Event, ...]) -> None:
+        self._events = events
+        self.acts = events != without
+        """Whether it shows something else than without the fault."""
+
+    @cached_property
+    def recording(self) -> Recording:
+        return recorded(self._events)
 
 
 def _acting(fault: Fault, scenarios: Sequence[Scenario]) -> dict[str, Shown]:
-    """What scenarios show of a fault, by name."""
+    """What scenarios show of a fault, by name; nothing where it cannot act."""
+    if not may_act(fault, scenarios):
+        return {}
     try:
         histories = histories_of(scenarios, frozenset({fault}))
     except ValueError:  # the faulty kubelet does not start: startup scenarios show that
         return {}
-    correct = _correct_histories(_encode(scenarios))
     return {
-        scenario.name: Shown(recorded(events), events != without)
-        for scenario, events, without in zip(scenarios, histories, correct, strict=True)
+        scenario.name: Shown(events, without)
+        for scenario, events, without in zip(scenarios, histories, _correct(_encode(scenarios)).histories, strict=True)
     }
 
 
+def may_act(fault: Fault, scenarios: Sequence[Scenario]) -> bool:
+    """Whether the scenarios have a kubelet asked for an answer that the fault changes."""
+    return not _correct(_encode(scenarios)).asked.isdisjoint(fault.change)
+
+
+class Correct(NamedTuple):
+    """What a correct kubelet does."""
+
+    histories: Histories
+    asked: frozenset[str]
+    """The answers of its behaviour that decided about them: as long as it has these, a kubelet does the same."""
+
+
 @cache
-def _correct_histories(scenarios: bytes) -> tuple[tuple[Event, ...], ...]:
-    return histories_of(msgspec.json.decode(scenarios, type=tuple[Scenario, ...]))
+def _correct(scenarios: bytes) -> Correct:
+    behaviour, asked = _overheard()
+    histories = _simulated(msgspec.json.decode(scenarios, type=tuple[Scenario, ...]), behaviour, VERSION, SEED, CALM)
+    return Correct(histories, frozenset(asked))
+
+
+def _overheard() -> tuple[Behaviour, set[str]]:
+    """The behaviour of a correct kubelet, and the names of the answers that it was asked for, as they come."""
+    asked: set[str] = set()
+
+    class Overheard(Behaviour, frozen=True, kw_only=True):
+        def __getattribute__(self, name: str) -> Any:
+            asked.add(name)
+            return super().__getattribute__(name)
+
+    return Overheard(), asked
 
 
 def _catch(trial: Trial, recordings: Sequence[Recording], scenarios: Sequence[Scenario]) -> Catch | None:
@@ -277,7 +317,7 @@ def verdict_without_fault(trial: Trial, scenarios: Sequence[Scenario] = ()) -> V
 @cache
 def _verdict_without_fault(trial: bytes, scenarios: bytes) -> Verdict:
     asked = msgspec.json.decode(trial, type=Trial)
-    histories = _correct_histories(scenarios)
+    histories = _correct(scenarios).histories
     names = [each.name for each in msgspec.json.decode(scenarios, type=tuple[Scenario, ...])]
     own = (histories[names.index(each.name)] for each in asked.scenario.scenarios)
     return verdict_of(asked.requirement, asked.scenario, *map(recorded, own))

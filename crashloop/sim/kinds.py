@@ -27,4 +27,4 @@ SIMULATIONS: dict[type[AnyScenario], Callable[..., Histories]] = {
     ApiScenario: _each_alone(simulate_api),
     TextScenario: _each_alone(simulate_text),
 }
-"""Each takes scenarios of one node, the judged profile, its version, and by name rng, faults, host and later."""
+"""Each takes scenarios of one node, the judged profile, its version, and by name rng, behaviour, host and later."""

@@ -10,12 +10,11 @@ import msgspec
 
 from crashloop.history.event import Event, Kind
 from crashloop.sim.api_server import ApiServer
-from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.behaviour import CORRECT, Behaviour, S
 from crashloop.sim.config import Effective, StartRefusal, take
 from crashloop.sim.deployment_player import DeploymentPlayer
 from crashloop.sim.director import ScenarioPlayer
 from crashloop.sim.environment import World
-from crashloop.sim.faults import Fault, behaviour_of
 from crashloop.sim.host import CALM, HostModel, SimulatedHost
 from crashloop.sim.job_player import JobPlayer
 from crashloop.sim.kubelet import Kubelet
@@ -44,7 +43,6 @@ VALID = KubeletProfile(
     },
 )
 """What a control start runs with; every release takes it."""
-_NO_FAULTS: frozenset[Fault] = frozenset()
 
 
 def simulate(
@@ -53,16 +51,16 @@ def simulate(
     version: KubernetesVersion,
     *,
     rng: Random,
-    faults: frozenset[Fault] = _NO_FAULTS,
+    behaviour: Behaviour = CORRECT,
     host: HostModel = CALM,
     later: Sequence[KubeletProfile] = (),
 ) -> tuple[Event, ...]:
-    """The history of a pod scenario on a node whose kubelet has that profile, version and those faults.
+    """The history of a pod scenario on a node whose kubelet has that profile, version and behaviour.
 
     `later` are the profiles that the scenario restarts the kubelet with. Raises ValueError if the kubelet does not start with
     one of them.
     """
-    return simulate_node((scenario,), profile, version, rng=rng, faults=faults, host=host, later=later)[0]
+    return simulate_node((scenario,), profile, version, rng=rng, behaviour=behaviour, host=host, later=later)[0]
 
 
 def simulate_node(
@@ -71,7 +69,7 @@ def simulate_node(
     version: KubernetesVersion,
     *,
     rng: Random,
-    faults: frozenset[Fault] = _NO_FAULTS,
+    behaviour: Behaviour = CORRECT,
     host: HostModel = CALM,
     later: Sequence[KubeletProfile] = (),
 ) -> tuple[tuple[Event, ...], ...]:
@@ -80,7 +78,6 @@ def simulate_node(
     `later` are the profiles that the scenarios restart the kubelet with. Raises ValueError if the kubelet does not start with
     one of them.
     """
-    behaviour = behaviour_of(faults)
     effective = _started(profile, version, behaviour)
     refused = {name for each in scenarios for name in each.refused_profiles}
     further = {
@@ -135,17 +132,17 @@ def simulate_startup(
     version: KubernetesVersion,
     *,
     rng: Random,
-    faults: frozenset[Fault] = _NO_FAULTS,
+    behaviour: Behaviour = CORRECT,
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The history of a kubelet that is started with the candidate's configuration."""
     flagged = msgspec.structs.replace(candidate, arguments=scenario.unknown_flags)
-    outcome = take(flagged, version, behaviour_of(faults))
+    outcome = take(flagged, version, behaviour)
     tape = _begun(scenario, candidate, version, SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9)))
     now = _start_once(tape, BEGIN_NS, outcome, {})
     if scenario.control is not None:
         valid = msgspec.structs.replace(VALID, name=scenario.control)
-        now = _start_once(tape, now, take(valid, version, behaviour_of(faults)), {"control": scenario.control})
+        now = _start_once(tape, now, take(valid, version, behaviour), {"control": scenario.control})
     return tape.seal(now + S // 100, "complete")
 
 
@@ -175,11 +172,11 @@ def simulate_api(
     version: KubernetesVersion,
     *,
     rng: Random,
-    faults: frozenset[Fault] = _NO_FAULTS,
+    behaviour: Behaviour = CORRECT,
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The history of requests to an API server with those gates."""
-    server = ApiServer(settings, version, behaviour_of(faults))
+    server = ApiServer(settings, version, behaviour)
     machine = SimulatedHost(host, rng, BEGIN_NS, int(scenario.at_most_s * 1e9))
     tape = _begun(scenario, settings, version, machine)
     now = BEGIN_NS
@@ -207,7 +204,7 @@ def simulate_text(
     version: KubernetesVersion,
     *,
     rng: Random,
-    faults: frozenset[Fault] = _NO_FAULTS,  # noqa: ARG001 (a kubelet has no part in it)
+    behaviour: Behaviour = CORRECT,  # noqa: ARG001 (a kubelet has no part in it)
     host: HostModel = CALM,
 ) -> tuple[Event, ...]:
     """The history of a text, in which nothing happens."""

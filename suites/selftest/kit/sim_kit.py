@@ -6,6 +6,7 @@ from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import CALM, Fault, HostModel, simulate
+from crashloop.sim.faults import behaviour_of
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention
 from crashloop.spec.pod import Container, Pod
@@ -89,7 +90,9 @@ def simulated(
     gates: Mapping[str, bool] = {},
 ) -> tuple[Event, ...]:
     """The history of a scenario on a kubelet with that period and those gates."""
-    return simulate(scenario, profile(period, **gates), version, rng=Random(seed), faults=frozenset(faults), host=host)
+    return simulate(
+        scenario, profile(period, **gates), version, rng=Random(seed), behaviour=behaviour_of(faults), host=host
+    )
 
 
 def of(events: Iterable[Event], channel: Channel, *kinds: Kind, container: str | None = None) -> list[Event]:

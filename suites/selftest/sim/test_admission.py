@@ -7,7 +7,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.sim import Fault, simulate
-from crashloop.sim.faults import AdmissionFault
+from crashloop.sim.faults import AdmissionFault, behaviour_of
 from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
@@ -30,7 +30,7 @@ def last_status(action: Action, node: KubeletProfile, *faults: Fault, by_schedul
         until=Until(at_least_s=15, at_most_s=16),
         by_scheduler=by_scheduler,
     )
-    events = simulate(scenario, node, sim.V1_37, rng=Random(1), faults=frozenset(faults))
+    events = simulate(scenario, node, sim.V1_37, rng=Random(1), behaviour=behaviour_of(faults))
     status: dict[str, Any] = sim.of(events, Channel.API, Kind.STATUS)[-1].data["status"]
     return status
 
@@ -77,6 +77,6 @@ def test_a_job_whose_pods_are_rejected_fails_with_all_of_them() -> None:
         until=Until(at_most_s=16),
         owner=Job(parallelism=8, backoff_limit=0),
     )
-    faults: frozenset[Fault] = frozenset({AdmissionFault.REJECTS_RULES})
-    events = simulate(scenario, WITH, sim.V1_37, rng=Random(1), faults=faults)
+    wrong = behaviour_of([AdmissionFault.REJECTS_RULES])
+    events = simulate(scenario, WITH, sim.V1_37, rng=Random(1), behaviour=wrong)
     assert sim.of(events, Channel.API, Kind.JOB)[-1].data["status"]["failed"] == 8

@@ -8,7 +8,7 @@ from crashloop.history.reduction import read_recording
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates
 from crashloop.sim import Fault
-from crashloop.sim.faults import ApiServerFault
+from crashloop.sim.faults import ApiServerFault, behaviour_of
 from crashloop.sim.simulate import simulate_api
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
@@ -32,7 +32,7 @@ def found(scenario: ApiScenario, *faults: Fault) -> list[str]:
     """What the checkers of answers object to."""
     assert scenario.control_plane is not None
     settings = KubeletProfile(name="api", config={"featureGates": scenario.control_plane.feature_gates})
-    events = simulate_api(scenario, settings, VERSION, rng=Random(1), faults=frozenset(faults))
+    events = simulate_api(scenario, settings, VERSION, rng=Random(1), behaviour=behaviour_of(faults))
     due = predict_answers(scenario, effective_gates(settings, VERSION), VERSION)
     case = AnswersCase(scenario=scenario, due=due, recording=read_recording([to_line(each) for each in events]))
     return [each.sentence for check in (check_answer, check_stored) for each in check(case).findings]

@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.sim import Fault, simulate
-from crashloop.sim.faults import JobFault
+from crashloop.sim.faults import JobFault, behaviour_of
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.deployment import Deployment
 from crashloop.spec.pod import Container, Pod
@@ -26,7 +26,7 @@ def pods(program: Program, *faults: Fault) -> int:
         until=Until(at_least_s=60, at_most_s=61),
         owner=Deployment(),
     )
-    events = simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), faults=frozenset(faults))
+    events = simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), behaviour=behaviour_of(faults))
     return len({event.pod_uid for event in sim.of(events, Channel.API, Kind.CREATED)})
 
 

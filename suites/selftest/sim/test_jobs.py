@@ -7,7 +7,7 @@ from typing import Any
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import Fault, simulate
 from crashloop.sim.behaviour import S
-from crashloop.sim.faults import JobFault
+from crashloop.sim.faults import JobFault, behaviour_of
 from crashloop.spec.job import Job
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import RestartPolicy
@@ -21,7 +21,7 @@ NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE
 def played(job: Job, program: Program, policy: RestartPolicy, *faults: Fault) -> tuple[Event, ...]:
     pod = Pod(containers=(Container(program=program),), restart_policy=policy)
     scenario = PodScenario(name="scenario", profile="profile", pod=pod, until=Until(at_most_s=60), owner=job)
-    return simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), faults=frozenset(faults))
+    return simulate(scenario, sim.profile("2s"), sim.V1_37, rng=Random(1), behaviour=behaviour_of(faults))
 
 
 def ended(events: tuple[Event, ...]) -> dict[str, Any]:

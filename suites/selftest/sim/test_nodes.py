@@ -8,7 +8,7 @@ import pytest
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import Fault, simulate, simulate_node
-from crashloop.sim.faults import NodeFault
+from crashloop.sim.faults import NodeFault, behaviour_of
 from crashloop.spec.scenario import Mode, PodScenario
 from suites.selftest.kit import sim_kit as sim
 
@@ -21,7 +21,7 @@ def named(name: str, restarts: int, *, run_s: float = 1.0) -> PodScenario:
 
 
 def node(*scenarios: PodScenario, period: str = "2s", faults: tuple[Fault, ...] = ()) -> tuple[tuple[Event, ...], ...]:
-    return simulate_node(scenarios, sim.profile(period), sim.V1_37, rng=Random(1), faults=frozenset(faults))
+    return simulate_node(scenarios, sim.profile(period), sim.V1_37, rng=Random(1), behaviour=behaviour_of(faults))
 
 
 def restarts_ns(*histories: tuple[Event, ...]) -> list[int]:

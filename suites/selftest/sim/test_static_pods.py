@@ -5,7 +5,7 @@ from random import Random
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import Fault, simulate
 from crashloop.sim.behaviour import S
-from crashloop.sim.faults import StaticPodFault
+from crashloop.sim.faults import StaticPodFault, behaviour_of
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
@@ -26,7 +26,7 @@ def played(action: InterventionKind, *faults: Fault) -> tuple[Event, ...]:
         until=Until(at_least_s=60, at_most_s=60),
         interventions=(Intervention(trigger=Trigger(container="app", after_restart=2), action=action),),
     )
-    return simulate(scenario, sim.profile("10s"), sim.V1_37, rng=Random(1), faults=frozenset(faults))
+    return simulate(scenario, sim.profile("10s"), sim.V1_37, rng=Random(1), behaviour=behaviour_of(faults))
 
 
 def mirrors(events: tuple[Event, ...]) -> list[str]:

@@ -8,7 +8,17 @@ from crashloop.sim import FAULTS, Fault
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import FAULT
-from tools.fault_matrix import FURTHER, catches, full_nodes, row, text, verdict_without_fault
+from tools.fault_matrix import (
+    FURTHER,
+    catches,
+    full_nodes,
+    histories_of,
+    may_act,
+    plays,
+    row,
+    text,
+    verdict_without_fault,
+)
 from tools.fault_matrix_page import PAGE, Row, load_uncaught, objections, written_rows
 
 TRIALS = trials()
@@ -33,6 +43,12 @@ def test_a_planted_fault_is_caught_unless_it_is_known_not_to_be(
     assert list(objections([found], own)) == []
     assert all(catch.checkers for catch in caught)
     assert found in written(), STALE
+
+
+@pytest.mark.parametrize("fault", FAULTS[::15], ids=lambda fault: fault.name)
+def test_a_fault_whose_answers_nobody_asks_for_changes_nothing(fault: Fault) -> None:
+    unmoved = [play for play in plays(fault, TRIALS) if not may_act(fault, play.scenarios)][:3]
+    assert all(histories_of(play.scenarios, frozenset({fault})) == histories_of(play.scenarios) for play in unmoved)
 
 
 def test_the_page_has_one_row_per_fault_and_says_what_it_is() -> None:
