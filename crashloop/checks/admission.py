@@ -5,8 +5,8 @@ PodScheduled is what the scheduler states: True with the binding, False once it 
 """
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import ENDED_BY_NODE, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.evidence import DEADLINE_EXCEEDED, ENDED_BY_NODE, unwatched, why_it_ended
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
@@ -14,6 +14,8 @@ from crashloop.history.statuses import StatusReport
 from crashloop.model.admission import Admission
 from crashloop.model.phase import FAILED, PENDING
 
+_NO_ROOM = ("OutOf", "Insufficient")
+"""How the reasons of a node without room begin: pkg/kubelet/lifecycle/predicate.go@v1.37.1."""
 LEFT_FOR_S = 20.0
 """How long a pod is left Pending to say that it is not placed. A scheduler tries a pod again after 10 s at the latest."""
 
@@ -29,7 +31,8 @@ def check_admitted(case: Case) -> Checked:
     findings: list[Finding] = []
     if rejected is not None and due is not Admission.REJECTED:
         sentence = f"the kubelet rejected the pod, reason {rejected.reason} {at_lines(lines)}; it was to run it."
-        findings.append(fail(sentence, *lines))
+        doubt = "Its node had no room for it" if rejected.reason.startswith(_NO_ROOM) else None
+        findings.append(fail_unless(doubt, sentence, *lines))
     elif began is not None and due is Admission.REJECTED:
         findings.append(fail(f"the kubelet started the pod {at_lines(lines)}; it was to reject it.", *lines))
     elif not lines:
@@ -68,7 +71,8 @@ def check_placement(case: Case) -> Checked:
 
 def _rejected(pod: PodHistory) -> StatusReport | None:
     """The status by which the kubelet rejected the pod; None if it did not."""
-    failed = (each for each in pod.statuses if each.phase == FAILED and each.reason not in {"", *ENDED_BY_NODE})
+    later = {"", DEADLINE_EXCEEDED, *ENDED_BY_NODE}
+    failed = (each for each in pod.statuses if each.phase == FAILED and each.reason not in later)
     return next(failed, None) if _began(pod) is None else None
 
 

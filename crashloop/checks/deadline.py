@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, deadline_ns, lost_watch, too_few, why_it_ended
+from crashloop.checks.evidence import DEADLINE_EXCEEDED, blind_spot, deadline_ns, lost_watch, too_few, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.restart_all_triggers import ran
@@ -13,7 +13,6 @@ from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED
 from crashloop.pods.manifest import GRACE_PERIOD_S
 
-REASON = "DeadlineExceeded"
 LATE_S = 5.0 + GRACE_PERIOD_S
 """startTime is rounded down to a second, the kubelet looks once a second, syncs, and gives containers their grace period."""
 MIN_RESTARTS = 1
@@ -81,11 +80,11 @@ def _unstated(case: Case, pod: PodHistory, due_ns: int) -> Iterator[Finding]:
             f"{seconds(watched_ns / 1e9)} were watched after the deadline, {seconds(SETTLED_NS / 1e9)} needed: "
             f"{why_it_ended(case)}."
         )
-    elif (last.phase, last.reason) != (FAILED, REASON):
+    elif (last.phase, last.reason) != (FAILED, DEADLINE_EXCEEDED):
         said = f"{last.phase}, {last.reason}" if last.reason else f"{last.phase} without a reason"
         sentence = (
             f"the last status of a pod whose deadline has passed says {said} {at_lines([last.line])}; "
-            f"{FAILED}, {REASON} was due."
+            f"{FAILED}, {DEADLINE_EXCEEDED} was due."
         )
         lagging = watched_ns <= may_lag_ns(case, due_ns, end_ns) and last.phase != FAILED
         held_up = lagging or lost_watch(case, due_ns, end_ns) is not None

@@ -56,6 +56,8 @@ def _end_of(case: Case) -> str:
             return f"the recording was {reason}{detail}"
 
 
+DEADLINE_EXCEEDED = "DeadlineExceeded"
+"""Reason of a pod that its own deadline ended: pkg/kubelet/active_deadline.go@v1.37.1."""
 ENDED_BY_NODE = frozenset({"Evicted", "Preempting", "Terminated"})
 """Reasons of a pod that its node ended: pkg/kubelet/eviction, preemption and nodeshutdown @v1.37.1."""
 

@@ -7,6 +7,7 @@ from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.test_company import SIDECAR_LIVENESS
 from suites.conformance.test_long_loops import FORTY_RESTARTS
+from suites.conformance.test_probes import THIRD_FAILURE
 from suites.conformance.test_starts import NEVER_RAN
 
 
@@ -40,6 +41,7 @@ def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
 def test_the_log_of_the_instance_before_is_kept() -> Iterator[Scenario]:
     yield the.STOCK
     yield the.SUCCEEDING
+    yield THIRD_FAILURE
     yield SIDECAR_LIVENESS
 
 

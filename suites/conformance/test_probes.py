@@ -38,9 +38,12 @@ def held(*probes: Probe, name: str = "app") -> Container:
     return Container(name=name, program=HOLDS, probes=probes)
 
 
+THIRD_FAILURE = probed("liveness-third-failure", held(Probe(pattern="FFSFFF")), restarts={"app": 2})
+
+
 @requirement("PROBE-2")
 def test_the_third_failure_in_a_row_kills() -> Iterator[Scenario]:
-    yield probed("liveness-third-failure", held(Probe(pattern="FFSFFF")), restarts={"app": 2})
+    yield THIRD_FAILURE
     over_http = Probe(pattern="FFSFFF", handler=Handler.HTTP)
     yield probed("liveness-third-failure-over-http", held(over_http), restarts={"app": 1})
 

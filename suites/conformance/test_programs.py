@@ -92,14 +92,22 @@ def test_a_sidecar_that_runs_out_of_memory_returns_beside_its_application() -> S
     )
 
 
+OUT_OF_MEMORY_BY_RULE = restarting(
+    "out-of-memory-matched",
+    app(out_of_memory(times=2), policy=NEVER, rules=(restart_in(KILLED),), memory_limit=MEMORY),
+    pod=NEVER,
+    restarts={"app": 2},
+)
+
+
+@requirement("RULES-32")
+def test_the_status_states_that_memory_ran_out_where_a_rule_matches() -> Scenario:
+    return OUT_OF_MEMORY_BY_RULE
+
+
 @requirement("RULES-21")
 def test_a_rule_judges_a_kill_for_memory_by_its_code() -> Iterator[Scenario]:
-    yield restarting(
-        "out-of-memory-matched",
-        app(out_of_memory(times=2), policy=NEVER, rules=(restart_in(KILLED),), memory_limit=MEMORY),
-        pod=NEVER,
-        restarts={"app": 2},
-    )
+    yield OUT_OF_MEMORY_BY_RULE
     yield ending(
         "out-of-memory-unmatched",
         app(out_of_memory(), policy=NEVER, rules=(restart_in(1),), memory_limit=MEMORY),

@@ -56,6 +56,11 @@ def test_an_exit_code_in_the_list_restarts_the_container() -> Iterator[Scenario]
     yield the.IN_SEVERAL
 
 
+@requirement("RULES-35")
+def test_a_pod_with_a_restart_rule_is_run() -> Scenario:
+    return the.IN_MATCHES
+
+
 @requirement("RULES-4")
 def test_an_exit_code_not_in_the_list_ends_the_pod() -> Scenario:
     unmatched = app(runs((1, 43)), policy=NEVER, rules=(restart_in(42),))

@@ -56,8 +56,16 @@ def test_a_pod_that_runs_is_a_fail_where_a_rejection_is_due() -> None:
     ]
 
 
-def test_a_pod_that_its_node_evicted_was_not_rejected() -> None:
-    history = stated(needing(Action.RESTART), 5.0, "Failed", reason="Evicted").ends(30)
+def test_a_pod_for_which_its_node_had_no_room_decides_nothing() -> None:
+    history = stated(needing(Action.RESTART), 0.4, "Failed", reason="OutOfcpu").ends(30)
+    (finding,) = told(answered("admitted", history))
+    assert finding.startswith("INCONCLUSIVE: the kubelet rejected the pod, reason OutOfcpu")
+    assert finding.endswith("Its node had no room for it.")
+
+
+@pytest.mark.parametrize("reason", ["Evicted", "DeadlineExceeded"])
+def test_a_pod_that_was_ended_before_it_began_was_not_rejected(reason: str) -> None:
+    history = stated(needing(Action.RESTART), 5.0, "Failed", reason=reason).ends(30)
     assert told(answered("admitted", history)) == [
         "INCONCLUSIVE: the pod was neither started nor rejected: the scenario was complete."
     ]
