@@ -224,7 +224,7 @@ def test_the_summary_has_tables_of_slos_checks_loads_and_stages(results: StressR
     assert summary.startswith("## ✓ PASS: 42 restarts in the load example on Kubernetes 1.37.1: all ")
     assert "| ✓ PASS | **no-early-restart** (gate) | none of 42 restarts came" in summary
     assert "| Outcome | Promise | What was seen |" in summary
-    assert "|  | baseline | storm |" in summary
+    assert "| figure | baseline | storm |" in summary
     assert "| users | 1 healthy | 1 healthy, 2 crashers |" in summary
 
 
