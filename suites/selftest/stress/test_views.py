@@ -268,28 +268,6 @@ def test_a_report_can_be_read_without_the_run(results: StressResults) -> None:
     assert f"| healthy | {numbers} | {arrivals.late_p99_s:.3f} |" in summary
 
 
-@pytest.mark.parametrize(
-    ("workers", "elsewhere", "words"),
-    [
-        (0, False, "The load came from one process on the nodes' host"),
-        (2, False, "The load came from a master and 2 workers on the nodes' host"),
-        (
-            2,
-            True,
-            "The load came from a master and 2 workers: the workers ran on other machines, the master on the nodes' host",
-        ),
-    ],
-    ids=["one process", "workers of the host", "workers of other machines"],
-)
-def test_a_report_says_where_the_load_came_from(
-    results: StressResults, workers: int, elsewhere: bool, words: str
-) -> None:
-    assert results.planned is not None
-    planned = msgspec.structs.replace(results.planned, workers=workers, are_workers_elsewhere=elsewhere)
-    page = html.unescape(to_html(stress_document(msgspec.structs.replace(results, planned=planned))))
-    assert words in page
-
-
 def test_what_the_environment_lacks_is_left_out(results: StressResults) -> None:
     bare = msgspec.structs.replace(results, environment={"host": {"cpus": 8}}, planned=None)
     assert environment_in_words(bare) == "host with 8 CPUs"
