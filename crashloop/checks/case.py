@@ -83,13 +83,17 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     def lost_sandbox(self, instance: Instance, following: Instance | None) -> bool:
         """Whether the scenario killed the pod's sandbox after an instance began, and before it ended or the next one began."""
+        return self.sandbox_killed_ns(instance, following) is not None
+
+    def sandbox_killed_ns(self, instance: Instance, following: Instance | None) -> int | None:
+        """When it did, UTC."""
         begun_ns = following.begun_ns if following else self.recording.end_ns
         until_ns = max((each for each in (instance.exit_ns, begun_ns) if each is not None), default=None)
         kills = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
         from_ns = instance.begun_ns or 0
-        return instance.exit_ns is not None and any(
-            each.ok and from_ns <= each.t_ns <= (until_ns or 0) for each in kills
-        )
+        if instance.exit_ns is None:
+            return None
+        return next((each.t_ns for each in kills if each.ok and from_ns <= each.t_ns <= (until_ns or 0)), None)
 
     def decided(
         self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None

@@ -9,7 +9,6 @@ from crashloop.checks.collected_early import collected_early
 from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import ran, replacements, was_killed
 from crashloop.history.recording import PodHistory
-from crashloop.history.stamps import Fact
 from crashloop.model.lives import (
     ChangedPart,
     CounterLost,
@@ -102,20 +101,23 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
         yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s, _late_s(case, gone.from_ns))
     for removed in collected_early(ran(pod, container)).values():
         yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
-    for removed in _purged(case, pod, container):
-        yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
+    for removed_ns in _purged_ns(case, pod, container):
+        yield DeadContainerRemoved((removed_ns - zero) / 1e9)
     for instance in pod.instances(container):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
 
 
-def _purged(case: Case, pod: PodHistory, container: str) -> Iterator[Fact]:
-    """Removals for another sandbox that, by the variants in force, end a delay."""
+def _purged_ns(case: Case, pod: PodHistory, container: str) -> Iterator[int]:
+    """Removals for another sandbox that, by the variants in force, end a delay; the journal has only the loss of the sandbox."""
     if ends_delay(case.scenario.pod.container(container), case.prediction.deviations):
         instances = ran(pod, container)
         for instance, following in zip_longest(instances, instances[1:]):
-            if instance.removed is not None and case.lost_sandbox(instance, following):
-                yield instance.removed
+            killed_ns = case.sandbox_killed_ns(instance, following)
+            if killed_ns is not None and instance.removed is not None:
+                yield instance.removed.own_ns
+            elif killed_ns is not None and instance.created is None:
+                yield killed_ns
 
 
 def _late_s(case: Case, at_ns: int) -> float:
