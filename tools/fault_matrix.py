@@ -243,7 +243,8 @@ class Shown:
 
 def _acting(fault: Fault, scenarios: Sequence[Scenario]) -> dict[str, Shown]:
     """What scenarios show of a fault, by name; nothing where it cannot act."""
-    if not may_act(fault, scenarios):
+    correct = correct_of(scenarios)
+    if not correct.may_show(fault):
         return {}
     try:
         histories = histories_of(scenarios, frozenset({fault}))
@@ -251,13 +252,8 @@ def _acting(fault: Fault, scenarios: Sequence[Scenario]) -> dict[str, Shown]:
         return {}
     return {
         scenario.name: Shown(events, without)
-        for scenario, events, without in zip(scenarios, histories, _correct(_encode(scenarios)).histories, strict=True)
+        for scenario, events, without in zip(scenarios, histories, correct.histories, strict=True)
     }
-
-
-def may_act(fault: Fault, scenarios: Sequence[Scenario]) -> bool:
-    """Whether the scenarios have a kubelet asked for an answer that the fault changes."""
-    return not _correct(_encode(scenarios)).asked.isdisjoint(fault.change)
 
 
 class Correct(NamedTuple):
@@ -266,6 +262,15 @@ class Correct(NamedTuple):
     histories: Histories
     asked: frozenset[str]
     """The answers of its behaviour that decided about them: as long as it has these, a kubelet does the same."""
+
+    def may_show(self, fault: Fault) -> bool:
+        """Whether a kubelet with the fault may do something else."""
+        return not self.asked.isdisjoint(fault.change)
+
+
+def correct_of(scenarios: Sequence[Scenario]) -> Correct:
+    """What a correct kubelet does in scenarios that share its node."""
+    return _correct(_encode(scenarios))
 
 
 @cache

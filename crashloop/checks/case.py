@@ -1,5 +1,6 @@
 """The input of a checker: one scenario as declared, as predicted and as recorded."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -62,15 +63,18 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_changed(self, container: str) -> bool:
         """Whether the scenario changes the container's definition."""
-        return any(
-            each.action in CHANGES and each.arguments.get("container") == container
-            for each in self.scenario.interventions
-        )
+        return self._meets(container, CHANGES)
 
     def is_removed(self, container: str) -> bool:
         """Whether the scenario has the runtime forget the container."""
-        removals = (each for each in self.scenario.interventions if each.action is InterventionKind.REMOVE_CONTAINER)
-        return any(each.arguments.get("container") == container for each in removals)
+        return self._meets(container, {InterventionKind.REMOVE_CONTAINER})
+
+    def _meets(self, container: str, actions: Collection[InterventionKind]) -> bool:
+        """Whether one of these interventions of the scenario names the container."""
+        return any(
+            each.action in actions and each.arguments.get("container") == container
+            for each in self.scenario.interventions
+        )
 
     def profile_at(self, t_ns: int) -> KubeletProfile:
         """The profile that the kubelet was to run with at a time (UTC)."""

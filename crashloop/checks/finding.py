@@ -38,6 +38,11 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         return worst([finding.outcome for finding in self.findings] or [Outcome.PASS])
 
 
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """In the order of their outcomes; those of one outcome stay as they are."""
+    return sorted(findings, key=lambda each: tuple(Outcome).index(each.outcome))
+
+
 def fail(sentence: str, *lines: int) -> Finding:
     """An accusation of Kubernetes."""
     return Finding(Outcome.FAIL, sentence, lines)

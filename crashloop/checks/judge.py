@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crashloop.checks.evaluate import crashed, run_checkers
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, inconclusive, worst_first
 from crashloop.checks.integrity import obstacles, unfinished
 from crashloop.checks.judgement import Question
 from crashloop.checks.kinds import KINDS
@@ -124,7 +124,6 @@ def verdict_of(
     question: Question, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
 ) -> Verdict:
     """The verdict with the requirement before each finding, worst first, and the history lines that they stand on."""
-    worst_first = sorted(checked.findings, key=lambda each: tuple(Outcome).index(each.outcome))
     only = question.histories[0].name if len(question.histories) == 1 else ""
     stands_on = {(name or only, line) for each in checked.findings for name, line in _stands_on(each)}
     return Verdict(
@@ -133,7 +132,7 @@ def verdict_of(
         profile=question.subject,
         outcome=checked.outcome,
         mode=question.requirement.mode,
-        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first),
+        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first(checked.findings)),
         evidence=tuple(
             Evidence(
                 file=f"history/{each.name}.jsonl",

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from crashloop.checks.case import Case
 from crashloop.checks.collected_early import collected_early
 from crashloop.checks.evidence import blind_spot, lost_watch, stated_until_ns, unwatched, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive, worst_first
 from crashloop.checks.restart_all_triggers import replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns, silent_ns
 from crashloop.checks.text import at_lines, seconds
@@ -16,7 +16,6 @@ from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart_all import shown_exit_code
-from crashloop.verdict import Outcome
 
 REPORTED_NS = {"startedAt": (-2_000_000_000, 2_000_000_000), "finishedAt": (-1_500_000_000, 500_000_000)}
 """What may lie between a reported time and the runtime's. It is in whole seconds, rounded down; a start is stamped a moment after
@@ -61,8 +60,7 @@ def check_last_exit(case: Case) -> Checked:
         findings.append(inconclusive(f"no status with a last exit was seen, 1 needed: {why_it_ended(case)}."))
     # A doubt beside an accusation says what the evidence leaves open even where a known deviation explains the accusation.
     first = {each.outcome: each for each in reversed(findings)}
-    worst_first = sorted(first.values(), key=lambda each: tuple(Outcome).index(each.outcome))
-    return Checked(findings=tuple(worst_first), facts={"last_exits_shown": shown})
+    return Checked(findings=tuple(worst_first(first.values())), facts={"last_exits_shown": shown})
 
 
 def _numbered(reports: list[ContainerReport]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from crashloop.history.event import Event
 from crashloop.history.payload import REFUSED
 from crashloop.record.annotations import annotation
 from crashloop.record.channels.containerd.attribution import is_instance_of, is_sandbox_of
-from crashloop.record.channels.containerd.wire import Containerd
+from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord
 from crashloop.record.channels.events import intervention_event, now_ns
 from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.node_facts import KUBELET_ANSWERS_S
@@ -196,20 +196,15 @@ class Interventions:
     def _kill_sandbox(self, watched: PodRecording, _: Arguments) -> None:
         """End the first process of the pod's newest sandbox."""
         with _runtime(watched) as runtime:
-            sandboxes = [each for each in runtime.containers() if is_sandbox_of(each, watched.newest_pod)]
-            if not sandboxes:
-                raise UsageError(f"scenario {watched.name}: its pod has no sandbox.")
-            newest = max(sandboxes, key=lambda each: each.created_ns)
-            runtime.kill(newest.container_id, signal.SIGKILL)
+            sandboxes = (each for each in runtime.containers() if is_sandbox_of(each, watched.newest_pod))
+            runtime.kill(_newest(sandboxes, f"scenario {watched.name}: its pod has no sandbox."), signal.SIGKILL)
 
     def _remove_container(self, watched: PodRecording, arguments: Arguments) -> None:
         """Remove the container's newest instance, whatever its state."""
         name = _argument(watched, arguments, "container")
         with _runtime(watched) as runtime:
-            instances = [each for each in runtime.containers() if is_instance_of(each, watched.newest_pod, name)]
-            if not instances:
-                raise UsageError(f"scenario {watched.name}: its container {name!r} has no instance.")
-            runtime.remove(max(instances, key=lambda each: each.created_ns).container_id)
+            instances = (each for each in runtime.containers() if is_instance_of(each, watched.newest_pod, name))
+            runtime.remove(_newest(instances, f"scenario {watched.name}: its container {name!r} has no instance."))
 
     def _patch_container(
         self, watched: PodRecording, container: str, change: Arguments, *, subresource: str | None = None
@@ -223,6 +218,14 @@ def _runtime(watched: PodRecording) -> closing[Containerd]:
     if watched.node.runtime_socket is None:
         raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
     return closing(Containerd(watched.node.runtime_socket))
+
+
+def _newest(records: Iterable[ContainerRecord], missing: str) -> str:
+    """The id of the container that was created last. Raises UsageError with `missing` if there is none."""
+    newest = max(records, key=lambda each: each.created_ns, default=None)
+    if newest is None:
+        raise UsageError(missing)
+    return newest.container_id
 
 
 def _regular(watched: PodRecording) -> set[str]:

@@ -61,7 +61,7 @@ class Generator:
     ) -> None:
         """`order` is load.json; logs and statistics are written beside it. With `web_port` Locust serves its web UI there.
 
-        With `listen` the workers come to that address from other machines. Otherwise they are started here.
+        With `listen` workers of other machines connect to that address. Otherwise they are started here.
         """
         self._order = order
         self._workers = workers
@@ -147,7 +147,7 @@ class Generator:
             self._reported.add("generator")
             came = sum(line.what == "came" for line in lines)
             yield Death(
-                f"{came} of {self._workers} workers came to {self._listen} within {self._workers_within_s} s; "
+                f"{came} of {self._workers} workers connected to {self._listen} within {self._workers_within_s} s; "
                 "see load/generator.log.",
                 None,
             )

@@ -192,7 +192,7 @@ def test_a_load_to_which_nobody_comes_is_given_up(peer: Accepting, tmp_path: Pat
     generator.start()
     over(generator)
     assert [death.sentence for death in generator.deaths()] == [
-        f"0 of 2 workers came to {master} within 1 s; see load/generator.log."
+        f"0 of 2 workers connected to {master} within 1 s; see load/generator.log."
     ]
     assert list(generator.deaths()) == []
     assert peer.paths("POST") == []
