@@ -3,6 +3,7 @@
 python -m bench.bring_up
 """
 
+import argparse
 import time
 from pathlib import Path
 
@@ -45,4 +46,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
     main()

@@ -3,7 +3,7 @@
 python -m bench.channels [RUN ...]             (default: runs/latest)
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -51,4 +51,6 @@ def main(paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(each) for each in sys.argv[1:]] or [Path("runs/latest")])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*", default=[Path("runs/latest")])
+    main(parser.parse_args().runs)

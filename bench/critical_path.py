@@ -4,7 +4,7 @@ disturb it, or all starts at the pace of the budget.
 python -m bench.critical_path [RUN ...]        (default: runs/latest)
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from rich.console import Console
@@ -66,4 +66,6 @@ def main(paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(each) for each in sys.argv[1:]] or [Path("runs/latest")])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*", default=[Path("runs/latest")])
+    main(parser.parse_args().runs)

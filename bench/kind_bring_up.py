@@ -5,6 +5,7 @@
 Needs Docker, root, and cached binaries and node image (the first cluster of a machine makes them).
 """
 
+import argparse
 import shlex
 import tempfile
 from pathlib import Path
@@ -69,4 +70,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
     main()

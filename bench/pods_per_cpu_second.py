@@ -6,6 +6,7 @@ Both work against a control plane without nodes, so that only the API calls are 
 them at PODS_PER_S, CPU of all processes from start to end.
 """
 
+import argparse
 import resource
 import shutil
 import subprocess
@@ -139,4 +140,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
     main()

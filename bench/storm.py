@@ -6,7 +6,7 @@ Missing restarts: restarts that the runtime's events, restartCount and the kubel
 the record. Harness: the runner, its scrapes and the load generator.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from rich.console import Console
@@ -54,4 +54,6 @@ def main(paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(each) for each in sys.argv[1:]])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*")
+    main(parser.parse_args().runs)

@@ -3,7 +3,7 @@
 python -m bench.stress_report [RUN ...]     (default: ten minutes of 110 crashing pods, made up)
 """
 
-import sys
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -66,4 +66,6 @@ def main(paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(each) for each in sys.argv[1:]])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*")
+    main(parser.parse_args().runs)

@@ -10,8 +10,8 @@ Each run fills the parts of the pages that are marked with the name of its profi
 compares them all (<profile>.runs.json).
 """
 
+import argparse
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -84,8 +84,6 @@ def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
 
 
 def main(paths: list[Path]) -> None:
-    if not paths:
-        sys.exit("Name the stress runs to draw from.")
     runs = newest(StressDir.open(path) for path in paths)
     for page in PAGES:
         text = filled(page.read_text(encoding="utf-8"), runs, page.with_suffix(""))
@@ -105,4 +103,6 @@ def write_numbers(run: Run, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(each) for each in sys.argv[1:]])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+")
+    main(parser.parse_args().runs)

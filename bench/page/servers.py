@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bench.queue_model import Curve, Modelled, modelled
+from bench.page.queue_model import Curve, Modelled, modelled
 from crashloop.report.markdown import table
 from crashloop.report.stress.results import ServedResult, StressResults
 from crashloop.slo.text import number

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from bench.queue_model import Curve, Modelled, modelled
+from bench.page.queue_model import Curve, Modelled, modelled
 from crashloop.stress.loads import Demand
 from crashloop.stress.profiles import load_stress_profile
 
