@@ -4,6 +4,7 @@ Started by crashloop.stress.generator, which also sets the variables that name t
     locust -f load/locustfile.py --headless
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from locust import LoadTestShape, User, events
 from locust.env import Environment
 from locust.runners import MasterRunner
 
-from crashloop.stress.assignment import Order
+from crashloop.stress.assignment import FOLDER_VARIABLE, Order
 from load.lifeline import end_on_request
 from load.records import FileRecords
 from load.remote_master import SentRecords
@@ -38,6 +39,7 @@ class Shape(Stages):
 @events.init.add_listener
 def _begin(environment: Environment, **_: Any) -> None:
     environment.stop_timeout = _ORDER.drain_within_s
+    os.chdir(os.environ[FOLDER_VARIABLE])
     if is_remote():
         sent = SentRecords(environment)
         LoadUser.worker = Worker(environment, _ORDER, _NUMBER, sent)

@@ -30,9 +30,9 @@ class Named(NamedTuple):
 
 
 def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
-    """The kubeconfig as kubectl finds it: option, KUBECONFIG, ~/.kube/config. It may be a list of files."""
+    """The kubeconfig as kubectl finds it: option, KUBECONFIG, ~/.kube/config. An absolute path, or a list of them."""
     named = option or environ.get("KUBECONFIG") or "~/.kube/config"
-    return named if os.pathsep in named else str(Path(named).expanduser().absolute())
+    return os.pathsep.join(str(path) for path in _paths(named))
 
 
 def read_context(kubeconfig: str, context: str | None = None) -> Named:
@@ -73,11 +73,14 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
 
 def _files(kubeconfig: str) -> list[Path]:
     """Of a list, files that are missing are left out, as kubectl does."""
-    paths = [Path(each).expanduser().absolute() for each in kubeconfig.split(os.pathsep) if each]
-    found = [path for path in paths if path.exists()]
+    found = [path for path in _paths(kubeconfig) if path.exists()]
     if not found:
         raise UsageError(f"kubeconfig {kubeconfig}: there is no such file.\nName another with --kubeconfig.")
     return found
+
+
+def _paths(kubeconfig: str) -> list[Path]:
+    return [Path(each).expanduser().absolute() for each in kubeconfig.split(os.pathsep) if each]
 
 
 def _document(path: Path) -> Entry:

@@ -27,6 +27,8 @@ WORKER_VARIABLE = "CRASHLOOP_LOAD_WORKER"
 """Environment variable with the number of the worker; 0 for the only process, or the master."""
 JOIN_VARIABLE = "CRASHLOOP_LOAD_JOIN"
 """Environment variable of a worker on another machine: a `Joining`, as JSON."""
+FOLDER_VARIABLE = "CRASHLOOP_LOAD_FOLDER"
+"""Environment variable with the folder of the user, in which credential plug-ins run, as those of kubectl do."""
 WORKERS = "workers.jsonl"
 """Name of the file with the comings and goings of workers on other machines."""
 

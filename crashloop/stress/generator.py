@@ -13,8 +13,10 @@ from typing import NamedTuple, NoReturn
 
 import msgspec
 
+from crashloop.report.text import counted
 from crashloop.resources import HOME
 from crashloop.stress.assignment import (
+    FOLDER_VARIABLE,
     JOIN_VARIABLE,
     MARKS,
     ORDER_VARIABLE,
@@ -182,9 +184,9 @@ class Generator:
 
 def become_worker(joining: Joining) -> NoReturn:
     """Go on as a worker of Locust, with a master on another machine."""
-    join = {JOIN_VARIABLE: msgspec.json.encode(joining).decode()}
+    environment = _environment({JOIN_VARIABLE: msgspec.json.encode(joining).decode()})
     os.chdir(HOME)
-    os.execve(sys.executable, _command(*_worker_of(Address(joining.host, joining.port))), _environment(join))
+    os.execve(sys.executable, _command(*_worker_of(Address(joining.host, joining.port))), environment)
 
 
 def _command(*arguments: str) -> list[str]:
@@ -192,7 +194,8 @@ def _command(*arguments: str) -> list[str]:
 
 
 def _environment(variables: dict[str, str]) -> dict[str, str]:
-    return os.environ | variables | {"PYTHONPATH": str(HOME)}
+    """Locust starts in HOME: elsewhere it reads locust.conf and pyproject.toml of a folder that it knows nothing of."""
+    return os.environ | variables | {FOLDER_VARIABLE: str(Path.cwd()), "PYTHONPATH": str(HOME)}
 
 
 def _worker_of(master: Address) -> tuple[str, ...]:
@@ -206,7 +209,7 @@ def _sentence(line: WorkerLine) -> str:
         "came": "",
         "left": f"{worker} went away before the load was over.",
         "surplus": f"{worker} came when all others were there, and was sent away.",
-        "lost": f"{worker} sent {line.count} records that did not arrive.",
+        "lost": f"{worker} sent {counted(line.count, 'record')} that did not arrive.",
     }[line.what]
 
 

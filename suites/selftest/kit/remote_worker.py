@@ -9,16 +9,25 @@ from pathlib import Path
 from crashloop.stress.listening import Address
 
 MAIN = "from crashloop.cli import main; main()"
+IN_LOCUST = """\
+import os
+become = os.execve
+os.execve = lambda python, command, variables: become(python, [python, "-c", {code!r}, *command[3:]], variables)
+"""
+"""Locust's process with `code` in place of `python -m locust`."""
 ENDS_WITHIN_S = 120.0
 
 
 class RemoteWorker:
-    """A process of `crashloop load-worker`."""
+    """A process of `crashloop load-worker`, in the folder of its kubeconfig; `twist` is code that changes Locust."""
 
-    def __init__(self, master: Address, kubeconfig: Path, *options: str) -> None:
-        named = ("--master", str(master), "--kubeconfig", str(kubeconfig), *options)
+    def __init__(self, master: Address, kubeconfig: Path, *options: str, twist: str = "") -> None:
+        named = ("--master", str(master), "--kubeconfig", kubeconfig.name, *options)
+        code = f"import locust.main\n{twist}\nlocust.main.main()"
+        main = f"{IN_LOCUST.format(code=code)}{MAIN}" if twist else MAIN
         self._process = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "load-worker", *named],
+            [sys.executable, "-c", main, "load-worker", *named],
+            cwd=kubeconfig.parent,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -35,9 +44,11 @@ class RemoteWorker:
 
 
 @contextmanager
-def remote_workers(master: Address, kubeconfig: Path, *options: str, count: int = 1) -> Iterator[list[RemoteWorker]]:
+def remote_workers(
+    master: Address, kubeconfig: Path, *, count: int = 1, twist: str = ""
+) -> Iterator[list[RemoteWorker]]:
     """So many workers, which are gone in the end."""
-    workers = [RemoteWorker(master, kubeconfig, *options) for _ in range(count)]
+    workers = [RemoteWorker(master, kubeconfig, twist=twist) for _ in range(count)]
     try:
         yield workers
     finally:

@@ -196,3 +196,9 @@ def test_the_option_comes_before_the_variable_and_the_variable_before_the_home()
     assert default_kubeconfig("/a", {"KUBECONFIG": "/b"}) == "/a"
     assert default_kubeconfig(None, {"KUBECONFIG": f"/b{os.pathsep}/c"}) == f"/b{os.pathsep}/c"
     assert default_kubeconfig(None, {}).endswith("/.kube/config")
+
+
+def test_relative_files_of_a_list_hold_in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = default_kubeconfig(None, {"KUBECONFIG": os.pathsep.join(("blue", "kube/green"))})
+    assert found == os.pathsep.join((str(tmp_path / "blue"), str(tmp_path / "kube/green")))

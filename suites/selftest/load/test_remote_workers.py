@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from crashloop import __version__
 from crashloop.resources import HOME
@@ -196,6 +197,24 @@ def test_a_load_to_which_nobody_comes_is_given_up(peer: Accepting, tmp_path: Pat
     ]
     assert list(generator.deaths()) == []
     assert peer.paths("POST") == []
+
+
+def test_the_credential_plug_in_of_a_worker_runs_in_the_folder_of_its_user(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address
+) -> None:
+    """As under kubectl: its arguments may be paths in that folder."""
+    said = '{"kind": "ExecCredential", "status": {"token": "t"}}'
+    (theirs.parent / "plugin.py").write_text(f"print({said!r})")
+    document = yaml.safe_load(theirs.read_text())
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": sys.executable, "args": ["plugin.py"]}
+    document["users"][0]["user"] = {"exec": plugin}
+    theirs.write_text(yaml.safe_dump(document))
+    generator = Generator(write_order(tmp_path, remote_workers=1), workers=1, listen=master)
+    with remote_workers(master, theirs) as (worker,):
+        generator.start()
+        over(generator)
+        assert worker.ended()[0] == 0
+    assert len(peer.paths("POST")) == 3
 
 
 def test_a_worker_that_finds_no_master_gives_up(peer: Accepting, theirs: Path, master: Address) -> None:

@@ -22,6 +22,7 @@ from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.generator import LOOPBACK, free_port
 from crashloop.stress.incidents import Cause
+from crashloop.stress.judging import judge_run
 from crashloop.stress.listening import Address
 from crashloop.stress.loads import Crash, Jobs, Rollout
 from crashloop.stress.missed_operations import misses
@@ -29,6 +30,7 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
+from crashloop.verdict import Outcome
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
 from suites.selftest.kit.remote_worker import remote_workers
 from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, plan
@@ -256,6 +258,34 @@ def test_a_worker_on_another_machine_that_goes_away_ends_its_part_of_the_load(pe
     assert incidents(folder) == [(Cause.LOAD, f"The worker 1 of the load ({host}) went away before the load was over.")]
     assert "drain" not in [mark.what for mark in folder.run.marks()]
     assert peer.paths("DELETE") == ["pods"]
+
+
+LOSES_ONE = """
+from locust.exception import RPCError
+from locust.rpc import zmqrpc
+from load.messages import RECORD
+send = zmqrpc.BaseSocket.send
+def send_all_but_one(self, message):
+    if message.type == RECORD and message.data["serial"] == 1:
+        raise RPCError("broken")
+    send(self, message)
+zmqrpc.BaseSocket.send = send_all_but_one
+"""
+
+
+def test_a_record_that_a_worker_on_another_machine_lost_leaves_the_load_open(peer: Accepting, tmp_path: Path) -> None:
+    master = Address(LOOPBACK, free_port())
+    the_plan = msgspec.structs.replace(short(workers=1), listen=str(master))
+    with remote_workers(master, tmp_path / "kubeconfig", twist=LOSES_ONE) as (worker,):
+        folder = recorded(tmp_path, the_plan, _Unrecorded())
+        assert worker.ended()[0] == 0
+    sentence = f"The worker 1 of the load ({socket.gethostname()}) sent 1 record that did not arrive."
+    assert incidents(folder) == [(Cause.LOAD, sentence)]
+    results = judge_run(folder.run)
+    assert [each.partition(", ")[2] for each in results.incidents] == [f"load: {sentence}"]
+    (verdict,) = (each for each in results.verdicts if each.slo == "load-as-planned")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert sentence in verdict.sentence
 
 
 def test_what_a_load_missed_is_reported_by_load_and_step() -> None:
