@@ -15,7 +15,7 @@ from crashloop.run.options import OPTIONS
 
 ROOT = Path(__file__).parents[3]
 IN_CLUSTER = ROOT / "manifests" / "in-cluster"
-RBAC = {"observe": "observe.yaml", "run": "existing-namespace.yaml"}
+RBAC = {"observe": "observe.yaml", "run": "existing-namespace.yaml", "load-worker": "existing-namespace.yaml"}
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
