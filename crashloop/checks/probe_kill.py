@@ -31,10 +31,11 @@ UNASKED_PERIODS = 5
 def check_probe_kill(case: Case) -> Checked:
     """A container MUST be killed once a probe has failed as often in a row as its threshold says, and MUST NOT be before.
 
-    Needs min_kills (1) kills, min_spared (0) runs of fewer failures than the threshold before a success, and min_answers (1).
+    Needs min_kills (1) kills, min_spared (0) runs of fewer failures than the threshold before a success, min_answers (1), and
+    min_cut_off (0) runs of failures that the end of a life cut off.
     """
     findings: list[Finding] = []
-    kills = times = answers = 0
+    kills = times = answers = cut_off = 0
     for pod in case.pods if not case.scenario.interventions else ():
         for spec in case.scenario.pod.containers:
             before = dict.fromkeys(spec.killing_probes, frozenset({0}))
@@ -47,6 +48,7 @@ def check_probe_kill(case: Case) -> Checked:
                 times += sum(spared(instance, each) for each in spec.killing_probes)
                 answers += sum(1 for each in spec.killing_probes for _ in answers_of(instance, each))
                 kills += may_end and instance.exit is not None
+                cut_off += sum(_is_cut_off(instance, each) for each in spec.killing_probes)
                 findings += _seldom(case, spec, instance)
                 if not may_end:
                     findings += _unasked(case, pod, spec, instance)
@@ -64,7 +66,13 @@ def check_probe_kill(case: Case) -> Checked:
         findings += too_few(case, kills, "min_kills", 1, "kill")
         findings += too_few(case, times, "min_spared", 0, "spared run of failures")
         findings += too_few(case, answers, "min_answers", 1, "answer")
+        findings += too_few(case, cut_off, "min_cut_off", 0, "run", "of failures that the end of a life cut off")
     return Checked(findings=tuple(findings), facts={"kills": kills, "spared": times, "probe_answers": answers})
+
+
+def _is_cut_off(instance: Instance, probe: Probe) -> bool:
+    """Whether the life is over and surely left failures that did not kill."""
+    return instance.exit is not None and 0 not in failures_left(instance, probe)
 
 
 def _left(instance: Instance, probe: Probe, known: frozenset[int]) -> frozenset[int]:

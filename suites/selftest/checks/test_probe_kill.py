@@ -161,6 +161,19 @@ def test_failures_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
     assert told(shipped) == []
 
 
+def test_failures_that_no_exit_cut_off_show_nothing_of_the_next_life() -> None:
+    history = History(PROBED).lives("app", (1.0, 3.6, 1), (4.0, None, 0))
+    for number, answer in enumerate("FF"):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", answer)
+    assert told(checked("probe-kill", history.ends(9), min_kills=0, min_cut_off=1)) == []
+    history = History(PROBED).lives("app", (1.0, 4.6, 1), (5.0, None, 0))
+    for number, answer in enumerate("FFS"):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", answer)
+    assert told(checked("probe-kill", history.ends(9), min_kills=0, min_cut_off=1)) == [
+        "INCONCLUSIVE: 0 runs of failures that the end of a life cut off seen, 1 needed: the scenario was complete."
+    ]
+
+
 def cut_off(handler: Handler, *, kill_after: int) -> list[str]:
     """Two failures, and a third under way as the first life ends; a life that is killed after so many further ones."""
     probe = Probe(pattern="FFFF", failure_threshold=4, answers_after_s=0.5, handler=handler)
