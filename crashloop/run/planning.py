@@ -61,7 +61,7 @@ def build_plan(
     assignment = assign(
         scenarios,
         budgets,
-        {name: course.latest_s for name, course in courses.items()},
+        {name: course.usual_s for name, course in courses.items()},
         _nodes(scenarios, offer),
         nodes_change=Capability.NODES_CHANGE in capabilities,
     )

@@ -31,12 +31,14 @@ def kubelet_processes(cluster: Cluster) -> list[int]:
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 def test_pods_live_on_while_their_kubelet_restarts(kit: Kit, api: KubeApi, cluster: Cluster, kill: bool) -> None:
     kit.needs(Capability.KUBELET_RESTART)
-    before = kubelet_processes(cluster)
+    # A log that comes by way of the node's journal is behind the kubelet.
+    before = wait_until("the kubelet's start in its log", lambda: kubelet_processes(cluster), timeout_s=60)
     with counting_pod(api, cluster, node=NODE) as pod:
         container = pod.container()
         cluster.restart_kubelet(NODE, kill=kill, down_s=1.0)
         pod.count_beyond(pod.count() + 5)
         assert pod.container() == container
+    wait_until("its next start", lambda: len(kubelet_processes(cluster)) > len(before), timeout_s=60)
     after = kubelet_processes(cluster)
     assert after[:-1] == before
     assert after[-1] not in before

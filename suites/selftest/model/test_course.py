@@ -37,6 +37,12 @@ def test_the_expected_duration_spans_the_fastest_and_the_slowest_right_kubelet(
     assert duration_s(course_of(tried, profile(), version)) == expected
 
 
+def test_a_scenario_usually_ends_nearer_to_the_fastest_kubelet_than_to_the_slowest() -> None:
+    tried = scenario(Container(program=exits_with(1, times=3)), until=Until(restarts={"app": 3}))
+    course = course_of(tried, profile(), V1_37)
+    assert course.usual_s == 33 + (64 - 33) / 4
+
+
 def test_small_delays_last_as_long_as_the_poll_up_to_1_34() -> None:
     tried = scenario(Container(program=exits_with(1, times=3)), until=Until(restarts={"app": 3}))
     node = profile("1s", **{MAX_PERIOD_GATE: True})
