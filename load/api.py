@@ -10,7 +10,7 @@ from locust.contrib.fasthttp import FastHttpSession, FastResponse
 from locust.env import Environment
 
 from crashloop.kube.credentials import Access
-from crashloop.pods.manifest import GRACE_PERIOD_S
+from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.stress.assignment import Operation
 from load.manifests import Json, asked
 

@@ -11,7 +11,7 @@ from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED
-from crashloop.pods.manifest import GRACE_PERIOD_S
+from crashloop.spec.pod import GRACE_PERIOD_S
 
 LATE_S = 5.0 + GRACE_PERIOD_S
 """startTime is rounded down to a second, the kubelet looks once a second, syncs, and gives containers their grace period."""

@@ -105,6 +105,11 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
     return None if journal is None else f"{runtime}, {journal}"
 
 
+def unseen_exit(case: Case, pod: PodHistory, from_ns: int, to_ns: int) -> str | None:
+    """Why the runtime's events may lack an exit in that interval; None if they do not."""
+    return _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns)
+
+
 def is_journal_lost(case: Case, pod: PodHistory) -> bool:
     """Whether the journals may lack something, at whatever time."""
     gaps = case.recording.gaps_of(Channel.JOURNAL, case.recording.begin_ns, case.recording.end_ns)

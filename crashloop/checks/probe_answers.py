@@ -28,9 +28,9 @@ class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """When the kubelet has it at the earliest, UTC; 0 if its time is not known."""
 
 
-def answers_of(instance: Instance, probe: Probe, *, failures: int = 0) -> Iterator[ProbeAnswer]:
-    """The answers of one life in order, after so many failures that count already."""
-    before, in_a_row = failures > 0, failures
+def answers_of(instance: Instance, probe: Probe, *, failures: int = 0, successes: int = 0) -> Iterator[ProbeAnswer]:
+    """The answers of one life in order, after so many failures, or else successes, that count already."""
+    before, in_a_row = failures > 0, failures or successes
     for note in instance.notes:
         kind, dot, number = note.name.partition(".")
         if kind != probe.kind or not dot or not number.isdigit():
@@ -53,6 +53,14 @@ def answers_of(instance: Instance, probe: Probe, *, failures: int = 0) -> Iterat
 def has_succeeded(answers: Iterable[ProbeAnswer], times: int, t_ns: int) -> bool:
     """Whether a status of that time may follow from so many successes in a row."""
     return any(not each.failed and each.in_a_row >= times and each.had_ns <= t_ns + AHEAD_NS for each in answers)
+
+
+def successes_left(instance: Instance, probe: Probe, *, successes: int = 0) -> int:
+    """How many successes in a row count at most when a life is over, after so many that counted before."""
+    *_, last = (None, *answers_of(instance, probe, successes=successes))
+    if last is None:
+        return successes
+    return 0 if last.failed else last.in_a_row
 
 
 def fatal(instance: Instance, probe: Probe, *, failures: int = 0) -> ProbeAnswer | None:

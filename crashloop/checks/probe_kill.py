@@ -13,8 +13,7 @@ from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.planned_exit import failures_go_on
-from crashloop.pods.manifest import GRACE_PERIOD_S
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import GRACE_PERIOD_S, Container
 from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 

@@ -8,43 +8,61 @@ ready at no time, and no status says so before the kubelet has had the success.
 from collections.abc import Iterator
 from itertools import zip_longest
 
+import msgspec
+
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import is_journal_lost, lost_watch, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import ProbeAnswer, answers_of, has_succeeded
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of, has_succeeded, successes_left
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
+from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.restart_all import probes_go_on
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Probe, ProbeKind
 
 
+class _Life(msgspec.Struct, frozen=True, kw_only=True):
+    """An instance, and what its readiness probe was answered."""
+
+    instance: Instance
+    answers: tuple[ProbeAnswer, ...]
+    successes_before: int
+    """In a row, when the life before was over."""
+    made_room: Replacement | None
+    """The RestartAllContainers that it followed."""
+
+
 def check_ready_truth(case: Case) -> Checked:
     """A container MUST be said to be ready if and only if its readiness probe succeeds in this life, and only while it runs.
 
-    Needs min_statuses (1) statuses of a running container with such a probe, min_resets (0) of them after a RestartAllContainers.
+    Needs min_statuses (1) statuses of a running container with such a probe, min_resets (0) of them after a RestartAllContainers,
+    and those of min_later (0) lives after a life whose probe succeeded.
     """
     findings: list[Finding] = []
     seen = after_reset = 0
+    later: set[tuple[str, int]] = set()
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
             probe = next((each for each in spec.probes if each.kind is ProbeKind.READINESS), None)
-            for status, newer, instance, replaced in _reported(case, pod, spec) if probe else ():
+            for status, newer, life in _reported(case, pod, spec, probe) if probe else ():
                 assert probe is not None
                 seen += 1
-                after_reset += replaced is not None
-                if replaced is None or probes_go_on(case.prediction.deviations):
-                    findings += _wrong(case, pod, spec, probe, instance, status, newer)
+                after_reset += life.made_room is not None
+                later |= {(spec.name, life.instance.ordinal)} if life.successes_before else set()
+                if life.made_room is None or probes_go_on(case.prediction.deviations):
+                    findings += _wrong(case, pod, spec, probe, life, status, newer)
             findings += _ready_without_running(pod, spec)
     if not findings:
         findings += unwatched(case, "a status")
     for number, name, default, what in (
         (seen, "min_statuses", 1, "statuses"),
         (after_reset, "min_resets", 0, "statuses after a reset"),
+        (len(later), "min_later", 0, "lives after a success"),
     ):
         least = int(case.number(name, default))
         if not findings and number < least:
@@ -64,18 +82,25 @@ def _ready_without_running(pod: PodHistory, spec: Container) -> Iterator[Finding
 
 
 def _reported(
-    case: Case, pod: PodHistory, spec: Container
-) -> Iterator[tuple[StatusReport, StatusReport | None, Instance, Replacement | None]]:
-    """Each status of a running instance, the next status, and the RestartAllContainers that made room for the instance."""
-    instances = ran(pod, spec.name)
-    replaced = replacements(case, pod, spec.name)
-    made_room = (None, *(replaced.get(each.ordinal) for each in instances))
-    by_id = {each.container_id: (each, made_room[number]) for number, each in enumerate(instances)}
+    case: Case, pod: PodHistory, spec: Container, probe: Probe
+) -> Iterator[tuple[StatusReport, StatusReport | None, _Life]]:
+    """Each status of a running instance, the next status, and the life of that instance."""
+    by_id = {each.instance.container_id: each for each in _lives(case, pod, spec, probe)}
     for status, newer in zip_longest(pod.statuses, pod.statuses[1:]):
         report = status.containers.get(spec.name)
         known = by_id.get(report.container_id) if report and report.container_id else None
         if report is not None and known is not None and report.state.kind == "running":
-            yield status, newer, *known
+            yield status, newer, known
+
+
+def _lives(case: Case, pod: PodHistory, spec: Container, probe: Probe) -> Iterator[_Life]:
+    replaced = replacements(case, pod, spec.name)
+    go_on = successes_go_on(case.prediction.deviations)
+    successes, made_room = 0, None
+    for each in ran(pod, spec.name):
+        answers = tuple(answers_of(each, probe, successes=successes if go_on else 0))
+        yield _Life(instance=each, answers=answers, successes_before=successes, made_room=made_room)
+        successes, made_room = successes_left(each, probe, successes=successes), replaced.get(each.ordinal)
 
 
 def _wrong(
@@ -83,11 +108,11 @@ def _wrong(
     pod: PodHistory,
     spec: Container,
     probe: Probe,
-    instance: Instance,
+    life: _Life,
     status: StatusReport,
     newer: StatusReport | None,
 ) -> Iterator[Finding]:
-    answers = tuple(answers_of(instance, probe))
+    instance, answers = life.instance, life.answers
     says = status.containers[spec.name].ready
     lost = instance.journal_started is None or is_journal_lost(case, pod)
     if says and not has_succeeded(answers, probe.success_threshold, status.t_ns):

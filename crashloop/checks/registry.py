@@ -22,6 +22,7 @@ from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
+from crashloop.checks.grace_period import check_probe_grace
 from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
@@ -115,6 +116,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "pod-spacing": check_pod_spacing,
     "pods-made": check_pods_made,
     "previous-log": check_previous_log,
+    "probe-grace": check_probe_grace,
     "probe-kill": check_probe_kill,
     "pull-backoff": check_pull_backoff,
     "pull-credentials": check_pull_credentials,

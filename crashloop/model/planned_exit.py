@@ -11,7 +11,7 @@ import math
 import msgspec
 
 from crashloop.model.restart import Decision
-from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON
+from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON, PROBE_SUCCESSES_GO_ON
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
 
@@ -78,6 +78,12 @@ def failures_go_on(deviations: frozenset[str] = DOCUMENTED) -> bool:
     """Whether failures of a probe before a restart count towards its threshold after it."""
     # "After a probe fails failureThreshold times in a row" -- documentation, Configure Probes
     return PROBE_FAILURES_GO_ON in deviations
+
+
+def successes_go_on(deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether successes of a readiness probe before a restart count towards its threshold after it."""
+    # "Minimum consecutive successes for the probe to be considered successful after having failed" -- API reference, Probe
+    return PROBE_SUCCESSES_GO_ON in deviations
 
 
 def _killed_after_s(probe: Probe) -> float:

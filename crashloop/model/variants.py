@@ -48,6 +48,7 @@ RESTART_ALL_STAYS_RUNNING = "restart-all-stays-running"
 RESTART_ALL_HIDES_EXIT_CODE = "restart-all-hides-exit-code"
 RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
 PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
+PROBE_SUCCESSES_GO_ON = "probe-successes-go-on-after-a-restart"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
 SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
@@ -174,6 +175,13 @@ VARIANTS: tuple[Variant, ...] = (
         sentence="Failures of a probe before the exit of a container count after its restart, so that one can kill the new "
         "instance; each instance was to be judged by its own answers.",
         source="documentation, Configure Probes, failureThreshold; pkg/kubelet/prober/worker.go@v1.37.1 doProbe",
+        since=(1, 33),
+    ),
+    Variant(
+        name=PROBE_SUCCESSES_GO_ON,
+        sentence="Successes of a readiness probe before the exit of a container count after its restart, so that one can make "
+        "the new instance ready; each instance was to be judged by its own answers.",
+        source="k8s.io/api/core/v1/types.go@v0.37.1 Probe, successThreshold; pkg/kubelet/prober/worker.go@v1.37.1 doProbe",
         since=(1, 33),
     ),
     Variant(

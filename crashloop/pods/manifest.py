@@ -18,7 +18,7 @@ from crashloop.pods.program import (
     served_probes,
 )
 from crashloop.spec.config_object import ConfigKind, Variable
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.profile import PROFILE_LABEL, node_name
@@ -28,7 +28,6 @@ SCENARIO_LABEL = "crashloop.dev/scenario"
 RUN_LABEL = "crashloop.dev/run"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
-GRACE_PERIOD_S = 2
 NOBODY = 65534
 PROBE_PORT = 8080
 """Where program.sh answers probes over HTTP."""
@@ -69,6 +68,7 @@ def pod_manifest(
             "containers": of(ContainerKind.REGULAR),
             **({"imagePullSecrets": secrets} if secrets else {}),
         },
+        grace_s=pod.grace_s,
         deadline_s=pod.active_deadline_s,
         volumes=list(_volumes(scenario)),
     )
@@ -110,6 +110,7 @@ def _pod(
     containers: dict[str, Any],
     volumes: Sequence[dict[str, Any]] = (),
     deadline_s: int | None = None,
+    grace_s: int = GRACE_PERIOD_S,
 ) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -119,7 +120,7 @@ def _pod(
             **where,
             **({} if deadline_s is None else {"activeDeadlineSeconds": deadline_s}),
             "restartPolicy": restart_policy.value,
-            "terminationGracePeriodSeconds": GRACE_PERIOD_S,
+            "terminationGracePeriodSeconds": grace_s,
             "dnsPolicy": "Default",
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
@@ -208,10 +209,12 @@ def _probe(container: Container, probe: Probe) -> dict[str, Any]:
     }
     initial_delay = {"initialDelaySeconds": probe.initial_delay_s} if probe.initial_delay_s else {}
     successes = {"successThreshold": probe.success_threshold} if probe.success_threshold > 1 else {}
+    grace = {} if probe.grace_s is None else {"terminationGracePeriodSeconds": probe.grace_s}
     return (
         asks[probe.handler]
         | initial_delay
         | successes
+        | grace
         | {
             "periodSeconds": probe.period_s,
             "failureThreshold": probe.failure_threshold,

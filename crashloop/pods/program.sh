@@ -1,5 +1,5 @@
-# One life of a container program. $1: its journal. $2: exit code on SIGTERM. Then what it notes: root=MARK, volume=MARK,
-# env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; others=LIVES that all pods of a Job but the first leave out;
+# One life of a container program. $1: its journal. $2: exit code on SIGTERM; 137 ignores it. Then what it notes: root=MARK,
+# volume=MARK, env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; others=LIVES that all pods of a Job but the first leave out;
 # aim=FIRST_MS:LIMIT_CS:FILE, how long after FILE was written each life ends;
 # startup=CENTISECONDS:MIB:FILE, CPU that it takes and a file that it reads; the probes that it answers over HTTP, http=KIND; and
 # RUN_S:END:TIMES, the lives in order. END is an exit code, memory, or signal (from elsewhere).
@@ -42,7 +42,12 @@ finish() {
 	[ -z "$!" ] || kill "$!" 2>/dev/null
 	exit "$1"
 }
-trap 'finish "$on_term"' TERM
+if [ "$on_term" = 137 ]; then
+	trap '' TERM
+	term=
+else
+	trap 'finish "$on_term"' TERM
+fi
 [ -z "$term" ] || finish "$on_term"
 
 # Each pass is a process of its own that fails; all of them together leave their marks.

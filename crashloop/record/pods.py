@@ -7,7 +7,7 @@ from crashloop.errors import UsageError
 from crashloop.history.event import Kind
 from crashloop.kube.client import Json
 from crashloop.kube.errors import ApiUnreachable, KubeError
-from crashloop.pods.manifest import GRACE_PERIOD_S, ephemeral_containers, pod_manifest
+from crashloop.pods.manifest import ephemeral_containers, pod_manifest
 from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.events import now_ns
 from crashloop.record.channels.journals import read_journals
@@ -15,6 +15,7 @@ from crashloop.record.log_files import log_files
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
+from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.waiting import wait_until
 
 ACCEPTED_WITHIN_S = 30.0

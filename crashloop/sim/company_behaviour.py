@@ -35,6 +35,11 @@ class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     initial_delay: str = "since each start"
     """From when initialDelaySeconds count: since each start or since the first start; or they are halved or ignored."""
 
+    # How long what a probe has killed may go on (prober.py)
+    probe_grace: str = "its own"
+    """The grace period where pod and probe have one: its own, the pod's, the longer, the shorter, or none. Or its own for
+    every kill, or 30 s for every kill."""
+
     # What is said of probed containers (prober.py, statements.py)
     ready_after: str = "successThreshold"
     """Successes in a row that make a container ready: successThreshold, one, one more, or in any order."""

@@ -10,7 +10,7 @@ from crashloop.sim.pod import InstanceState, InstanceView, PodView, SimPod, Simu
 from crashloop.sim.policy import Policies
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.probe import Probe, ProbeKind
 
 
 class Kill(msgspec.Struct, frozen=True):
@@ -34,7 +34,8 @@ class Actions(msgspec.Struct, kw_only=True):
 class Probed(msgspec.Struct, kw_only=True):
     """What the probes said so far, by container id."""
 
-    failed: set[str] = set()
+    failed: dict[str, Probe] = {}
+    """The probe that failed."""
     started: set[str] = set()
 
 

@@ -112,6 +112,17 @@ class Prober:
         before = self._behaviour.states_started == "by any life" and container.name in self._succeeded
         return before or self.has_started(container, instance)
 
+    def grace_s(self, container: Container, instance: SimulatedInstance | None = None) -> int | None:
+        """The grace period of the probe that an instance has failed; None: that of the pod (kuberuntime_container.go@v1.37.1)."""
+        how, pod_s = self._behaviour.probe_grace, self._pod.spec.grace_s
+        failed = self.probed.failed.get(instance.container_id) if instance is not None else None
+        probe = next(iter(container.killing_probes), None) if how == "for every kill" else failed
+        if how == "30 s" or probe is None or probe.grace_s is None:
+            return 30 if how == "30 s" else None
+        own_s = probe.grace_s
+        graces = {"the pod's": pod_s, "the longer": max(own_s, pod_s), "the shorter": min(own_s, pod_s), "none": 0}
+        return graces.get(how, own_s)
+
     def _kinds_of(self, container: Container) -> list[ProbeKind]:
         """What of it is asked by a worker."""
         return [kind for name, kind in self._workers if name == container.name]
@@ -231,7 +242,7 @@ class Prober:
         elif not (
             self._behaviour.deaf_to_sidecars == probe.kind and self._pod.spec.container(instance.name).is_sidecar
         ):
-            self.probed.failed.add(instance.container_id)
+            self.probed.failed[instance.container_id] = probe
         self._wake()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from crashloop.history.event import Kind
+from crashloop.sim.behaviour import S
 from crashloop.sim.environment import World
 from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps, ignore
@@ -134,11 +135,14 @@ class Runtime:
 
         self.loop.at(ran_ns, ran)
 
-    def kill(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> Steps:
-        """SIGTERM, and wait for the exit."""
+    def kill(self, pod: SimPod, container: Container, instance: SimulatedInstance, grace_s: int | None = None) -> Steps:
+        """SIGTERM, and wait for the exit, or for the grace period, which is the pod's if none is given."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
         if self.kills_hard:
+            self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
+        elif container.exit_code_on_term == KILLED:
+            yield (pod.spec.grace_s if grace_s is None else grace_s) * S
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
             self._exit(pod, instance, container.exit_code_on_term)

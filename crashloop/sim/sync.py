@@ -136,7 +136,8 @@ class PodSync:
         if self.behaviour.siblings_too:
             self._take_siblings_along(view, actions)
         for kill in actions.kills:
-            yield from self.runtime.kill(self.pod, kill.container, kill.instance)
+            grace_s = self.prober.grace_s(kill.container, kill.instance)
+            yield from self.runtime.kill(self.pod, kill.container, kill.instance, grace_s)
         if actions.kill_pod:
             yield from self._kill_all()
             yield from self.runtime.stop_sandbox(self.pod)
@@ -361,7 +362,8 @@ class PodSync:
 
     def _kill_all(self) -> Steps:
         for instance in self.pod.alive():
-            yield from self.runtime.kill(self.pod, self.pod.spec.container(instance.name), instance)
+            container = self.pod.spec.container(instance.name)
+            yield from self.runtime.kill(self.pod, container, instance, self.prober.grace_s(container))
 
     def _terminate(self) -> Steps:
         """The pod is done: stop what still runs, say how it ended, give the sandbox back."""

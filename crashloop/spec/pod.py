@@ -10,6 +10,9 @@ from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, TERMINATED, LifeEnd, Program
 from crashloop.spec.registry_image import RegistryImage
 
+GRACE_PERIOD_S = 2
+"""terminationGracePeriodSeconds of a pod, unless it has another."""
+
 
 class ContainerKind(StrEnum):
     """Where a container stands in the pod. An init container with restartPolicy Always is a sidecar."""
@@ -31,7 +34,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     probes: tuple[Probe, ...] = ()
     """At most one of each kind."""
     exit_code_on_term: int = TERMINATED
-    """Exit code when the kubelet kills the container with SIGTERM."""
+    """Exit code when the kubelet kills the container with SIGTERM; 137: it ignores SIGTERM, until SIGKILL."""
     memory_limit: str | None = None
     """Kubernetes quantity, such as 32Mi."""
     env: tuple[Variable, ...] = ()
@@ -74,6 +77,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     restart_policy: RestartPolicy = RestartPolicy.ALWAYS
     active_deadline_s: int | None = None
     """Seconds after its start at which the kubelet ends it, whatever its policies say; None: never."""
+    grace_s: int = GRACE_PERIOD_S
+    """Seconds from SIGTERM to SIGKILL."""
 
     def __post_init__(self) -> None:
         names = [container.name for container in self.containers]

@@ -45,6 +45,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     success_threshold: int = 1
     """Successes in a row after which a readiness probe has succeeded; of the others it is 1."""
     timeout_s: int = 1
+    grace_s: int | None = None
+    """Its own terminationGracePeriodSeconds; None: a container that it has killed has that of the pod."""
 
     def __post_init__(self) -> None:
         if set(self.pattern) - {SUCCEEDS, FAILS}:
@@ -61,6 +63,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self}: initial_delay_s is at least 0")
         if self.success_threshold < 1 or (self.success_threshold > 1 and self.kind is not ProbeKind.READINESS):
             raise ValueError(f"{self}: success_threshold is 1, or more of a readiness probe")
+        if self.grace_s is not None and (self.grace_s < 1 or self.kind is ProbeKind.READINESS):
+            raise ValueError(f"{self}: grace_s is at least 1, and none of a readiness probe")
         if min(self.period_s, self.failure_threshold, self.timeout_s) < 1 or self.answers_after_s < 0:
             raise ValueError(f"{self}: period_s, failure_threshold and timeout_s are at least 1")
 

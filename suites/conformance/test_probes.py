@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.probe import Handler, Probe, ProbeKind
-from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.program import HOLDS, KILLED, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
@@ -235,3 +235,34 @@ def test_failures_before_a_restart_do_not_count_after_it() -> Scenario:
     """The first life exits before its third answer, a success; each further one goes on to it. No stall makes answers late."""
     failing = Container(program=runs((2.0, 1)), probes=(Probe(pattern="FF" + "S" * 40, timeout_s=5),))
     return probed("liveness-third-failure-after-a-restart", failing, restarts={"app": 1}, at_least_s=25)
+
+
+@requirement("PROBE-32")
+def test_successes_before_a_restart_do_not_count_after_it() -> Scenario:
+    """Each life is due to be ready 8 to 10 s after its start. No stall makes answers late."""
+    probe = Probe(
+        kind=ProbeKind.READINESS, pattern="SSS", initial_delay_s=2, period_s=2, timeout_s=5, success_threshold=4
+    )
+    succeeding = Container(program=runs((12, 1), (12, 1), (12, 1)), probes=(probe,))
+    return probed("readiness-after-a-restart", succeeding, restarts={"app": 3}, at_least_s=60)
+
+
+def stubborn(probe: Probe, *, pod_grace_s: int = 2) -> Pod:
+    """A pod whose container ignores SIGTERM."""
+    return Pod(containers=(Container(program=HOLDS, probes=(probe,), exit_code_on_term=KILLED),), grace_s=pod_grace_s)
+
+
+def killed_by_probe(name: str, pod: Pod) -> PodScenario:
+    return PodScenario(
+        name=name,
+        profile="max-2s",
+        pod=pod,
+        until=Until(restarts={"app": 1}, at_most_s=QUICK_WATCH_S),
+    )
+
+
+@requirement("PROBE-33")
+def test_a_killed_container_has_the_grace_period_of_its_probe() -> Iterator[Scenario]:
+    yield killed_by_probe("liveness-shorter-grace", stubborn(Probe(pattern="FFF", grace_s=4), pod_grace_s=30))
+    starting = Probe(kind=ProbeKind.STARTUP, pattern="FFF", grace_s=8)
+    yield killed_by_probe("startup-longer-grace", stubborn(starting))

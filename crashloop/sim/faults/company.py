@@ -50,6 +50,24 @@ class CompanyFault(Fault):
     INITIAL_DELAY_HALVED = "waits for half of initialDelaySeconds", {"initial_delay": "halved"}
     INITIAL_DELAY_IGNORED = "ignores initialDelaySeconds", {"initial_delay": "ignored"}
 
+    PROBE_GRACE_IGNORED = (
+        "gives a container that a probe has killed its pod's grace period",
+        {"probe_grace": "the pod's"},
+    )
+    PROBE_GRACE_IF_LONGER = (
+        "gives a container that a probe has killed the longer of the grace periods of pod and probe",
+        {"probe_grace": "the longer"},
+    )
+    PROBE_GRACE_IF_SHORTER = (
+        "gives a container that a probe has killed the shorter of the grace periods of pod and probe",
+        {"probe_grace": "the shorter"},
+    )
+    PROBE_GRACE_NONE = (
+        "gives a container no time to end that a probe with a grace period of its own has killed",
+        {"probe_grace": "none"},
+    )
+    GRACE_30_S = "gives every container 30 s to end", {"probe_grace": "30 s"}
+
     SUCCESS_THRESHOLD_IGNORED = "takes a container for ready after one success", {"ready_after": "one"}
     SUCCESS_THRESHOLD_ONE_MORE = (
         "takes a container for ready after one success more than the threshold",

@@ -2,15 +2,24 @@
 
 from typing import Any
 
+from crashloop.checks.finding import Checked
+from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Kind
+from crashloop.model.variants import PROBE_SUCCESSES_GO_ON
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.scenario import PodScenario
-from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.cases import app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 
 PROBED = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSSFFF"),)))
 
 TWICE = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSSFFF", success_threshold=2),)))
+
+THRICE = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSS", period_s=2, success_threshold=3),)))
+
+
+def as_shipped(history: History) -> Checked:
+    return POD_CHECKERS["ready-truth"](case(history, deviations=frozenset({PROBE_SUCCESSES_GO_ON})))
 
 
 def running(history: History, *, ready: bool) -> dict[str, Any]:
@@ -82,6 +91,38 @@ def test_not_ready_long_after_a_success_is_a_fail() -> None:
     assert '"app" was said to be not ready until 78 s after its readiness probe had succeeded' in str(
         told(checked("ready-truth", asked("SSS", (1.5, False))))
     )
+
+
+def restarted(*said: tuple[float, bool]) -> History:
+    """Two lives, from 1 s to 10 s and from 12 s on, that succeed every 2 s from 4 s on; statuses that say whether it is ready."""
+    history = History(THRICE).lives("app", (1.0, 10.0, 1), (12.0, None, 0), status=False)
+    for life, begun_s in enumerate((1.0, 12.0)):
+        for number in range(3):
+            history.note(begun_s + 3 + 2 * number, "app", life, f"readiness.{number}", "S")
+    for at_s, ready in said:
+        life = int(at_s > 12)
+        history.status(at_s, {"app": history.running("app", life, (1.0, 12.0)[life]) | {"ready": ready}})
+    return history.ends(40)
+
+
+def test_ready_after_as_many_successes_of_its_own_is_right() -> None:
+    right = restarted((1.5, False), (8.5, True), (12.5, False), (19.5, True))
+    assert told(checked("ready-truth", right, min_later=1)) == []
+    assert told(checked("ready-truth", right, min_later=2)) == [
+        "INCONCLUSIVE: 1 lives after a success seen, 2 needed: the scenario was complete."
+    ]
+
+
+def test_successes_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
+    history = restarted((1.5, False), (8.5, True), (12.5, False), (15.5, True))
+    lines = (history.line_of(Kind.CREATED, 2), history.line_of(Kind.STATUS, 3))
+    assert told(checked("ready-truth", history)) == [
+        f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
+        "its readiness probe had not succeeded 3 times in a row in 1 answer."
+    ]
+    assert told(as_shipped(history)) == []
+    inherited = restarted((1.5, False), (8.5, True), (12.5, True))
+    assert "had not succeeded 3 times in a row in 0 answers" in str(told(as_shipped(inherited)))
 
 
 def test_ready_while_it_does_not_run_is_a_fail() -> None:

@@ -12,7 +12,7 @@ from crashloop.model.config import Curve, effective_curve
 from crashloop.model.job import counted_restarts
 from crashloop.model.lives import Lived, Observed, StartAttemptFailed
 from crashloop.model.phase import KnownState, StateKind, phase
-from crashloop.model.planned_exit import failures_go_on
+from crashloop.model.planned_exit import failures_go_on, successes_go_on
 from crashloop.model.pod_start_samples import most_samples
 from crashloop.model.prediction import predict
 from crashloop.model.purged_exit import ends_delay, may_be_hidden
@@ -123,6 +123,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "restart-all-stalls-when-nothing-runs": delays_of(Lived(0, 1, restart_all=True)),
     "restart-all-loses-probes": probes_go_on,
     "probe-failures-go-on-after-a-restart": failures_go_on,
+    "probe-successes-go-on-after-a-restart": successes_go_on,
     "never-gets-no-second-sandbox": kill_of_a_sandbox,
     "new-sandbox-hides-exits-of-init-containers": lambda deviations: may_be_hidden(
         Container(kind=ContainerKind.INIT), deviations

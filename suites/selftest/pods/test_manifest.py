@@ -79,6 +79,13 @@ def test_a_deadline_and_a_success_threshold_are_those_of_the_scenario() -> None:
     assert "activeDeadlineSeconds" not in manifest()["spec"]
 
 
+def test_grace_periods_are_those_of_pod_and_probe() -> None:
+    probed = Container(probes=(Probe(grace_s=4),))
+    made = manifest(msgspec.structs.replace(RICH, pod=Pod(containers=(probed,), grace_s=30)))["spec"]
+    assert made["terminationGracePeriodSeconds"] == 30
+    assert made["containers"][0]["livenessProbe"]["terminationGracePeriodSeconds"] == 4
+
+
 def test_objects_are_mounted_as_folders_of_their_names() -> None:
     settings = ConfigObject(name="settings", data={"A": "b"})
     token = ConfigObject(name="token", data={"T": "red"}, kind=ConfigKind.SECRET)

@@ -18,7 +18,7 @@ from crashloop.pods.program import command, hook_command, probe_command
 from crashloop.spec.config_object import Variable
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import Probe
-from crashloop.spec.program import HOLDS, Life, Program, exits_with, hook_fails, killed, out_of_memory, runs
+from crashloop.spec.program import HOLDS, KILLED, Life, Program, exits_with, hook_fails, killed, out_of_memory, runs
 from crashloop.waiting import wait_until
 
 SHELLS = {"sh": ["/bin/sh"]} | ({"busybox": [busybox, "sh"]} if (busybox := shutil.which("busybox")) else {})
@@ -105,6 +105,16 @@ def test_after_its_last_life_it_holds_until_it_is_asked_to_end(shell: list[str],
         assert process.wait(timeout=WITHIN_S) == 9
     log = (tmp_path / "app.journal").read_text()
     assert stamps(read_journal(log))[2:] == [(StampKind.START, 1, None), (StampKind.EXIT, 1, 9)]
+
+
+def test_a_program_that_ends_by_sigkill_only_ignores_sigterm(shell: list[str], tmp_path: Path) -> None:
+    stubborn = Container(program=HOLDS, probes=(Probe(pattern="SSS"),), exit_code_on_term=KILLED)
+    with holding(shell, stubborn, tmp_path) as process:
+        process.send_signal(signal.SIGTERM)
+        assert answers(shell, stubborn.probes[0], tmp_path, 1) == [0]
+        assert process.poll() is None
+    journal = read_journal((tmp_path / "app.journal").read_text())
+    assert [each.kind for each in journal.stamps] == [StampKind.START, StampKind.NOTE]
 
 
 def test_a_life_that_is_killed_leaves_no_exit_stamp_and_the_next_one_goes_on(shell: list[str], tmp_path: Path) -> None:

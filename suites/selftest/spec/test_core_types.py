@@ -13,7 +13,7 @@ from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Judgement, Plan, PlannedNode, unique_scenarios
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import restart_in, restart_not_in
-from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Life, LifeEnd, exits_with, hook_fails, killed, out_of_memory, runs
 from crashloop.spec.scenario import PodScenario, Until
@@ -205,6 +205,8 @@ def test_a_container_that_is_to_die_of_its_memory_needs_a_limit() -> None:
         ({"pattern": "FFF", "fails_after_s": 2.0}, "not both"),
         ({"period_s": 0}, "at least 1"),
         ({"success_threshold": 2}, "1, or more of a readiness probe"),
+        ({"grace_s": 0}, "grace_s is at least 1"),
+        ({"grace_s": 3, "kind": ProbeKind.READINESS}, "none of a readiness probe"),
     ],
 )
 def test_a_probe_that_cannot_be_is_refused(probe: dict[str, Any], because: str) -> None:

@@ -115,6 +115,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-29",
         "PROBE-30",
         "PROBE-31",
+        "PROBE-32",
         "X-13",
         "RAC-9",
         "RAC-13",

@@ -1,0 +1,82 @@
+"""A container that ignores SIGTERM has the grace period of the probe that killed it, or of its pod."""
+
+import pytest
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.pod import Container
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.program import KILLED
+from crashloop.verdict import Outcome
+from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.histories import History
+
+
+def stubborn(*, grace_s: int | None = 8, kind: ProbeKind = ProbeKind.LIVENESS) -> Container:
+    return app(probes=(Probe(kind=kind, pattern="FFF", grace_s=grace_s),), exit_code_on_term=KILLED)
+
+
+def killed(exit_s: float | None, of: Container, *, ends_s: float = 60) -> History:
+    """A life from 1 s on whose probe fails for the third time at 4 s, and when SIGKILL ends it."""
+    history = History(scenario(of)).lives("app", (1.0, exit_s, KILLED))
+    for number in range(3):
+        history.note(2.0 + number, "app", 0, f"{of.probes[0].kind}.{number}", "F")
+    return history.ends(ends_s)
+
+
+@pytest.mark.parametrize("kind", [ProbeKind.LIVENESS, ProbeKind.STARTUP])
+def test_a_kill_after_the_grace_period_of_the_probe_is_right(kind: ProbeKind) -> None:
+    answer = checked("probe-grace", killed(12.3, stubborn(kind=kind)))
+    assert told(answer) == []
+    assert answer.facts == {"kills": 1}
+
+
+def test_a_kill_after_the_grace_period_of_the_pod_is_right_where_the_probe_has_none() -> None:
+    assert told(checked("probe-grace", killed(6.3, stubborn(grace_s=None)))) == []
+
+
+def test_a_kill_before_the_grace_period_of_the_probe_has_passed_is_a_fail() -> None:
+    history = killed(6.3, stubborn())
+    lines = [history.line_of(Kind.NOTED, 2), history.line_of(Kind.EXITED, channel=Channel.RUNTIME)]
+    assert told(checked("probe-grace", history)) == [
+        'FAIL: "app" was ended 2.3 s after failure 3 in a row of its liveness probe '
+        f"(history lines {lines[0]} and {lines[1]}); it had 8 s of grace."
+    ]
+
+
+def test_a_kill_long_after_the_grace_period_is_a_fail() -> None:
+    history = killed(34.3, stubborn(grace_s=4))
+    lines = [history.line_of(Kind.NOTED, 2), history.line_of(Kind.EXITED, channel=Channel.RUNTIME)]
+    assert told(checked("probe-grace", history)) == [
+        'FAIL: "app" ran on for 30.3 s after failure 3 in a row of its liveness probe '
+        f"(history lines {lines[0]} and {lines[1]}); it had 4 s of grace."
+    ]
+
+
+def test_a_container_that_is_not_killed_is_a_fail() -> None:
+    history = killed(None, stubborn())
+    assert told(checked("probe-grace", history)) == [
+        f'FAIL: "app" ran on for 56 s after failure 3 in a row of its liveness probe '
+        f"(history line {history.line_of(Kind.NOTED, 2)}); it had 8 s of grace."
+    ]
+
+
+def test_a_late_kill_during_a_stall_is_inconclusive() -> None:
+    history = History(scenario(stubborn(grace_s=4))).lives("app", (1.0, 30.0, KILLED)).stall(7, 20)
+    for number in range(3):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", "F")
+    assert checked("probe-grace", history.ends(60)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_container_that_ends_on_sigterm_shows_nothing_of_a_grace_period() -> None:
+    ending = app(probes=(Probe(pattern="FFF", grace_s=8),))
+    assert told(checked("probe-grace", killed(4.3, ending))) == [
+        "INCONCLUSIVE: 0 kills seen, 1 needed: the scenario was complete."
+    ]
+
+
+def test_an_end_that_may_have_gone_unseen_is_inconclusive() -> None:
+    history = killed(None, stubborn()).gap(Channel.RUNTIME, 6, 8)
+    unseen = f"runtime lost for 2 s (history line {history.line_of(Kind.GAP)}: 410 Gone)"
+    assert told(checked("probe-grace", history)) == [
+        f'INCONCLUSIVE: the end of "app" could have gone unseen: {unseen}.'
+    ]
