@@ -7,7 +7,7 @@ from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines
+from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
@@ -16,7 +16,7 @@ MIN_RESTARTS = 2
 
 
 def check_in_place(case: Case) -> Checked:
-    """Restarts MUST keep the pod, its sandbox and its address; only a controller replaces a pod that has ended.
+    """Restarts MUST keep the pod, its startTime, its sandbox and its address; only a controller replaces a pod that has ended.
 
     Needs min_restarts (2) restarts, and the runtime's events throughout.
     """
@@ -38,6 +38,7 @@ def check_in_place(case: Case) -> Checked:
             )
         )
     findings += [finding for pod in kept for finding in _other_addresses(pod)]
+    findings += [finding for pod in case.pods for finding in _other_start_times(pod)]
     restarts = sum(max(0, len(ran(pod, spec.name)) - 1) for pod in case.pods for spec in case.scenario.pod.containers)
     if not findings:
         findings += too_few(case, restarts, "min_restarts", MIN_RESTARTS, "restart")
@@ -82,4 +83,15 @@ def _other_addresses(pod: PodHistory) -> Iterator[Finding]:
                 "a restart was to keep the address.",
                 *lines,
             )
+            return
+
+
+def _other_start_times(pod: PodHistory) -> Iterator[Finding]:
+    """The first status with another startTime of the pod than the one before."""
+    begun = [each for each in pod.statuses if each.started_ns is not None]
+    for before, after in pairwise(begun):
+        if before.started_ns is not None and after.started_ns is not None and after.started_ns != before.started_ns:
+            lines = (before.line, after.line)
+            apart = seconds(abs(after.started_ns - before.started_ns) / 1e9)
+            yield fail(f"the pod's startTime moved by {apart} {at_lines(lines)}; a restart was to keep it.", *lines)
             return

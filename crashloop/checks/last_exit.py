@@ -48,8 +48,12 @@ def check_last_exit(case: Case) -> Checked:
                         shown += state is last and report.state.kind == "waiting" and report.restart_count > 0
                         findings += _contradicts(case, pod, spec.name, status, state, instance)
                 present = seen.of(report.container_id, report.restart_count)
-                if present is None or report.state.kind != "running":
+                if present is None:
                     continue
+                findings += _said_to_wait_on(case, pod, spec.name, status, newer, present)
+                if report.state.kind != "running":
+                    continue
+                findings += _of_other_start(case, spec.name, status, report.state, present)
                 findings += _said_to_run_on(case, pod, spec.name, status, newer, present)
                 if present.ordinal > 0:
                     shown += 1
@@ -148,6 +152,39 @@ def _said_to_run_on(
         yield inconclusive(f"{sentence} The host, the API server or the watch may have held its successor up.", *lines)
     else:
         yield fail(sentence, *lines)
+
+
+def _said_to_wait_on(
+    case: Case, pod: PodHistory, name: str, status: StatusReport, newer: StatusReport | None, instance: Instance
+) -> Iterator[Finding]:
+    """A status that says a container waits, and that was the newest one long after its instance had started."""
+    began, report = instance.started, status.containers[name]
+    if report.state.kind != "waiting" or began is None or began.utc_ns is None:
+        return
+    until_ns = newer.t_ns if newer else stated_until_ns(case, pod)
+    if instance.exit_ns is not None:
+        until_ns = min(until_ns, instance.exit_ns)
+    stood_ns = until_ns - max(began.utc_ns, status.t_ns)
+    if stood_ns - silent_ns(case, began.utc_ns, until_ns) <= SETTLED_NS:
+        return
+    lines = (began.line, status.line)
+    sentence = (
+        f'instance {instance.ordinal} of "{name}" was said to be waiting until '
+        f"{seconds((until_ns - began.utc_ns) / 1e9)} after its start {at_lines(lines)}."
+    )
+    lagging = stood_ns <= may_lag_ns(case, began.utc_ns, until_ns) or lost_watch(case, began.utc_ns, until_ns)
+    yield fail_unless(
+        "The host, the API server or the watch may have held a status up" if lagging else None, sentence, *lines
+    )
+
+
+def _of_other_start(
+    case: Case, name: str, status: StatusReport, state: ContainerState, instance: Instance
+) -> Iterator[Finding]:
+    """A status of a running instance with another start than that of the instance."""
+    truth = instance.started
+    if state.started_ns is not None and truth is not None and truth.utc_ns is not None:
+        yield from _other_time(case, name, "startedAt", status, state.started_ns, truth, truth.utc_ns, instance)
 
 
 def _contradicts(

@@ -45,6 +45,7 @@ from crashloop.checks.pull_backoff import check_pull_backoff
 from crashloop.checks.pull_credentials import check_pull_credentials
 from crashloop.checks.pull_wait import check_pull_wait
 from crashloop.checks.pulls import check_image_of_tag, check_pulls
+from crashloop.checks.ready_conditions import check_ready_conditions
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
@@ -59,6 +60,7 @@ from crashloop.checks.restart_all_statements import (
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.restarts_within import check_restarts_within
 from crashloop.checks.retried_start import check_retried_start
+from crashloop.checks.runs_on import check_runs_on
 from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
 from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
 from crashloop.checks.start_order import check_start_order
@@ -123,6 +125,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "pull-wait": check_pull_wait,
     "pulls": check_pulls,
     "recovery": check_recovery,
+    "ready-conditions": check_ready_conditions,
     "ready-truth": check_ready_truth,
     "reset": check_reset,
     "restart-all-condition": check_restart_all_condition,
@@ -134,6 +137,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "restarts-within": check_restarts_within,
     "resize-restart": check_resize_restart,
     "retried-start": check_retried_start,
+    "runs-on": check_runs_on,
     "runtime-operations": check_runtime_operations,
     "start-order": check_start_order,
     "shown-waiting": check_shown_waiting,

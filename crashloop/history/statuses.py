@@ -11,6 +11,9 @@ from crashloop.history.payload import ContainerStatusData, DeletionData, PodStat
 RESTARTING_ALL = "AllContainersRestarting"
 """The condition by which a pod shows a RestartAllContainers: KEP-5532; k8s.io/api/core/v1/types.go@v0.37.1."""
 
+CONTAINERS_READY, READY = "ContainersReady", "Ready"
+"""The conditions by which a pod is sent traffic."""
+
 SCHEDULED = "PodScheduled"
 """The condition by which the scheduler states whether it has found a node."""
 
@@ -66,6 +69,10 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Condition PodScheduled: whether a node was found; None without it."""
     started_ns: int | None = None
     """When the kubelet took the pod (startTime), to the second below; None: it did not say."""
+    containers_ready: bool | None = None
+    """Condition ContainersReady; None without it."""
+    ready: bool | None = None
+    """Condition Ready; None without it."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -87,6 +94,8 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         None if deletion is None else (_ns(deletion.timestamp) or 0) - deletion.grace_s * 1_000_000_000,
         conditions.get(SCHEDULED),
         _ns(status.start_time),
+        conditions.get(CONTAINERS_READY),
+        conditions.get(READY),
     )
 
 

@@ -1,14 +1,15 @@
 """Every possible error about containers in company, as data: sidecars, init containers, and what ends or probes them."""
 
-from crashloop.sim.control_plane_behaviour import ControlPlaneBehaviour
+from crashloop.sim.distinction_behaviour import DistinctionBehaviour
 
 
-class CompanyBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
+class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """The part of Behaviour about what one container has to do with others, and with why it ended."""
 
     # The delays (restart_delay.py)
     never_grows: str = ""
-    """The restarts whose delay stays as it is: by rule, on failure (under that policy), or out of memory."""
+    """The restarts whose delay stays as it is: by rule, on failure (under that policy), out of memory,
+    success (after an exit with 0), killed (by the kubelet), init, or sidecars."""
     delays_startup_kills: bool = True
     second_curve_expiry_ns: int | None = None
     """Age above which an entry is forgotten where the curve begins with 1 s; None: as everywhere."""

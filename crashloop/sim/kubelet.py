@@ -171,11 +171,15 @@ class Kubelet:
             writer.state(REJECTED)
             return
         self._pods[pod.uid] = pod, writer
+        if self.behaviour.admission_forgets:
+            self.backoffs.clear()
         if self.up:
             self._take(pod, writer)
 
     def delete(self, pod: SimPod) -> Steps:
         """Take a pod down for good; one that was rejected is down."""
+        if self.behaviour.deletion_forgets:
+            self.backoffs.clear()
         if self._pods.pop(pod.uid, None) is not None:
             yield from self._syncs[pod.uid].delete()
 

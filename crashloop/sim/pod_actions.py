@@ -70,6 +70,9 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
     """Plan the regular containers; a pod in which none is kept or started is stopped, sidecars and all."""
     kept = 0
     starts: list[Container] = []
+    fails_as_one = policies.behaviour.probe_kills_all and any(
+        each.container_id in probed.failed for each in pod.alive()
+    )
     for container in pod.regulars:
         newest = view.newest(container.name)
         if newest is None:
@@ -78,7 +81,7 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
         elif newest.state is InstanceState.EXITED:
             if restarts(newest.instance, container, pod, policies) or container.name in pod.reruns:
                 starts.append(container)
-        elif _to_kill(newest.instance, pod, probed) or _resized(newest.instance, pod, policies):
+        elif fails_as_one or _to_kill(newest.instance, pod, probed) or _resized(newest.instance, pod, policies):
             actions.kills.append(Kill(container, newest.instance))
             heeded = policies.behaviour.changes_heed_policy
             changed = newest.instance.image != pod.images[container.name] or _resized(newest.instance, pod, policies)
@@ -170,6 +173,8 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
             down = newest is not None and newest.state is InstanceState.EXITED
             if policies.behaviour.init_holds_sidecars and begun and not past and down:
                 continue
+            if policies.behaviour.sidecars_beside_running_only and past and down and not _regular_runs(pod, view):
+                continue
             started = _sidecar(container, pod, newest, policies, probed, actions)
             if (not started or policies.behaviour.stops_at_sidecars) and not begun:
                 return False
@@ -227,6 +232,11 @@ def _sidecar(
         actions.starts.append(container)
         return done
     return newest.state is InstanceState.RUNNING and done
+
+
+def _regular_runs(pod: SimPod, view: PodView) -> bool:
+    newest = [view.newest(each.name) for each in pod.regulars]
+    return any(each is not None and each.state is InstanceState.RUNNING for each in newest)
 
 
 def _startup_done(container: Container, instance: SimulatedInstance, probed: Probed) -> bool:

@@ -34,6 +34,10 @@ class Policies(msgspec.Struct, frozen=True):
         if self._given_up(instance):
             return False
         own = self._own_policy(container)
+        if own is RestartPolicy.ON_FAILURE and behaviour.own_on_failure_is_always:
+            own = RestartPolicy.ALWAYS
+        if own is RestartPolicy.ALWAYS and behaviour.always_ends_with_0 == "own":
+            own = RestartPolicy.ON_FAILURE
         if own is not None:
             action = self.action(container, pod, instance)
             if action is Action.RESTART or (action is Action.RESTART_ALL_CONTAINERS and self.reset):
@@ -53,12 +57,19 @@ class Policies(msgspec.Struct, frozen=True):
             return False
         if self.behaviour.sidecars_heed_pod_policy and pod.restart_policy is RestartPolicy.NEVER:
             return False
+        ends = {"never": False, "always": True, "on failure": pod.restart_policy is RestartPolicy.ON_FAILURE}
+        if instance.exit_code == 0 and ends[self.behaviour.sidecars_done_after_0]:
+            return False
         if self.behaviour.sidecar_rules and container.rules:
             return self.action(container, pod, instance) is Action.RESTART
         return True
 
     def restarts_after_kill(self, container: Container, pod_policy: RestartPolicy) -> bool:
         """Whether a container that the kubelet kills is started in the same sync: rules are not asked."""
+        if self.behaviour.kill_restarts_never:
+            return True
+        if self.behaviour.kill_heeds_code:
+            return False  # what follows is decided by its exit
         own = None if self.behaviour.kills_by_pod_policy else self._own_policy(container)
         return (own or pod_policy) is not RestartPolicy.NEVER
 
@@ -72,8 +83,15 @@ class Policies(msgspec.Struct, frozen=True):
             self.rules
             and self.reset
             and container.kind is not ContainerKind.EPHEMERAL
-            and self.action(container, pod, instance) is Action.RESTART_ALL_CONTAINERS
+            and (instance.exit_code != 0 or self.behaviour.resets_on_zero)
+            and self._is_reset(container, pod, instance)
         )
+
+    def _is_reset(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
+        action = self.action(container, pod, instance)
+        if self.behaviour.resets_by_any_rule and action is Action.RESTART:
+            return any(each.action is Action.RESTART_ALL_CONTAINERS for each in container.rules)
+        return action is Action.RESTART_ALL_CONTAINERS
 
     def by_rule(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether it is a rule that restarts the container."""
@@ -87,7 +105,13 @@ class Policies(msgspec.Struct, frozen=True):
         exit_code = instance.exit_code
         if behaviour.rules_see_previous and instance.previous_code is not None:
             exit_code = instance.previous_code
-        rules = container.rules[: 1 if behaviour.first_rule_only else behaviour.most_rules]
+        rules = self._rules(container, pod)[: 1 if behaviour.first_rule_only else behaviour.most_rules]
+        if not behaviour.resets_by_not_in:
+            rules = tuple(
+                each
+                for each in rules
+                if each.operator is Operator.IN or each.action is not Action.RESTART_ALL_CONTAINERS
+            )
         if behaviour.rules_end_at_not_in:
             first = next((at for at, rule in enumerate(rules, 1) if rule.operator is Operator.NOT_IN), len(rules))
             rules = rules[:first]
@@ -95,6 +119,16 @@ class Policies(msgspec.Struct, frozen=True):
         if not matching:
             return None
         return matching[-1 if behaviour.rules_reversed else 0]
+
+    def _rules(self, container: Container, pod: Pod) -> tuple[RestartRule, ...]:
+        """The rules that are asked: the container's own, but for a faulty kubelet."""
+        first = pod.of_kind(container.kind)[0]
+        match self.behaviour.rules_of:
+            case "first only":
+                return container.rules if container is first else ()
+            case "first for all":
+                return first.rules
+        return container.rules
 
     def _heeds_rules(self, container: Container, pod: Pod, instance: SimulatedInstance) -> bool:
         """Whether rules are looked at after this exit: always, but for a faulty kubelet."""
@@ -106,6 +140,8 @@ class Policies(msgspec.Struct, frozen=True):
         )
         return (
             behaviour.heeds_rules
+            and not (instance.killed and not behaviour.rules_after_kill)
+            and not (instance.out_of_memory and not behaviour.rules_on_oom)
             and instance.exit_code <= behaviour.rules_up_to_code
             and (behaviour.rules_on_init or container.kind is not ContainerKind.INIT)
             and not (behaviour.rules_when_alone and len(pod.containers) > 1)
@@ -136,8 +172,10 @@ class Policies(msgspec.Struct, frozen=True):
         behaviour, exit_code, is_first = self.behaviour, instance.exit_code, instance.number == 0
         match policy:
             case RestartPolicy.ALWAYS:
-                return True
+                return exit_code != 0 or behaviour.always_ends_with_0 != "always"
             case RestartPolicy.NEVER:
+                if behaviour.kill_restarts_never and instance.killed:
+                    return True
                 from_code = behaviour.never_restarts_from
                 return (behaviour.never_restarts_once and is_first) or (
                     from_code is not None and exit_code >= from_code

@@ -239,6 +239,8 @@ class Prober:
             if not self._behaviour.ready_for_good:
                 self._ready.discard(instance.container_id)
                 self._were_ready.discard(instance.name)
+            if self._behaviour.readiness_kills:
+                self.probed.failed.add(instance.container_id)
         elif not (
             self._behaviour.deaf_to_sidecars == probe.kind and self._pod.spec.container(instance.name).is_sidecar
         ):

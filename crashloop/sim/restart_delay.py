@@ -19,6 +19,8 @@ class RestartDelays:
         self.policies = policies
         self.behaviour = policies.behaviour
         self.backoffs = backoffs
+        self._unlimited = Backoffs(10 * S, 300 * S, policies.behaviour, 0)
+        """Of containers for which a faulty kubelet takes the default maximum."""
 
     def key(self, container: Container) -> tuple[str, ...]:
         """What a counter belongs to."""
@@ -27,8 +29,11 @@ class RestartDelays:
         owner = pod.uid if by_uid else pod.name
         owner = owner if behaviour.keyed_by_pod else ""
         own = name if behaviour.keyed_by_container else ""
+        if not behaviour.keyed_by_kind:
+            own = str((pod.inits if container in pod.inits else pod.regulars).index(container))
         image = pod.images[name] if behaviour.keyed_by_image else ""
-        return owner, own, image, pod.resources[name]
+        sandbox = str(pod.sandboxes) if behaviour.sandbox_forgets else ""
+        return owner, own, image, pod.resources[name], sandbox
 
     def forget(self, but: Container | None = None) -> None:
         """Forget the counters of all containers of the pod but one."""
@@ -48,7 +53,7 @@ class RestartDelays:
         key, behaviour = self.key(container), self.behaviour
         since_ns = self._since_ns(last)
         self._meddle(container, key, last, now_ns)
-        remaining_ns = self.backoffs.remaining_ns(key, since_ns, now_ns, last.exit_code)
+        remaining_ns = self._of(container).remaining_ns(key, since_ns, now_ns, last.exit_code)
         if last.number + 1 < behaviour.late_from_restart:
             remaining_ns -= behaviour.late_ns
         if not behaviour.caps_pod_total:
@@ -61,6 +66,8 @@ class RestartDelays:
         """From when a delay counts: from the exit, but for a faulty kubelet."""
         behaviour, exited_ns = self.behaviour, last.exited_ns
         assert exited_ns is not None
+        if behaviour.from_last_exit_of_pod:
+            return max(self.pod.exited_ns.values())
         if behaviour.from_start and last.started_ns is not None:
             return last.started_ns
         if behaviour.from_detection and last.exit_seen_ns is not None:
@@ -72,17 +79,35 @@ class RestartDelays:
         assert last.exited_ns is not None
         self.backoffs.attempted_ns = now_ns
         if self._flat_ns(container, last) is None:
-            grows = not self._stays(container, last)
-            self.backoffs.next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck, grows=grows)
+            grows = not self._is_one_of(self.behaviour.never_grows, container, last)
+            self._of(container).next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck, grows=grows)
+            if self._is_one_of(self.behaviour.grows_twice, container, last):
+                self._of(container).double(self.key(container))
 
-    def _stays(self, container: Container, last: SimulatedInstance) -> bool:
-        """Whether a faulty kubelet leaves the delay as it is."""
-        which, pod = self.behaviour.never_grows, self.pod.spec
+    def _of(self, container: Container) -> Backoffs:
+        """The counters of the container's curve: one for all, but for a faulty kubelet."""
+        which, pod = self.behaviour.max_not_for, self.pod.spec
+        apart = (
+            (which in ("init", "sidecars") and self._is_kind(which, container))
+            or (which == "ruled" and bool(container.rules))
+            or (which == "on failure" and self.policies.runs_once(container, pod.restart_policy))
+        )
+        return self._unlimited if apart else self.backoffs
+
+    def _is_one_of(self, which: str, container: Container, last: SimulatedInstance) -> bool:
+        """Whether a restart is of those that a faulty kubelet treats in another way."""
+        pod = self.pod.spec
         return (
             (which == "by rule" and self.policies.by_rule(container, pod, last))
             or (which == "on failure" and self.policies.runs_once(container, pod.restart_policy))
             or (which == "out of memory" and last.out_of_memory)
+            or (which == "success" and last.exit_code == 0)
+            or (which == "killed" and last.killed)
+            or (which in ("init", "sidecars") and self._is_kind(which, container))
         )
+
+    def _is_kind(self, which: str, container: Container) -> bool:
+        return container.kind is ContainerKind.INIT and container.is_sidecar is (which == "sidecars")
 
     def stated_ns(self, container: Container, now_ns: int) -> int:
         """The delay that the kubelet logs of a container that it holds back."""

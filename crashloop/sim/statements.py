@@ -12,7 +12,9 @@ from typing import Any
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import reset_source, restarts
+from crashloop.sim.pod_conditions import PodConditions
 from crashloop.sim.policy import Policies
+from crashloop.sim.stated_phase import TERMINAL, stated_phase
 from crashloop.spec.pod import Container
 from crashloop.spec.program import KILLED
 
@@ -27,7 +29,6 @@ LOST_STATE: State = {
         "exitCode": 137,
     }
 }
-TERMINAL = ("Succeeded", "Failed")
 RESTARTING_ALL = "AllContainersRestarting"
 
 
@@ -60,6 +61,10 @@ class Statements:
         """Whether a running instance is ready, by its probes."""
         self.has_started: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
         """Whether a running instance has started, by its startup probe."""
+        self._ready = PodConditions(policies.behaviour)
+        self._held: dict[str, str] = {}
+        """The message of the last delay, by name."""
+        self._first_starts: dict[str, int | None] = {}
         self._ends: dict[str, State] = {}
         self._last: dict[str, State] = {}
         """The last state stated of each container; it outlives the exited instance."""
@@ -100,22 +105,42 @@ class Statements:
         if behaviour.infers_lost_ends:
             self._infer_ends(view)
         phase = self.phase(view)
-        conditions = [{"type": "PodScheduled", "status": "True"}, *self._restarting_all(view, phase)]
-        self._stated = self._stated_phase(phase, view)
+        statuses = {
+            "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
+            "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
+        }
+        conditions = [
+            {"type": "PodScheduled", "status": "True"},
+            *self._ready.conditions(pod, statuses, phase),
+            *self._restarting_all(view, phase),
+        ]
+        self._stated = stated_phase(
+            pod,
+            view,
+            self.policies,
+            phase,
+            self._stated,
+            past_deadline=self.past_deadline,
+            resets=self._resets,
+        )
         reasoned = self.past_deadline and self._stated == "Failed" and behaviour.deadline != "unreasoned"
         status = {
             "phase": self._stated,
             "reason": "DeadlineExceeded" if reasoned else "",
-            "startTime": _stamp(pod.created_ns),
+            "startTime": _stamp(self._start_ns()),
             "conditions": conditions,
             "podIP": self._address(),
-            "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
-            "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
+            **statuses,
             "ephemeralContainerStatuses": [
                 self._container(each, view, behaviour) for each in pod.ephemerals if view.newest(each.name)
             ],
         }
         return {name: value for name, value in status.items() if value}, phase
+
+    def _start_ns(self) -> int:
+        moves = self.policies.behaviour.start_time_moves
+        starts = (each.started_ns for each in self.pod.instances if each.started_ns is not None and moves)
+        return max(starts, default=self.pod.created_ns)
 
     def _infer_ends(self, view: PodView) -> None:
         """What ran and is gone has ended, though nobody knows how: convertToAPIContainerStatuses."""
@@ -227,33 +252,6 @@ class Statements:
                 failed |= not restarts(newest.instance, container, self.pod, self.policies)
         return failed, pending
 
-    def _stated_phase(self, phase: str, view: PodView) -> str:
-        behaviour = self.policies.behaviour
-        if self.past_deadline and behaviour.deadline == "stated only":
-            return "Failed"
-        if phase in TERMINAL and (view.running() or behaviour.never_ends):
-            return self._stated
-        if phase == "Failed" and behaviour.always_succeeded:
-            return "Succeeded"
-        if phase == "Succeeded" and behaviour.always_failed:
-            return "Failed"
-        if self._resets and behaviour.phase_in_reset is not None:
-            return behaviour.phase_in_reset
-        if phase == "Running" and behaviour.phase_while_all_wait is not None and view and not view.running():
-            return behaviour.phase_while_all_wait
-        if phase == "Pending" and behaviour.running_in_init and view:
-            return "Running"
-        if phase == "Running" and behaviour.failed_while_waiting and self._rule_is_about_to_act(view):
-            return "Failed"
-        return phase
-
-    def _rule_is_about_to_act(self, view: PodView) -> bool:
-        newest = [(each, view.newest(each.name)) for each in self.pod.regulars]
-        return all(seen is not None and seen.state is InstanceState.EXITED for _, seen in newest) and any(
-            seen is not None and self.policies.by_rule(container, self.pod.spec, seen.instance)
-            for container, seen in newest
-        )
-
     def _container(self, container: Container, view: PodView, behaviour: Behaviour) -> dict[str, Any]:
         name = container.name
         views = view.of(name)
@@ -276,7 +274,8 @@ class Statements:
         if name in self._last and not behaviour.forgets_last_state:
             status["lastState"] = self._last[name]
         if instance is not None:
-            status["containerID"] = f"containerd://{instance.container_id}"
+            stated = views[1].instance if behaviour.container_id_behind and views[1:] else instance
+            status["containerID"] = f"containerd://{stated.container_id}"
         return status
 
     def _has_started(self, container: Container, instance: SimulatedInstance | None, running: bool) -> bool:
@@ -309,9 +308,15 @@ class Statements:
         instance = newest.instance
         if newest.state is InstanceState.RUNNING or behaviour.running_while_dead:
             self._running.add(container.name)
-            return {"running": {"startedAt": _stamp(instance.started_ns)}}, True
+            if behaviour.waits_on and container.name in self._held:
+                return {"waiting": {"reason": behaviour.waiting_reason, "message": self._held[container.name]}}, False
+            started_ns = self._first_starts.setdefault(container.name, instance.started_ns)
+            started_ns = started_ns if behaviour.started_at_first else instance.started_ns
+            return {"running": {"startedAt": _stamp(started_ns)}}, True
         message = self.reasons.get(container.name)
         reason = behaviour.waiting_reason
+        if message is not None:
+            self._held[container.name] = message
         if message is not None and reason and restarts(instance, container, self.pod, self.policies):
             return {"waiting": {"reason": reason, "message": message}}, False
         return _terminated(instance, behaviour.exit_code_offset, behaviour), False

@@ -23,9 +23,11 @@ from crashloop.sim.pod_log import PodLog
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
 from crashloop.sim.puller import Puller
+from crashloop.sim.reset_targets import reset_targets
 from crashloop.sim.restart_delay import RestartDelays
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.statements import TERMINAL, Statements
+from crashloop.sim.stated_phase import TERMINAL
+from crashloop.sim.statements import Statements
 from crashloop.sim.status_writer import StatusWriter
 from crashloop.sim.worker import RETRY_NS, Worker
 from crashloop.spec.pod import Container, ContainerKind
@@ -303,21 +305,12 @@ class PodSync:
 
     def _reset(self, source: Container) -> Steps:
         """Remove every instance, one after the other, the container that exited last; a new start-up follows."""
-        pod, scope = self.pod, self.behaviour.reset_scope
-        others = [each for each in (*pod.regulars, *pod.inits) if each is not source]
-        targets = {
-            "all": [*others, source],
-            "source": [source],
-            "regular": [*pod.regulars],
-            "no sidecars": [*(each for each in others if not each.is_sidecar), source],
-            "everything": [*pod.ephemerals, *others, source],
-        }[scope]
+        pod = self.pod
         removed = set()
         killed = False
         if self.behaviour.reset_late_ns:
             yield self.behaviour.reset_late_ns
-        spared = self.statements.reasons.keys() if self.behaviour.reset_spares_waiting else ()
-        for container in [each for each in targets if each.name not in spared]:
+        for container in reset_targets(pod, source, self.statements.reasons, self.behaviour):
             for instance in [each for each in pod.instances if each.name == container.name]:
                 removed.add(container.name)
                 if instance.exited_ns is None:
@@ -330,6 +323,10 @@ class PodSync:
         if not self.behaviour.reset_keeps_sandbox:
             yield from self._replace_sandbox()
         yield from self._meddle_with_ephemerals()
+        if self.behaviour.reset_empties_volumes:
+            pod.marked_volume.clear()
+        if self.behaviour.reset_forgets:
+            self.delays.forget()
         pod.was_reset = True
         if self.behaviour.reset_counts_anew:
             self.statements.uncounted |= {name: number + 1 for name, number in pod.numbers.items()}

@@ -147,8 +147,14 @@ MAX_300S = crashing("max-300s", restarts=5, mode=Mode.ANNOTATED, at_most_s=240)
 
 SUCCEEDING = crashing("max-2s", restarts=6, exit_code=0, name="succeeding")
 FAILS_THEN_SUCCEEDS = ending(
-    "on-failure-until-success", app(runs((1, 1), (1, 1), (1, 0))), pod=ON_FAILURE, exits={"app": 3}, phase="Succeeded"
+    "on-failure-until-success",
+    init(HOLDS, name="sidecar", policy=ALWAYS),
+    app(runs((1, 1), (1, 1), (1, 0))),
+    pod=ON_FAILURE,
+    exits={"app": 3},
+    phase="Succeeded",
 )
+"""The sidecar is ended with the pod, which that makes no failure."""
 SIDECAR = restarting(
     "crashing-sidecar",
     init(exits_with(1, times=4), name="sidecar", policy=ALWAYS),

@@ -143,17 +143,20 @@ def killed_later(container: Container, after_s: float) -> Container:
     )
 
 
+KILLED_BESIDE_ANOTHER = PodScenario(
+    name="liveness-kill-beside-another",
+    profile="max-2s",
+    pod=Pod(
+        containers=(killed_later(KILLED_BY_RULE, 15), app(HOLDS, name="neighbour")),
+        restart_policy=NEVER,
+    ),
+    until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
+)
+
+
 @requirement("RULES-18")
 def test_rules_do_not_apply_to_a_container_that_a_probe_kills() -> Scenario:
-    return PodScenario(
-        name="liveness-kill-beside-another",
-        profile="max-2s",
-        pod=Pod(
-            containers=(killed_later(KILLED_BY_RULE, 15), app(HOLDS, name="neighbour")),
-            restart_policy=NEVER,
-        ),
-        until=Until(exits={"app": 1}, quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
-    )
+    return KILLED_BESIDE_ANOTHER
 
 
 @requirement("X-2")
@@ -228,6 +231,12 @@ def test_ready_follows_successes_in_a_row() -> Scenario:
 @requirement("BACKOFF-2")
 def test_no_restart_comes_early_because_the_container_was_ready() -> Scenario:
     return READY_AGAIN_AND_AGAIN
+
+
+@requirement("RULES-37")
+def test_a_container_runs_on_beside_others() -> Iterator[Scenario]:
+    yield READY_AGAIN_AND_AGAIN
+    yield KILLED_BESIDE_ANOTHER
 
 
 @requirement("PROBE-26")

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, restart_in, restart_not_in
-from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
@@ -12,13 +14,21 @@ from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
 
 RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
 
+BY_42_AND_0 = (*RESTART_ALL, restart_not_in(1, action=Action.RESTART_ALL_CONTAINERS))
+
+
+def marking(program: Program) -> Program:
+    """One whose lives leave their mark in a volume."""
+    return msgspec.structs.replace(program, marks_volume=True)
+
+
 EVERY_KIND = restarting(
     "restart-all-every-kind",
-    init(exits_with(0, after_s=0.5, times=2)),
-    init(HOLDS, name="sidecar", policy=ALWAYS),
-    app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
-    app(HOLDS, name="worker"),
-    app(runs((1, 0)), name="done", policy=NEVER),
+    init(marking(exits_with(0, after_s=0.5, times=2))),
+    init(marking(HOLDS), name="sidecar", policy=ALWAYS),
+    app(marking(runs((6, 42))), policy=NEVER, rules=RESTART_ALL),
+    app(marking(HOLDS), name="worker"),
+    app(marking(runs((1, 0))), name="done", policy=NEVER),
     Container(name="debugger", kind=ContainerKind.EPHEMERAL),
     pod=NEVER,
     restarts={"setup": 1, "sidecar": 1, "app": 1, "worker": 1, "done": 1},
@@ -47,7 +57,7 @@ def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Sce
     yield EVERY_KIND
     yield restarting(
         "restart-all-twice",
-        app(runs((4, 42), (4, 42)), policy=NEVER, rules=RESTART_ALL),
+        app(runs((4, 42), (4, 0)), policy=NEVER, rules=BY_42_AND_0),
         app(HOLDS, name="neighbour"),
         pod=ALWAYS,
         restarts={"app": 2, "neighbour": 2},
@@ -55,7 +65,7 @@ def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Sce
 
 
 @requirement("RAC-2")
-def test_pod_sandbox_and_address_are_kept() -> Scenario:
+def test_pod_sandbox_address_and_volumes_are_kept() -> Scenario:
     return EVERY_KIND
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from itertools import product
 
+from crashloop.spec.pod import Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, init, restarting
@@ -129,7 +130,7 @@ def test_without_a_match_the_container_policy_decides() -> Iterator[Scenario]:
 @requirement("RULES-8")
 def test_a_rule_can_restart_a_container_that_succeeded() -> Iterator[Scenario]:
     yield the.IN_EXIT_0
-    unmatched = app(runs((1, 0)), policy=NEVER, rules=(restart_in(42),))
+    unmatched = app(runs((1, 0)), policy=ON_FAILURE, rules=(restart_in(42),))
     yield ending("unmatched-exit-0", unmatched, pod=NEVER, exits={"app": 1}, phase="Succeeded")
 
 
@@ -144,7 +145,7 @@ def test_rules_change_nothing_for_a_sidecar() -> Iterator[Scenario]:
         "crashing-sidecar-with-rules",
         init(runs((1, 42), (1, 1), (1, 42), (1, 0)), name="sidecar", policy=ALWAYS, rules=(restart_in(42),)),
         app(HOLDS),
-        pod=ALWAYS,
+        pod=ON_FAILURE,
         restarts={"sidecar": 4},
     )
     yield the.SIDECAR
@@ -196,6 +197,15 @@ def test_restarts_by_rule_are_counted() -> Iterator[Scenario]:
 def test_restarts_by_rule_wait_like_any_other() -> Iterator[Scenario]:
     yield the.IN_MATCHES
     yield the.IN_EXIT_0
+    yield PodScenario(
+        name="growing-by-rule-reduced-decay",
+        profile="reduced-decay",
+        pod=Pod(
+            containers=(app(exits_with(42, times=4), policy=NEVER, rules=(restart_in(42),)),), restart_policy=NEVER
+        ),
+        until=Until(restarts={"app": 4}),
+        mode=Mode.ANNOTATED,
+    )
 
 
 @requirement("RULES-17")
@@ -204,8 +214,10 @@ def test_a_restart_by_rule_stays_in_place() -> Iterator[Scenario]:
 
 
 @requirement("RULES-20")
-def test_a_pod_runs_on_while_one_of_its_containers_runs() -> Scenario:
-    return ending(
+def test_a_pod_runs_on_while_one_of_its_containers_runs() -> Iterator[Scenario]:
+    """A sidecar neither keeps it running nor decides how it ends."""
+    yield the.FAILS_THEN_SUCCEEDS
+    yield ending(
         "one-finished-one-working",
         app(runs((1, 1)), name="keystone", policy=NEVER),
         app(runs((15, 0)), name="worker", policy=NEVER),

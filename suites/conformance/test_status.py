@@ -6,6 +6,7 @@ from crashloop.spec.scenario import Mode, Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import QUICK_WATCH_S, crashing
+from suites.conformance.test_probes import READY_AGAIN_AND_AGAIN
 
 COMPLETING = crashing(
     "stock", restarts=3, run_s=6.0, exit_code=0, mode=Mode.ANNOTATED, name="completing", at_most_s=QUICK_WATCH_S
@@ -34,3 +35,11 @@ def test_the_restart_count_rises_by_one_with_each_restart() -> Iterator[Scenario
     yield from the.EVERY_CURVE
     yield the.SUCCEEDING
     yield the.FAILS_THEN_SUCCEEDS
+    yield READY_AGAIN_AND_AGAIN
+
+
+@requirement("RULES-36")
+def test_a_pod_is_ready_while_its_containers_are() -> Iterator[Scenario]:
+    yield the.MAX_2S
+    yield the.SIDECAR
+    yield READY_AGAIN_AND_AGAIN

@@ -10,6 +10,7 @@ from crashloop.sim.faults.connection import ConnectionFault
 from crashloop.sim.faults.counter import CounterFault
 from crashloop.sim.faults.curve import CurveFault
 from crashloop.sim.faults.decision import DecisionFault
+from crashloop.sim.faults.distinction import DistinctionFault
 from crashloop.sim.faults.fault import Fault, behaviour_of
 from crashloop.sim.faults.job import JobFault
 from crashloop.sim.faults.metrics import MetricsFault
@@ -27,6 +28,7 @@ FAULTS: tuple[Fault, ...] = tuple(
         CounterFault,
         DecisionFault,
         CompanyFault,
+        DistinctionFault,
         RestartFault,
         NodeFault,
         ConnectionFault,
@@ -52,6 +54,7 @@ __all__ = [
     "CounterFault",
     "CurveFault",
     "DecisionFault",
+    "DistinctionFault",
     "Fault",
     "JobFault",
     "MetricsFault",
