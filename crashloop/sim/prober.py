@@ -240,7 +240,7 @@ class Prober:
                 self._ready.discard(instance.container_id)
                 self._were_ready.discard(instance.name)
             if self._behaviour.readiness_kills:
-                self.probed.failed.add(instance.container_id)
+                self.probed.failed[instance.container_id] = probe
         elif not (
             self._behaviour.deaf_to_sidecars == probe.kind and self._pod.spec.container(instance.name).is_sidecar
         ):
