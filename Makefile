@@ -132,7 +132,7 @@ diff: python ## Compare the two runs below runs/, as Markdown (RUNS=... for othe
 summary: ## The summary of the newest run, as Markdown
 	@cat runs/latest/summary.md 2>/dev/null || echo "No run was judged."
 
-wheel-test: setup ## Install wheel and sdist outside of the checkout, and use every command (about 4 minutes)
+wheel-test: setup ## Install wheel and sdist outside of the checkout, and use every command (about 3 minutes)
 	$(BIN)/pytest suites/wheel -q $(PYTEST_ARGS)
 
 dist: python ## Build sdist and wheel; with TAG=v1.2.3 only if that is the version

@@ -36,7 +36,9 @@ def stress(
         ),
     ] = None,
     cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Run on this cluster (`crashloop up`).")] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up; `crashloop down` removes it.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the cluster up; `crashloop down NAME` removes it.")
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(min=1, max=8, metavar="N", help="Workers of the load generator. Default: the profile's."),

@@ -59,7 +59,7 @@ OPTIONS = (
     RunOption("--node-image", CLUSTER, "Node image, or own (provider kind).", metavar="IMAGE", providers=("kind",)),
     RunOption("--kind-binary", CLUSTER, "Your own kind (provider kind).", metavar="PATH", providers=("kind",)),
     RunOption("--cluster", CLUSTER, "Run on this cluster (`crashloop up`).", metavar="NAME", providers=MAKERS),
-    RunOption("--keep", CLUSTER, "Leave the cluster up; `crashloop down` removes it.", type=bool, providers=MAKERS),
+    RunOption("--keep", CLUSTER, "Leave the cluster up; `crashloop down NAME` removes it.", type=bool, providers=MAKERS),
     RunOption("--kubeconfig", EXISTING, "Default: $KUBECONFIG, else ~/.kube/config.", metavar="PATH", providers=LENDERS),
     RunOption("--context", EXISTING, "Context of the kubeconfig.", metavar="NAME", providers=LENDERS),
     RunOption("--namespace", EXISTING, "An existing namespace for the pods.", metavar="NAME", providers=LENDERS),
