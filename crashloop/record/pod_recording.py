@@ -38,7 +38,8 @@ class PodRecording:
         self._moves = 0
         """Restarts and exits that were seen before the quiet began."""
         self._intervened: set[int] = set()
-        self._statuses: dict[str, str] = {}
+        self._statuses: dict[str, set[str]] = {}
+        """The versions written of each pod, by uid."""
         self._gone: set[str] = set()
         """Uids of pods whose objects are gone."""
         self._job_version = ""
@@ -91,11 +92,15 @@ class PodRecording:
                     self._gone.add(event.pod_uid)
 
     def take_status(self, event: Event, pod_uid: str, status: msgspec.Raw, resource_version: str) -> None:
-        """Write a pod's status, unless this version of it was written before (a list repeats what the watch sent)."""
+        """Write a pod's status, unless this version of it was written before.
+
+        A list repeats what the watch sent, and may come after a newer one.
+        """
         with self._lock:
-            if self._statuses.get(pod_uid) == resource_version:
+            known = self._statuses.setdefault(pod_uid, set())
+            if resource_version in known:
                 return
-            self._statuses[pod_uid] = resource_version
+            known.add(resource_version)
             self._counts.take_status(pod_uid, msgspec.json.decode(status, type=PodCounts), event.received_ns)
         if self.file is not None:
             self.file.append(event)
