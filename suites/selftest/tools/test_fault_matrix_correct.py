@@ -72,6 +72,7 @@ PARTICULAR = {
     "no-start-while",
     "pod-spacing",
     "pod-starts-measured",
+    "probe-grace",
     "pull-backoff",
     "pull-credentials",
     "pull-wait",
