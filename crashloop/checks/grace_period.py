@@ -1,11 +1,11 @@
-"""Checker of grace periods: what ignores SIGTERM is killed when that of the failed probe has passed."""
+"""Checkers of grace periods: what ignores SIGTERM is killed when that of the failed probe, or of the deleted pod, has passed."""
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import too_few, unseen_exit
+from crashloop.checks.evidence import leaves_ns, too_few, unseen_exit
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import fatal
@@ -43,6 +43,14 @@ def check_probe_grace(case: Case) -> Checked:
     return _checked(case, _by_probes(case))
 
 
+def check_pod_grace(case: Case) -> Checked:
+    """A container that ignores SIGTERM MUST be killed when the grace period of its pod has passed, if that is deleted.
+
+    Needs min_kills (1) exits of such containers after the deletion.
+    """
+    return _checked(case, _by_deletions(case))
+
+
 def _checked(case: Case, kills: Iterable[_Kill]) -> Checked:
     findings: list[Finding] = []
     seen = 0
@@ -69,6 +77,20 @@ def _by_probes(case: Case) -> Iterator[_Kill]:
                     reason=f"failure {probe.failure_threshold} in a row of its {probe.kind} probe",
                     grace_s=case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s,
                 )
+
+
+def _by_deletions(case: Case) -> Iterator[_Kill]:
+    for pod, spec, instance in _stubborn(case):
+        left_ns = leaves_ns(case, pod)
+        if left_ns is not None and (instance.exit is None or (instance.exit_ns or 0) > left_ns):
+            yield _Kill(
+                pod=pod,
+                name=spec.name,
+                instance=instance,
+                from_ns=left_ns,
+                reason="the deletion of its pod",
+                grace_s=case.scenario.pod.grace_s,
+            )
 
 
 def _stubborn(case: Case) -> Iterator[tuple[PodHistory, Container, Instance]]:

@@ -22,7 +22,7 @@ from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
-from crashloop.checks.grace_period import check_probe_grace
+from crashloop.checks.grace_period import check_pod_grace, check_probe_grace
 from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
@@ -113,6 +113,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "no-start-while": check_no_start_while,
     "outages-as-planned": check_outages_as_planned,
     "placement": check_placement,
+    "pod-grace": check_pod_grace,
     "pod-phase": check_pod_phase,
     "pod-starts-measured": check_pod_starts_measured,
     "pod-spacing": check_pod_spacing,

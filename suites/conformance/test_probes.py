@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.probe import Handler, Probe, ProbeKind
@@ -275,3 +276,14 @@ def test_a_killed_container_has_the_grace_period_of_its_probe() -> Iterator[Scen
     yield killed_by_probe("liveness-shorter-grace", stubborn(Probe(pattern="FFF", grace_s=4), pod_grace_s=30))
     starting = Probe(kind=ProbeKind.STARTUP, pattern="FFF", grace_s=8)
     yield killed_by_probe("startup-longer-grace", stubborn(starting))
+
+
+@requirement("PROBE-34")
+def test_the_grace_period_of_a_probe_is_none_of_a_deletion() -> Scenario:
+    return PodScenario(
+        name="deleted-pod-with-probe-grace",
+        profile="max-2s",
+        pod=stubborn(Probe(pattern="SSS", grace_s=25)),
+        until=Until(at_least_s=22),
+        interventions=(the.at(5, InterventionKind.DELETE_POD),),
+    )

@@ -66,6 +66,10 @@ class CompanyFault(Fault):
         "gives a container no time to end that a probe with a grace period of its own has killed",
         {"probe_grace": "none"},
     )
+    PROBE_GRACE_FOR_DELETIONS = (
+        "gives a container of a deleted pod the grace period of its probe",
+        {"probe_grace": "for every kill"},
+    )
     GRACE_30_S = "gives every container 30 s to end", {"probe_grace": "30 s"}
 
     SUCCESS_THRESHOLD_IGNORED = "takes a container for ready after one success", {"ready_after": "one"}

@@ -80,3 +80,35 @@ def test_an_end_that_may_have_gone_unseen_is_inconclusive() -> None:
     assert told(checked("probe-grace", history)) == [
         f'INCONCLUSIVE: the end of "app" could have gone unseen: {unseen}.'
     ]
+
+
+def deleted(exit_s: float | None) -> History:
+    """A pod with 2 s of grace that is deleted at 5 s, and when SIGKILL ends its container."""
+    history = History(scenario(stubborn(grace_s=25))).lives("app", (1.0, exit_s, KILLED)).intervention(5, "delete-pod")
+    return history.ends(60)
+
+
+def test_a_deletion_gives_the_grace_period_of_the_pod() -> None:
+    assert told(checked("pod-grace", deleted(7.4))) == []
+
+
+def test_a_deletion_that_gives_the_grace_period_of_a_probe_is_a_fail() -> None:
+    history = deleted(30.4)
+    line = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+    assert told(checked("pod-grace", history)) == [
+        f'FAIL: "app" ran on for 25.4 s after the deletion of its pod (history line {line}); it had 2 s of grace.'
+    ]
+
+
+def test_a_deletion_without_grace_is_a_fail() -> None:
+    history = deleted(5.2)
+    line = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+    assert told(checked("pod-grace", history)) == [
+        f'FAIL: "app" was ended 0.2 s after the deletion of its pod (history line {line}); it had 2 s of grace.'
+    ]
+
+
+def test_without_a_deletion_there_is_nothing_to_judge() -> None:
+    assert told(checked("pod-grace", killed(12.3, stubborn()))) == [
+        "INCONCLUSIVE: 0 kills seen, 1 needed: the scenario was complete."
+    ]

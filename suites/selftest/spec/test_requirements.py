@@ -116,6 +116,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-30",
         "PROBE-31",
         "PROBE-32",
+        "PROBE-34",
         "X-13",
         "RAC-9",
         "RAC-13",

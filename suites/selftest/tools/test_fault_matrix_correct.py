@@ -70,6 +70,7 @@ PARTICULAR = {
     "log-growth",
     "network-awaited",
     "no-start-while",
+    "pod-grace",
     "pod-spacing",
     "pod-starts-measured",
     "probe-grace",
