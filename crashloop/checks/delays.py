@@ -1,6 +1,6 @@
 """Checkers of delays: every delay against both of its bounds, and the conditions of single requirements on some delays."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from crashloop.checks.case import Case
 from crashloop.checks.delay_bounds import too_early, too_late
@@ -36,8 +36,12 @@ def check_never_late(case: Case) -> Checked:
 
 def check_first_restart_free(case: Case) -> Checked:
     """The first restart of each container MUST NOT be delayed. Needs the first restart of one container."""
-    first = [each for each in all_delays(case) if each.due.restart == 1 and each.due.delay_s == 0]
-    return judged(case, first, least=1, what="free restart", counts=lambda _: True)
+    return judged(case, first_restarts(case), least=1, what="free restart", counts=lambda _: True)
+
+
+def first_restarts(case: Case) -> Iterator[MeasuredDelay]:
+    """The first restart of each container, where it has no delay."""
+    return (each for each in all_delays(case) if each.due.restart == 1 and each.due.delay_s == 0)
 
 
 def check_doubling(case: Case) -> Checked:

@@ -14,6 +14,7 @@ from crashloop.checks.compared_delays import check_added_restarts, check_same_de
 from crashloop.checks.compared_events import check_same_decisions, check_same_order
 from crashloop.checks.effective_config import node_objections
 from crashloop.checks.finding import Checked, Finding
+from crashloop.checks.first_restarts import check_first_restarts
 from crashloop.checks.group_wait import check_group_wait
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
@@ -99,6 +100,7 @@ KINDS: dict[type[AnyScenario], Judged] = {
 
 COMPARISONS: Mapping[str, Callable[[Sequence[Case]], Checked]] = {
     "added-restarts": check_added_restarts,
+    "first-restarts": check_first_restarts,
     "group-wait": check_group_wait,
     "lateness-slope": check_lateness_slope,
     "mean-lateness": check_mean_lateness,

@@ -11,8 +11,10 @@ Source: pkg/kubelet/pod_workers.go@v1.37.1 completeWork; kubernetes/kubernetes#1
 from crashloop.spec.scenario import POKE_EVERY_S, Mode
 from crashloop.spec.version import KubernetesVersion
 
+RELIST_S = 1.0
+"""A kubelet looks for exits so often (pkg/kubelet/kubelet.go@v1.37.1 genericPlegRelistPeriod)."""
 DETECTION_S = 2.0
-"""Exit to the first sync that knows of it: one relist a second (pkg/kubelet/kubelet.go@v1.37.1), and its own time."""
+"""Exit to the first sync that knows of it: one relist, and its own time."""
 
 START_SHARE_S = 5.0
 """The host's share, create to start, on a loaded two-core node: 2 to 5 s (kubelet-semantics 1.5, epsilon)."""

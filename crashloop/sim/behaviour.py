@@ -80,6 +80,10 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     retries_by_longest: bool = False
     """Looks again when the longest of a pod's delays has passed."""
     first_late_ns: int = 0
+    first_late_by_rule_ns: int = 0
+    """The same of a restart by a restart rule only."""
+    first_late_init_ns: int = 0
+    """The same of an init container or a sidecar only."""
     looks_every_ns: int | None = None
     """Looks at the pod again so soon after a sync that held back or failed to make a start; None: by its timer."""
     looks_often_above_ns: int = 0

@@ -56,11 +56,20 @@ class RestartDelays:
         remaining_ns = self._of(container).remaining_ns(key, since_ns, now_ns, last.exit_code)
         if last.number + 1 < behaviour.late_from_restart:
             remaining_ns -= behaviour.late_ns
+        if last.number == 0:
+            remaining_ns += self._first_late_ns(container, last)
         if not behaviour.caps_pod_total:
             return remaining_ns
         others = [self.key(each) for each in self.pod.spec.containers if each is not container]
         left_ns = max(0, self.backoffs.max_ns - self.backoffs.total_ns(others, now_ns))
         return min(remaining_ns, since_ns + left_ns - now_ns)
+
+    def _first_late_ns(self, container: Container, last: SimulatedInstance) -> int:
+        """By how much a faulty kubelet delays the first restart of this container in particular."""
+        by_rule = self.policies.by_rule(container, self.pod.spec, last)
+        is_init = container.kind is ContainerKind.INIT
+        behaviour = self.behaviour
+        return behaviour.first_late_by_rule_ns * by_rule + behaviour.first_late_init_ns * is_init
 
     def _since_ns(self, last: SimulatedInstance) -> int:
         """From when a delay counts: from the exit, but for a faulty kubelet."""

@@ -162,6 +162,14 @@ SIDECAR = restarting(
     pod=ALWAYS,
     restarts={"sidecar": 4},
 )
+INIT = restarting(
+    "crashing-init",
+    init(runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
+    app(HOLDS),
+    pod=ALWAYS,
+    restarts={"setup": 4},
+    phase="Running",
+)
 
 # Restarts by rule.
 IN_MATCHES = restarting(

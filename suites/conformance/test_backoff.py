@@ -6,11 +6,11 @@ KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handl
 from collections.abc import Iterator
 
 from crashloop.spec.pod import Pod
-from crashloop.spec.program import HOLDS, Life, Program, exits_with, runs
+from crashloop.spec.program import Life, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, init, restarting
+from suites.conformance.scenarios import NEVER, app, crashing, ending
 
 
 @requirement("BACKOFF-1")
@@ -93,14 +93,7 @@ def test_the_delay_counts_from_the_exit() -> Scenario:
 
 @requirement("BACKOFF-16")
 def test_init_containers_follow_the_same_curve() -> Scenario:
-    return restarting(
-        "crashing-init",
-        init(runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
-        app(HOLDS),
-        pod=ALWAYS,
-        restarts={"setup": 4},
-        phase="Running",
-    )
+    return the.INIT
 
 
 @requirement("BACKOFF-17")

@@ -75,21 +75,24 @@ def test_a_container_recovers_within_the_maximum_of_its_node() -> Iterator[Scena
     yield failing_until("stock", 200, until=Until(restarts={"app": 6}, at_most_s=420))
 
 
+SIDECAR_OUT_OF_MEMORY = restarting(
+    "sidecar-out-of-memory",
+    Container(
+        name="sidecar",
+        kind=ContainerKind.INIT,
+        restart_policy=ALWAYS,
+        program=out_of_memory(times=5),
+        memory_limit=MEMORY,
+    ),
+    app(HOLDS),
+    pod=ALWAYS,
+    restarts={"sidecar": 5},
+)
+
+
 @requirement("STORY-6")
 def test_a_sidecar_that_runs_out_of_memory_returns_beside_its_application() -> Scenario:
-    return restarting(
-        "sidecar-out-of-memory",
-        Container(
-            name="sidecar",
-            kind=ContainerKind.INIT,
-            restart_policy=ALWAYS,
-            program=out_of_memory(times=5),
-            memory_limit=MEMORY,
-        ),
-        app(HOLDS),
-        pod=ALWAYS,
-        restarts={"sidecar": 5},
-    )
+    return SIDECAR_OUT_OF_MEMORY
 
 
 OUT_OF_MEMORY_BY_RULE = restarting(

@@ -11,6 +11,37 @@ from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, init, restarting
 
+NOT_IN = ending(
+    "not-in-matches-then-not",
+    app(runs((1, 1), (1, 42)), policy=NEVER, rules=(restart_not_in(0, 42),)),
+    pod=NEVER,
+    exits={"app": 2},
+    phase="Failed",
+)
+SIDECAR_WITH_RULES = restarting(
+    "crashing-sidecar-with-rules",
+    init(runs((1, 42), (1, 1), (1, 42), (1, 0)), name="sidecar", policy=ALWAYS, rules=(restart_in(42),)),
+    app(HOLDS),
+    pod=ON_FAILURE,
+    restarts={"sidecar": 4},
+)
+INIT_UNMATCHED = ending(
+    "init-rule-unmatched",
+    init(runs((1, 42), (1, 1)), policy=NEVER, rules=(restart_in(42),)),
+    app(HOLDS),
+    pod=ALWAYS,
+    exits={"setup": 2},
+    phase="Failed",
+)
+INIT_NOT_IN_0 = restarting(
+    "init-not-in-0",
+    init(runs((1, 1), (1, 2), (1, 3), (1, 0)), policy=NEVER, rules=(restart_not_in(0),)),
+    app(HOLDS),
+    pod=NEVER,
+    restarts={"setup": 3},
+    phase="Running",
+)
+
 
 def cell(pod: RestartPolicy, container: RestartPolicy | None, exit_code: int) -> PodScenario:
     """One combination of pod policy, container policy (none: the pod decides) and exit code."""
@@ -70,16 +101,13 @@ def test_an_exit_code_not_in_the_list_ends_the_pod() -> Scenario:
 
 @requirement("RULES-5")
 def test_not_in_matches_every_other_exit_code() -> Iterator[Scenario]:
-    rules = (restart_not_in(0, 42),)
+    yield NOT_IN
     yield ending(
-        "not-in-matches-then-not",
-        app(runs((1, 1), (1, 42)), policy=NEVER, rules=rules),
+        "not-in-exit-0",
+        app(runs((1, 0)), policy=NEVER, rules=(restart_not_in(0, 42),)),
         pod=NEVER,
-        exits={"app": 2},
-        phase="Failed",
-    )
-    yield ending(
-        "not-in-exit-0", app(runs((1, 0)), policy=NEVER, rules=rules), pod=NEVER, exits={"app": 1}, phase="Succeeded"
+        exits={"app": 1},
+        phase="Succeeded",
     )
 
 
@@ -141,13 +169,7 @@ def test_on_failure_with_a_rule_for_exit_0_restarts_always() -> Scenario:
 
 @requirement("RULES-11")
 def test_rules_change_nothing_for_a_sidecar() -> Iterator[Scenario]:
-    yield restarting(
-        "crashing-sidecar-with-rules",
-        init(runs((1, 42), (1, 1), (1, 42), (1, 0)), name="sidecar", policy=ALWAYS, rules=(restart_in(42),)),
-        app(HOLDS),
-        pod=ON_FAILURE,
-        restarts={"sidecar": 4},
-    )
+    yield SIDECAR_WITH_RULES
     yield the.SIDECAR
 
 
@@ -166,26 +188,12 @@ def test_an_init_container_retries_by_rule_until_it_succeeds() -> Scenario:
 
 @requirement("RULES-13")
 def test_an_init_container_that_no_rule_matches_fails_the_pod() -> Scenario:
-    return ending(
-        "init-rule-unmatched",
-        init(runs((1, 42), (1, 1)), policy=NEVER, rules=(restart_in(42),)),
-        app(HOLDS),
-        pod=ALWAYS,
-        exits={"setup": 2},
-        phase="Failed",
-    )
+    return INIT_UNMATCHED
 
 
 @requirement("RULES-14")
 def test_not_in_0_retries_an_init_container_until_success() -> Scenario:
-    return restarting(
-        "init-not-in-0",
-        init(runs((1, 1), (1, 2), (1, 3), (1, 0)), policy=NEVER, rules=(restart_not_in(0),)),
-        app(HOLDS),
-        pod=NEVER,
-        restarts={"setup": 3},
-        phase="Running",
-    )
+    return INIT_NOT_IN_0
 
 
 @requirement("RULES-15")

@@ -46,6 +46,13 @@ GROWING_INIT = growing(
     restarts={"setup": 5, "app": 1},
 )
 """Its application stands at the same place among its own kind, and begins with a counter of its own."""
+SIDECAR_UNDER_NEVER = restarting(
+    "sidecar-of-a-never-pod",
+    init(exits_with(1, times=3), name="sidecar", policy=ALWAYS),
+    app(HOLDS),
+    pod=NEVER,
+    restarts={"sidecar": 3},
+)
 
 
 def climbing(name: str, container: Container, *, restarts: int) -> PodScenario:
@@ -124,10 +131,4 @@ def test_every_container_starts_once_those_before_it_let_it() -> Iterator[Scenar
 
 @requirement("RULES-27")
 def test_a_sidecar_of_a_pod_that_never_restarts_is_restarted_and_counted() -> Scenario:
-    return restarting(
-        "sidecar-of-a-never-pod",
-        init(exits_with(1, times=3), name="sidecar", policy=ALWAYS),
-        app(HOLDS),
-        pod=NEVER,
-        restarts={"sidecar": 3},
-    )
+    return SIDECAR_UNDER_NEVER

@@ -45,9 +45,19 @@ class PunctualityFault(Fault):
     LATE_60_S_FROM_300_S = "waits 60 s longer where 300 s are due", {"late_ns": 60 * S, "late_from_ns": 300 * S}
     LATE_5_S_FROM_5TH = "waits 5 s longer from the 5th restart on", {"late_ns": 5 * S, "late_from_restart": 5}
     LATE_5_S_FROM_20TH = "waits 5 s longer from the 20th restart on", {"late_ns": 5 * S, "late_from_restart": 20}
+    FIRST_700_MS_LATE = "restarts a container for the first time 0.7 s after its exit", {"first_late_ns": 700 * MS}
     FIRST_1_S_LATE = "restarts a container for the first time 1 s after its exit", {"first_late_ns": S}
     FIRST_1_5_S_LATE = "restarts a container for the first time 1.5 s after its exit", {"first_late_ns": 3 * S // 2}
+    FIRST_2_S_LATE = "restarts a container for the first time 2 s after its exit", {"first_late_ns": 2 * S}
     FIRST_2_5_S_LATE = "restarts a container for the first time 2.5 s after its exit", {"first_late_ns": 5 * S // 2}
+    FIRST_BY_RULE_1_S_LATE = (
+        "restarts a container by a rule for the first time 1 s after its exit",
+        {"first_late_by_rule_ns": S},
+    )
+    FIRST_INIT_1_S_LATE = (
+        "restarts an init container or a sidecar for the first time 1 s after its exit",
+        {"first_late_init_ns": S},
+    )
 
     # Right to the moment, and looks far too often
     LOOKS_EVERY_SECOND = "looks every second whether a start is due", {"looks_every_ns": S // 2}
