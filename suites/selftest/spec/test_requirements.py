@@ -81,6 +81,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "BACKOFF-26",
         "BACKOFF-27",
         "BACKOFF-28",
+        "BACKOFF-29",
         "RESET-8",
         "RESET-11",
         "RESET-12",
