@@ -19,6 +19,7 @@ from crashloop.checks.mean_lateness import ESTIMATE
 from crashloop.checks.text import count, seconds
 from crashloop.history.host import HostRecord
 from crashloop.model.lateness import RELIST_S
+from crashloop.spec.pod import ContainerKind
 
 MIN_RESTARTS = 9
 OWN_S = 0.35
@@ -74,8 +75,10 @@ def _share_for(rank: int, of: int) -> float:
 def _first_restarts(cases: Sequence[Case]) -> Iterator[FirstRestart]:
     for case in cases:
         host = case.recording.host
+        # Kinds are not mixed: prompt restarts of the application would hide late ones of an init container.
+        judged = {each.name for each in case.scenario.pod.of_kind(ContainerKind.INIT) or case.scenario.pod.containers}
         for each in first_restarts(case):
-            if each.to_create is not None and each.window_ns is not None:
+            if each.container in judged and each.to_create is not None and each.window_ns is not None:
                 late_s = each.to_create.seconds
                 held_s = _held_s(host, *each.window_ns)
                 yield FirstRestart(late_s, max(late_s - held_s, 0.0), case.scenario.name, tuple(each.to_create.lines))
