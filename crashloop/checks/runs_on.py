@@ -29,7 +29,7 @@ def check_runs_on(case: Case) -> Checked:
                 if not spec.killing_probes and not spec.post_start and was_killed(case, spec.name, number, instance):
                     findings += _unasked(case, pod, spec, instance)
     if not findings:
-        findings += too_few(case, spared, "min_spared", 0, "exit", " beside a container that ran on")
+        findings += too_few(case, spared, "min_spared", 0, "exit", "beside a container that ran on")
     return Checked(findings=tuple(findings[:1]), facts={"spared": spared})
 
 

@@ -5,7 +5,7 @@ start after the first raises that container's restartCount by one. A difference 
 explanation is reported: a start within `EDGE_S` of a scrape at the window's end may count on either side of it; an instance
 that was created and never ran, as a killed kubelet leaves it, may count as well; and if the counter was reset in the
 window, its growth after the previous scrape is lost. A restart that a status states after the last reading of the pod's
-journals is no difference. restartCount is the last reported one: it must never exceed the
+journals is no difference, nor is one that became due between that reading and the pod's end. restartCount is the last reported one: it must never exceed the
 observed starts, and may lag behind the starts of the last `REPORTED_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
@@ -43,7 +43,7 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
         inside = _between(moments, begin, end)
         near = _near(moments, begin) + _near(moments, end)
         unstarted = sum(_between(sorted(each), begin, end) for pod in of_node for each in pod.unstarted_ns.values())
-        unseen = sum(sum(pod.unseen_starts.values()) for pod in of_node)
+        unseen = sum(sum(pod.unseen_starts.values()) + _due_unseen(pod) for pod in of_node)
         anew = resets(source.scrapes, COUNTER.metric, source.window)
         counted = round(sum(growth.total for growth in source.growths))
         said = tuple(_disagreeing(of_node))
@@ -76,13 +76,26 @@ def _explained(node: str, near: int, unstarted: int, unseen: int) -> Iterator[st
     if unstarted:
         yield f"{node}: instances that were created and never ran, which may count as well: {unstarted}."
     if unseen:
-        yield f"{node}: restarts stated after the end of ground truth, no difference where they count: {unseen}."
+        yield f"{node}: restarts stated or due after the end of ground truth, no difference where they count: {unseen}."
 
 
 def _lost(node: str, around: int | None) -> Iterator[str]:
     """`around`: starts between the scrapes around every reset of the counter; None without a reset."""
     if around is not None:
         yield f"{node}: the counter was reset; starts between the scrapes around that, whose count may be lost: {around}."
+
+
+def _due_unseen(pod: Lifecycle) -> int:
+    """Restarts that nobody saw or stated, which were due after the end of ground truth, before the pod was gone."""
+    if pod.deleted_ns is None or pod.seen_until_ns is None:
+        return 0
+    return sum(
+        each.started_ns is None
+        and bool(each.expected)
+        and each.container not in pod.unseen_starts
+        and pod.seen_until_ns <= each.exited_ns + round((each.due_s or 0.0) * 1e9) < pod.deleted_ns
+        for each in pod.restarts
+    )
 
 
 def _between(moments: list[int], from_ns: int, to_ns: int) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Interval, Lifecycle, RestartAll, SloVerdict
+from crashloop.slo.types import Interval, Lifecycle, Restart, RestartAll, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, ns, row, scrapes
 
@@ -68,6 +68,16 @@ def test_a_restart_after_the_journals_were_read_may_count() -> None:
     assert judged(3, pod(*STARTS, unseen_starts=later)).outcome is Outcome.PASS
     assert judged(5, pod(*STARTS, unseen_starts=later)).outcome is Outcome.FAIL
     assert judged(4, pod(*STARTS)).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(("deleted_s", "outcome"), [(70, Outcome.PASS), (64, Outcome.FAIL), (None, Outcome.FAIL)])
+def test_a_restart_due_after_the_journals_were_read_may_count(deleted_s: float | None, outcome: Outcome) -> None:
+    still_open = Restart(container="app", number=3, exited_ns=ns(55), due_s=10, expected=True)
+    deleted_ns = None if deleted_s is None else ns(deleted_s)
+    waiting = pod(*STARTS, restarts=(still_open,), deleted_ns=deleted_ns, seen_until_s=60)
+    assert judged(4, waiting).outcome is outcome
+    assert judged(3, waiting).outcome is Outcome.PASS
+    assert judged(5, waiting).outcome is Outcome.FAIL
 
 
 def test_a_restart_of_all_containers_that_its_pods_end_cut_short_may_count() -> None:
