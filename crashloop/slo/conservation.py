@@ -1,12 +1,12 @@
 """Conservation: ground truth, restartCount and the kubelet's own counter agree on the number of starts.
 
-Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every
-start after the first raises that container's restartCount by one. A difference with an explanation proves nothing, and the
+Theory of operation. Every start of a container in the window raises kubelet_started_containers_total by one, and every start
+after the first raises that container's restartCount by one. A difference with an explanation proves nothing, and the
 explanation is reported: a start within `EDGE_S` of a scrape at the window's end may count on either side of it; an instance
-that was created and never ran, as a killed kubelet leaves it, may count as well; and if the counter was reset in the
-window, its growth after the previous scrape is lost. A restart that a status states after the last reading of the pod's
-journals is no difference, nor is one that became due between that reading and the pod's end. restartCount is the last reported one: it must never exceed the
-observed starts, and may lag behind the starts of the last `REPORTED_S`.
+that was created and never ran, as a killed kubelet leaves it, may count as well; and if the counter was reset in the window,
+its growth after the previous scrape is lost. A restart that a status states after the last reading of the pod's journals is
+no difference, nor is one that became due between that reading and the pod's end. restartCount is the last reported one: it
+must never exceed the observed starts, and may lag behind the starts of the last `REPORTED_S`.
 Source: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 startContainer (StartedContainersTotal).
 """
 
