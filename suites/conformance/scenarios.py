@@ -194,3 +194,23 @@ ON_FAILURE_AND_EXIT_0 = restarting(
     restarts={"app": 3},
 )
 EVERY_RULE = (IN_MATCHES, IN_SEVERAL, IN_EXIT_0, ON_FAILURE_AND_EXIT_0)
+
+KUBELET_RESTARTED = PodScenario(
+    name="kubelet-restarted-beside-all-kinds",
+    profile="stock",
+    pod=Pod(
+        containers=(
+            init(runs((0, 0))),
+            init(HOLDS, name="sidecar", policy=ALWAYS),
+            app(HOLDS),
+            app(runs((0, 0)), name="done"),
+            app(exits_with(1, times=4), name="crashing"),
+            app(exits_with(0, times=4), name="by-rule", policy=NEVER, rules=(restart_in(0),)),
+        ),
+        restart_policy=ON_FAILURE,
+    ),
+    until=Until(restarts={"crashing": 4, "by-rule": 4}, at_most_s=QUICK_WATCH_S),
+    mode=Mode.ANNOTATED,
+    interventions=(after_restart(2, InterventionKind.RESTART_KUBELET, of="crashing", after_s=1.0),),
+)
+"""Containers that run, that are done, that crash and that a rule restarts, over a restart of their kubelet."""

@@ -1,11 +1,14 @@
 """Delays during which the kubelet, the runtime or the pod itself is restarted."""
 
+from collections.abc import Iterator
+
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.probe import Probe
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
 from suites.conformance.scenarios import after_restart, app, at
 
 
@@ -22,8 +25,9 @@ def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits:
 
 
 @requirement("ROLLBACK-4")
-def test_a_restarted_kubelet_forgets_every_delay() -> Scenario:
-    return interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7)
+def test_a_restarted_kubelet_forgets_every_delay() -> Iterator[Scenario]:
+    yield the.KUBELET_RESTARTED
+    yield interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7)
 
 
 @requirement("FAULT-4")

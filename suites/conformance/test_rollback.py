@@ -13,6 +13,7 @@ from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
 from suites.conformance.scenarios import after_restart, app, at, init, starting
 
 
@@ -49,8 +50,9 @@ def test_without_a_maximum_the_default_curve_begins() -> Scenario:
 
 
 @requirement("RULES-22")
-def test_a_restarted_kubelet_goes_on_counting() -> Scenario:
-    return MAXIMUM_REMOVED
+def test_a_restarted_kubelet_goes_on_counting() -> Iterator[Scenario]:
+    yield the.KUBELET_RESTARTED
+    yield MAXIMUM_REMOVED
 
 
 @requirement("CONFIG-1")
