@@ -2,6 +2,8 @@
 
 Theory of operation. The kubelet makes both from the container statuses that it writes with them, so they are judged within one
 status, and no delay on its way matters. Ready may be False on its own: a readiness gate, or a controller that misses the node.
+Both are False as soon as a pod fails, while its containers are still ended: the phase follows them
+(pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus).
 """
 
 from collections.abc import Iterator
@@ -19,14 +21,17 @@ ENDED = ("Succeeded", "Failed")
 def check_ready_conditions(case: Case) -> Checked:
     """ContainersReady MUST be True if and only if all regular containers and sidecars are ready, and Ready only then.
 
-    Needs min_statuses (1) statuses with the condition, of pods that have not ended and that nobody deletes.
+    Needs min_statuses (1) statuses with the condition, of pods that have not failed or ended and that nobody deletes.
     """
     asked = [each for each in case.scenario.pod.containers if _is_asked(each)]
     reports = [
         each
         for pod in case.pods
         for each in pod.statuses
-        if each.containers_ready is not None and each.phase not in ENDED and each.deletion_ns is None
+        if each.containers_ready is not None
+        and each.phase not in ENDED
+        and each.deletion_ns is None
+        and not each.is_ending
     ]
     findings = [finding for each in reports for finding in _wrong(each, asked)][:1]
     least = int(case.number("min_statuses", 1))

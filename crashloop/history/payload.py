@@ -310,6 +310,7 @@ class PodConditionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     type: str
     status: str = ""
     """True, False or Unknown."""
+    reason: str = ""
 
 
 class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):

@@ -13,6 +13,8 @@ RESTARTING_ALL = "AllContainersRestarting"
 
 CONTAINERS_READY, READY = "ContainersReady", "Ready"
 """The conditions by which a pod is sent traffic."""
+_ENDING = frozenset({"PodFailed", "PodCompleted"})
+"""Their reasons in a pod that has ended, or whose containers are being ended: pkg/kubelet/status/generate.go@v1.37.1."""
 
 SCHEDULED = "PodScheduled"
 """The condition by which the scheduler states whether it has found a node."""
@@ -73,6 +75,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Condition ContainersReady; None without it."""
     ready: bool | None = None
     """Condition Ready; None without it."""
+    is_ending: bool = False
+    """Whether ContainersReady has the reason that the pod has ended or is being ended, as after its deadline."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -96,6 +100,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         _ns(status.start_time),
         conditions.get(CONTAINERS_READY),
         conditions.get(READY),
+        any(one.type == CONTAINERS_READY and one.reason in _ENDING for one in status.conditions or ()),
     )
 
 

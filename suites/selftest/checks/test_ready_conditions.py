@@ -12,14 +12,19 @@ POD = scenario(
 )
 
 
-def said(*, sidecar: bool, app: bool, containers_ready: str, ready: str, phase: str = "Running") -> History:
+def said(
+    *, sidecar: bool, app: bool, containers_ready: str, ready: str, phase: str = "Running", reason: str = ""
+) -> History:
     """A pod that runs, and one status of it."""
     history = History(POD).lives("sidecar", (0.5, None, 0), status=False).lives("app", (1.0, None, 0), status=False)
     containers = {
         "sidecar": history.running("sidecar", 0, 0.5) | {"ready": sidecar},
         "app": history.running("app", 0, 1.0) | {"ready": app},
     }
-    conditions = [{"type": "ContainersReady", "status": containers_ready}, {"type": "Ready", "status": ready}]
+    conditions = [
+        {"type": "ContainersReady", "status": containers_ready, "reason": reason},
+        {"type": "Ready", "status": ready, "reason": reason},
+    ]
     return history.status(2.0, containers, phase=phase, conditions=conditions).ends(10)
 
 
@@ -64,3 +69,11 @@ def test_a_pod_that_has_ended_is_not_judged() -> None:
     assert (
         "INCONCLUSIVE: 0 statuses with ContainersReady seen, 1 needed" in told(checked("ready-conditions", history))[0]
     )
+
+
+def test_a_pod_that_fails_is_not_ready_while_its_containers_still_end() -> None:
+    """At its deadline: the phase is Running until the last container has exited."""
+    fails = said(sidecar=True, app=True, containers_ready="False", ready="False", reason="PodFailed")
+    assert "0 statuses with ContainersReady seen" in told(checked("ready-conditions", fails))[0]
+    other = said(sidecar=True, app=True, containers_ready="False", ready="False", reason="ContainersNotReady")
+    assert "FAIL: " in told(checked("ready-conditions", other))[0]
