@@ -20,7 +20,7 @@ from crashloop.stress.loads import Churn, Crash
 from crashloop.stress.plan import SUITE, StressPlan, plan_with
 from crashloop.stress.pods import scenario_of
 from crashloop.stress.profile import Slos, Stage, StressNode, StressProfile
-from suites.selftest.kit.histories import History, ns
+from suites.selftest.kit.histories import NOT_READY, History, ns
 
 MAX_1S = KubeletProfile(name="max-1s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "1s"}})
 STOCK = KubeletProfile(name="stock")
@@ -106,7 +106,8 @@ class Folder:
         scenario = scenario_of(load, name, profile=self.plan.kubelet(load.node).name)
         made_s = lives[0][0] - 0.5 if lives else 0.0
         history = History(scenario).without(Kind.CREATED)
-        history.add(made_s, Channel.API, Kind.CREATED, {"pod": {}}, pod=True).status(made_s + 0.05, {}, phase="Pending")
+        history.add(made_s, Channel.API, Kind.CREATED, {"pod": {}}, pod=True)
+        history.status(made_s + 0.05, {}, phase="Pending", conditions=NOT_READY)
         return history.lives(of, *lives, journal=False).ends(ends_s)
 
     def write(self, history: History) -> None:
