@@ -87,8 +87,11 @@ def _other_addresses(pod: PodHistory) -> Iterator[Finding]:
 
 
 def _other_start_times(pod: PodHistory) -> Iterator[Finding]:
-    """The first status with another startTime of the pod than the one before."""
-    begun = [each for each in pod.statuses if each.started_ns is not None]
+    """The first status with another startTime of the pod than the one before.
+
+    A static pod has that of its mirror pod, and may have another one once that was deleted and has come back.
+    """
+    begun = [each for each in pod.statuses if each.started_ns is not None and not pod.mirrors]
     for before, after in pairwise(begun):
         if before.started_ns is not None and after.started_ns is not None and after.started_ns != before.started_ns:
             lines = (before.line, after.line)

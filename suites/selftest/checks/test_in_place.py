@@ -5,7 +5,7 @@ from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, good, scenario, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 OTHER_UID = "0d5f3d3e-aaaa-4bbb-8ccc-000000000002"
 
@@ -31,6 +31,27 @@ def test_a_sandbox_that_went_before_anything_ran_in_it_was_no_restart() -> None:
     """The network refused the first sandbox; the containers came into the second."""
     history = History(CRASHING).lives("app", *GOOD)
     history.add(0.3, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-1", "phase": "created"}, pod=True)
+    assert told(checked("in-place", history.ends(30))) == []
+
+
+def begun_twice() -> History:
+    """A second status with a later startTime."""
+    history = History(CRASHING).status(0.3, {}, startTime=stamp(0.0)).lives("app", *GOOD, status=False)
+    return history.status(9.0, {}, startTime=stamp(7.0))
+
+
+def test_another_start_time_is_a_fail() -> None:
+    history = begun_twice().ends(30)
+    first, second = history.line_of(Kind.STATUS, 0), history.line_of(Kind.STATUS, 1)
+    assert told(checked("in-place", history)) == [
+        f"FAIL: the pod's startTime moved by 7 s (history lines {first} and {second}); a restart was to keep it."
+    ]
+
+
+def test_a_static_pod_whose_mirror_pod_came_back_may_have_another_start_time() -> None:
+    history = begun_twice()
+    for at_s, phase, uid in ((0.1, "created", "first"), (8.0, "deleted", "first"), (8.1, "created", "second")):
+        history.add(at_s, Channel.API, Kind.MIRROR, {"phase": phase, "mirror_uid": uid}, pod=True)
     assert told(checked("in-place", history.ends(30))) == []
 
 
