@@ -148,7 +148,7 @@ QUICK: tuple[Planted, ...] = (
     _planted(faults.RESTARTS_BY_ITSELF, CRASHING, BY_RULE, expected=_fails("BACKOFF-2", "RULES-16")),
     _planted(faults.STARTS_TWICE, INIT, CRASHING, expected=_fails("BACKOFF-16", says="before it had exited")),
     _planted(faults.COUNTS_ONE_MORE, CRASHING, BY_RULE, expected=_fails("RULES-15", "RULES-22")),
-    _planted(faults.EARLY_30_MS, AIMED, expected=_fails("BACKOFF-2", "BACKOFF-20"), declared=MAX_1S),
+    _planted(faults.EARLY_30_MS, *AIMED, expected=_fails("BACKOFF-2", "BACKOFF-20"), declared=MAX_1S),
     _planted(faults.COUNTS_ONE_MORE_AGAIN, KUBELET_RESTARTED, expected=_fails("RULES-22")),
     _planted(faults.PROBES_ALWAYS_SUCCEED, LIVENESS, READINESS, expected=_fails("PROBE-2", "PROBE-25")),
     _planted(faults.SEES_NO_READINESS_FAILURE, READINESS, expected=_fails("PROBE-25")),
