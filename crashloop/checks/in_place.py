@@ -1,7 +1,8 @@
 """Checker of where a restart happens: in the same pod and sandbox, at the same address."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import TypeVar
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
@@ -10,9 +11,11 @@ from crashloop.checks.restart_all_triggers import ran
 from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import StatusReport
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 
 MIN_RESTARTS = 2
+T = TypeVar("T")
 
 
 def check_in_place(case: Case) -> Checked:
@@ -74,16 +77,12 @@ def _later_sandboxes(pod: PodHistory) -> list[tuple[int, int]]:
 
 def _other_addresses(pod: PodHistory) -> Iterator[Finding]:
     """The first status with another address than the one before."""
-    with_address = [each for each in pod.statuses if each.address]
-    for before, after in pairwise(with_address):
-        if after.address != before.address:
-            lines = (before.line, after.line)
-            yield fail(
-                f"the pod's address was said to be {after.address}, and {before.address} before {at_lines(lines)}; "
-                "a restart was to keep the address.",
-                *lines,
-            )
-            return
+    for before, after, lines in _first_change(pod, lambda status: status.address or None):
+        yield fail(
+            f"the pod's address was said to be {after}, and {before} before {at_lines(lines)}; "
+            "a restart was to keep the address.",
+            *lines,
+        )
 
 
 def _other_start_times(pod: PodHistory) -> Iterator[Finding]:
@@ -91,10 +90,19 @@ def _other_start_times(pod: PodHistory) -> Iterator[Finding]:
 
     A static pod has that of its mirror pod, and may have another one once that was deleted and has come back.
     """
-    begun = [each for each in pod.statuses if each.started_ns is not None and not pod.mirrors]
-    for before, after in pairwise(begun):
-        if before.started_ns is not None and after.started_ns is not None and after.started_ns != before.started_ns:
-            lines = (before.line, after.line)
-            apart = seconds(abs(after.started_ns - before.started_ns) / 1e9)
-            yield fail(f"the pod's startTime moved by {apart} {at_lines(lines)}; a restart was to keep it.", *lines)
+    if pod.mirrors:
+        return
+    for before, after, lines in _first_change(pod, lambda status: status.started_ns):
+        apart = seconds(abs(after - before) / 1e9)
+        yield fail(f"the pod's startTime moved by {apart} {at_lines(lines)}; a restart was to keep it.", *lines)
+
+
+def _first_change(
+    pod: PodHistory, stated: Callable[[StatusReport], T | None]
+) -> Iterator[tuple[T, T, tuple[int, int]]]:
+    """The first two statements that follow one another and differ, with their lines; None states nothing."""
+    statements = [(value, each.line) for each in pod.statuses if (value := stated(each)) is not None]
+    for (before, first), (after, second) in pairwise(statements):
+        if after != before:
+            yield before, after, (first, second)
             return
