@@ -50,12 +50,12 @@ def check_last_exit(case: Case) -> Checked:
                 present = seen.of(report.container_id, report.restart_count)
                 if present is None:
                     continue
-                findings += _said_to_wait_on(case, pod, spec.name, status, newer, present)
-                if report.state.kind != "running":
-                    continue
-                findings += _of_other_start(case, spec.name, status, report.state, present)
-                findings += _said_to_run_on(case, pod, spec.name, status, newer, present)
-                if present.ordinal > 0:
+                is_running = report.state.kind == "running"
+                if is_running:
+                    started_ns = report.state.started_ns
+                    findings += _other_time(case, spec.name, "startedAt", status, started_ns, present.started, present)
+                findings += _out_of_date(case, pod, spec.name, status, newer, present)
+                if is_running and present.ordinal > 0:
                     shown += 1
                     findings += _previous(case, pod, spec.name, status, present)
     if not findings:
@@ -130,61 +130,33 @@ def _forgotten(collected: Fact | None) -> str | None:
     return f"Garbage collection removed that instance {at_lines([collected.line])} before the next ran"
 
 
-def _said_to_run_on(
+def _out_of_date(
     case: Case, pod: PodHistory, name: str, status: StatusReport, newer: StatusReport | None, instance: Instance
 ) -> Iterator[Finding]:
-    """A status that says an instance runs, and that was the newest one long after the instance had exited."""
-    ended = instance.exit
-    if ended is None or ended.utc_ns is None:
+    """A status that says an instance runs or waits, and that was the newest one long after its exit or its start."""
+    said = status.containers[name].state.kind
+    truth = {"running": instance.exit, "waiting": instance.started}.get(said)
+    if truth is None or truth.utc_ns is None:
         return
-    stood_until_ns = newer.t_ns if newer else stated_until_ns(case, pod)
-    stood_ns = stood_until_ns - max(ended.utc_ns, status.t_ns if status.t_ns > ended.utc_ns + SETTLED_NS else 0)
-    if stood_ns - silent_ns(case, ended.utc_ns, stood_until_ns) <= SETTLED_NS:
-        return
-    lines = (ended.line, status.line)
-    sentence = (
-        f'instance {instance.ordinal} of "{name}" was said to be running until '
-        f"{seconds((stood_until_ns - ended.utc_ns) / 1e9)} after its exit {at_lines(lines)}."
-    )
-    if lost_watch(case, ended.utc_ns, stood_until_ns) is not None:
-        yield inconclusive(f"{sentence} The watch was lost meanwhile.", *lines)
-    elif stood_ns <= may_lag_ns(case, ended.utc_ns, stood_until_ns):
-        yield inconclusive(f"{sentence} The host, the API server or the watch may have held its successor up.", *lines)
-    else:
-        yield fail(sentence, *lines)
-
-
-def _said_to_wait_on(
-    case: Case, pod: PodHistory, name: str, status: StatusReport, newer: StatusReport | None, instance: Instance
-) -> Iterator[Finding]:
-    """A status that says a container waits, and that was the newest one long after its instance had started."""
-    began, report = instance.started, status.containers[name]
-    if report.state.kind != "waiting" or began is None or began.utc_ns is None:
-        return
+    from_ns = max(truth.utc_ns, status.t_ns)
     until_ns = newer.t_ns if newer else stated_until_ns(case, pod)
-    if instance.exit_ns is not None:
+    if said == "waiting" and instance.exit_ns is not None:
         until_ns = min(until_ns, instance.exit_ns)
-    stood_ns = until_ns - max(began.utc_ns, status.t_ns)
-    if stood_ns - silent_ns(case, began.utc_ns, until_ns) <= SETTLED_NS:
+    if said == "running" and status.t_ns <= truth.utc_ns + SETTLED_NS:
+        from_ns = truth.utc_ns
+    if until_ns - from_ns - silent_ns(case, truth.utc_ns, until_ns) <= SETTLED_NS:
         return
-    lines = (began.line, status.line)
+    lines = (truth.line, status.line)
     sentence = (
-        f'instance {instance.ordinal} of "{name}" was said to be waiting until '
-        f"{seconds((until_ns - began.utc_ns) / 1e9)} after its start {at_lines(lines)}."
+        f'instance {instance.ordinal} of "{name}" was said to be {said} until '
+        f"{seconds((until_ns - truth.utc_ns) / 1e9)} after its {'exit' if said == 'running' else 'start'} {at_lines(lines)}."
     )
-    lagging = stood_ns <= may_lag_ns(case, began.utc_ns, until_ns) or lost_watch(case, began.utc_ns, until_ns)
-    yield fail_unless(
-        "The host, the API server or the watch may have held a status up" if lagging else None, sentence, *lines
-    )
-
-
-def _of_other_start(
-    case: Case, name: str, status: StatusReport, state: ContainerState, instance: Instance
-) -> Iterator[Finding]:
-    """A status of a running instance with another start than that of the instance."""
-    truth = instance.started
-    if state.started_ns is not None and truth is not None and truth.utc_ns is not None:
-        yield from _other_time(case, name, "startedAt", status, state.started_ns, truth, truth.utc_ns, instance)
+    doubt = None
+    if lost_watch(case, truth.utc_ns, until_ns) is not None:
+        doubt = "The watch was lost meanwhile"
+    elif until_ns - from_ns <= may_lag_ns(case, truth.utc_ns, until_ns):
+        doubt = "The host, the API server or the watch may have held its successor up"
+    yield fail_unless(doubt, sentence, *lines)
 
 
 def _contradicts(
@@ -209,8 +181,7 @@ def _contradicts(
         ("finishedAt", state.finished_ns, instance.exited),
         ("startedAt", state.started_ns, instance.started),
     ):
-        if reported_ns is not None and truth is not None and truth.utc_ns is not None:
-            yield from _other_time(case, name, what, status, reported_ns, truth, truth.utc_ns, instance)
+        yield from _other_time(case, name, what, status, reported_ns, truth, instance)
 
 
 def _other_code(name: str, status: StatusReport, state: ContainerState, instance: Instance, due: int) -> Finding:
@@ -228,12 +199,14 @@ def _other_time(
     name: str,
     what: str,
     status: StatusReport,
-    reported_ns: int,
-    truth: Fact,
-    truth_ns: int,
+    reported_ns: int | None,
+    truth: Fact | None,
     instance: Instance,
 ) -> Iterator[Finding]:
-    off_ns = reported_ns - truth_ns
+    """A reported time that differs from the true one, where both are known."""
+    if reported_ns is None or truth is None or truth.utc_ns is None:
+        return
+    off_ns = reported_ns - truth.utc_ns
     least_ns, most_ns = REPORTED_NS[what]
     if least_ns <= off_ns <= most_ns:
         return
@@ -243,7 +216,7 @@ def _other_time(
         f"{'after' if off_ns > 0 else 'before'} the runtime's time {at_lines(lines)}."
     )
     # A runtime that was held up stamps late; that others waited for a CPU says nothing about a stamp.
-    held_s = case.recording.host.held(truth_ns + least_ns, truth_ns + abs(off_ns)).of_the_accused_s
+    held_s = case.recording.host.held(truth.utc_ns + least_ns, truth.utc_ns + abs(off_ns)).of_the_accused_s
     if held_s * 1e9 >= abs(off_ns) - most_ns:
         yield inconclusive(f"{sentence} The host held the runtime up meanwhile.", *lines)
     else:
