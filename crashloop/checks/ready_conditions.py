@@ -9,13 +9,12 @@ Both are False as soon as a pod fails, while its containers are still ended: the
 from collections.abc import Iterator
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.evidence import too_few
+from crashloop.checks.finding import Checked, Finding, fail
 from crashloop.checks.text import at_lines, count
 from crashloop.history.statuses import CONTAINERS_READY, READY, StatusReport
+from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.spec.pod import Container, ContainerKind
-
-ENDED = ("Succeeded", "Failed")
 
 
 def check_ready_conditions(case: Case) -> Checked:
@@ -29,15 +28,13 @@ def check_ready_conditions(case: Case) -> Checked:
         for pod in case.pods
         for each in pod.statuses
         if each.containers_ready is not None
-        and each.phase not in ENDED
+        and each.phase not in (SUCCEEDED, FAILED)
         and each.deletion_ns is None
         and not each.is_ending
     ]
     findings = [finding for each in reports for finding in _wrong(each, asked)][:1]
-    least = int(case.number("min_statuses", 1))
-    if not findings and len(reports) < least:
-        seen = f"{len(reports)} statuses with {CONTAINERS_READY} seen, {least} needed: {why_it_ended(case)}."
-        findings.append(inconclusive(seen))
+    if not findings:
+        findings += too_few(case, len(reports), "min_statuses", 1, "status", f"with {CONTAINERS_READY}")
     return Checked(findings=tuple(findings), facts={"statuses": len(reports)})
 
 

@@ -28,5 +28,6 @@ def at_lines(lines: Iterable[int]) -> str:
 
 
 def count(number: int, noun: str, rest: str = "") -> str:
-    """`1 delay`, `3 delays`, `3 delays at the maximum`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}{' ' + rest if rest else ''}"
+    """`1 delay`, `3 delays`, `3 statuses of a pod`."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}{ending}{' ' + rest if rest else ''}"
