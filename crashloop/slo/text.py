@@ -70,7 +70,7 @@ def verdict(story: Story) -> str:
 
 def _promise(story: Story) -> Iterator[str]:
     row, target = story.row, story.row.target
-    bound = f"target {target.word} {number(target.bound)} {target.unit}"
+    bound = f"target {target.word} {amount(target.bound, target.unit)}"
     promised = "reported without a target" if target.reported else bound
     yield f"{_seen(row, story.shown)}, {promised}, {_where(story)}{_load(row, story.facts)}."
 
@@ -169,7 +169,7 @@ def _seen(row: SloRow, result: SliResult | None) -> str:
     prefix = f"p{row.percentile:g} " if row.percentile is not None else ""
     lower, upper = result.edges or (None, None)
     more = "more than " if lower is not None and upper is None else ""
-    value = f"{prefix}{more}{number(result.value)} {row.target.unit}"
+    value = f"{prefix}{more}{amount(result.value, row.target.unit)}"
     if lower is not None:
         value += f" (in the bucket {_bounds(lower, upper)})"
     value += f" of {_counted(result.samples, row)}"
@@ -260,6 +260,13 @@ def _counted(number_of: int, row: SloRow) -> str:
 def number(value: float) -> str:
     """Without needless digits: 1,180, 3.4, 0.022."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def amount(value: float, unit: str) -> str:
+    """`3 starts`, `1 start`; only what is counted has a singular: `1 s`, `1 times`, `1 requests/s`."""
+    shown = number(value)
+    counts = unit not in ("s", "times") and "/" not in unit
+    return f"{shown} {unit.removesuffix('s') if counts and shown == '1' else unit}"
 
 
 def _bounds(lower: float, upper: float | None) -> str:

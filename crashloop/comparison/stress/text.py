@@ -8,7 +8,7 @@ from crashloop.comparison.stress.values import NOISE_RATIO, Value, ValueChange
 from crashloop.comparison.text import name_of
 from crashloop.report.stress.figures import FIGURES
 from crashloop.report.text import counted
-from crashloop.slo.text import number
+from crashloop.slo.text import amount, number
 
 MAX_NAMES = 6
 """Values that are named per reason why they cannot be compared; the rest is counted."""
@@ -51,7 +51,7 @@ def value_text(value: Value, unit: str) -> str:
     """`1.39 s (1.27 to 1.61) of 441`."""
     if value.value is None:
         return "none"
-    text = f"{number(value.value)} {unit}"
+    text = amount(value.value, unit)
     if value.interval is not None and (bounds := value.interval.bounds) is not None:
         text += f" ({' to '.join(map(number, bounds))})"
     return text if value.samples is None else f"{text} of {value.samples:,}"

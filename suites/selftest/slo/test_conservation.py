@@ -29,10 +29,11 @@ def test_what_agrees_is_conserved() -> None:
     assert verdict.notes == ("node-1: 3 starts seen, kubelet_started_containers_total rose by 3.",)
 
 
-@pytest.mark.parametrize(("counted", "differ"), [(2, 1), (5, 2)])
-def test_a_counter_that_says_otherwise_fails(counted: int, differ: int) -> None:
+@pytest.mark.parametrize(("counted", "differ", "stated"), [(2, 1, "1 start"), (5, 2, "2 starts")])
+def test_a_counter_that_says_otherwise_fails(counted: int, differ: int, stated: str) -> None:
     verdict = judged(counted, pod(*STARTS))
     assert (verdict.outcome, verdict.value) == (Outcome.FAIL, differ)
+    assert verdict.sentence.startswith(f"made-up: {stated} of 3 container starts, target at most 0 starts")
     assert verdict.notes == (f"node-1: 3 starts seen, kubelet_started_containers_total rose by {counted}.",)
 
 

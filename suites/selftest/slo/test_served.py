@@ -69,7 +69,7 @@ def test_a_kill_breaks_the_promise_of_a_steady_service() -> None:
     assert judged("kills", [server()], {"at_most": 0}).outcome is Outcome.PASS
     verdict = judged("kills", [server(downs=[(10, 12)])], {"at_most": 0})
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.sentence == "made-up: 1 units of 1 server, target at most 0 units, phase storm."
+    assert verdict.sentence == "made-up: 1 unit of 1 server, target at most 0 units, phase storm."
 
 
 def test_of_kills_by_two_probes_the_ratio_counts_and_none_proves_nothing() -> None:
