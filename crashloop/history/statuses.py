@@ -6,7 +6,7 @@ from sys import intern
 
 import msgspec
 
-from crashloop.history.payload import ContainerStatusData, DeletionData, PodStatusData, ReportedState
+from crashloop.history.payload import ContainerStatusData, DeletionData, PodConditionData, PodStatusData, ReportedState
 
 RESTARTING_ALL = "AllContainersRestarting"
 """The condition by which a pod shows a RestartAllContainers: KEP-5532; k8s.io/api/core/v1/types.go@v0.37.1."""
@@ -86,7 +86,8 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         *(status.container_statuses or ()),
         *(status.ephemeral_container_statuses or ()),
     )
-    conditions = {one.type: one.status == "True" for one in status.conditions or ()}
+    conditions = {one.type: one for one in status.conditions or ()}
+    containers_ready = conditions.get(CONTAINERS_READY)
     return StatusReport(
         line,
         received_ns,
@@ -94,14 +95,18 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         {one.name: _container(one) for one in each},
         status.reason,
         intern(status.pod_ip),
-        conditions.get(RESTARTING_ALL),
+        _is_true(conditions.get(RESTARTING_ALL)),
         None if deletion is None else (_ns(deletion.timestamp) or 0) - deletion.grace_s * 1_000_000_000,
-        conditions.get(SCHEDULED),
+        _is_true(conditions.get(SCHEDULED)),
         _ns(status.start_time),
-        conditions.get(CONTAINERS_READY),
-        conditions.get(READY),
-        any(one.type == CONTAINERS_READY and one.reason in _ENDING for one in status.conditions or ()),
+        _is_true(containers_ready),
+        _is_true(conditions.get(READY)),
+        containers_ready is not None and containers_ready.reason in _ENDING,
     )
+
+
+def _is_true(condition: PodConditionData | None) -> bool | None:
+    return None if condition is None else condition.status == "True"
 
 
 def _container(status: ContainerStatusData) -> ContainerReport:
