@@ -77,6 +77,19 @@ def restarting(
     )
 
 
+def growing(
+    name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int], phase: str | None = None
+) -> PodScenario:
+    """A pod on a node with the reduced decay, with a container that climbs from 1 s."""
+    return PodScenario(
+        name=f"{name}-reduced-decay",
+        profile="reduced-decay",
+        pod=Pod(containers=containers, restart_policy=pod),
+        until=Until(restarts=restarts, phase=phase, at_most_s=QUICK_WATCH_S),
+        mode=Mode.ANNOTATED,
+    )
+
+
 def ending(
     name: str, *containers: Container, pod: RestartPolicy, exits: dict[str, int], phase: str | None
 ) -> PodScenario:

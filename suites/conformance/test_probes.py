@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, Pod
+from crashloop.spec.pod import GRACE_PERIOD_S, Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.probe import Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, KILLED, runs
@@ -21,6 +21,7 @@ def probed(
     restarts: dict[str, int],
     profile: str = "max-2s",
     pod: RestartPolicy = ALWAYS,
+    grace_s: int = GRACE_PERIOD_S,
     at_least_s: float = 0.0,
     at_most_s: float = QUICK_WATCH_S,
     mode: Mode = Mode.NATURAL,
@@ -29,7 +30,7 @@ def probed(
     return PodScenario(
         name=name,
         profile=profile,
-        pod=Pod(containers=containers, restart_policy=pod),
+        pod=Pod(containers=containers, restart_policy=pod, grace_s=grace_s),
         until=Until(restarts=restarts, at_least_s=at_least_s, at_most_s=at_most_s),
         mode=mode,
     )
@@ -257,25 +258,17 @@ def test_successes_before_a_restart_do_not_count_after_it() -> Scenario:
     return probed("readiness-after-a-restart", succeeding, restarts={"app": 3}, at_least_s=60)
 
 
-def stubborn(probe: Probe, *, pod_grace_s: int = 2) -> Pod:
-    """A pod whose container ignores SIGTERM."""
-    return Pod(containers=(Container(program=HOLDS, probes=(probe,), exit_code_on_term=KILLED),), grace_s=pod_grace_s)
-
-
-def killed_by_probe(name: str, pod: Pod) -> PodScenario:
-    return PodScenario(
-        name=name,
-        profile="max-2s",
-        pod=pod,
-        until=Until(restarts={"app": 1}, at_most_s=QUICK_WATCH_S),
-    )
+def stubborn(probe: Probe) -> Container:
+    """It ignores SIGTERM."""
+    return Container(program=HOLDS, probes=(probe,), exit_code_on_term=KILLED)
 
 
 @requirement("PROBE-33")
 def test_a_killed_container_has_the_grace_period_of_its_probe() -> Iterator[Scenario]:
-    yield killed_by_probe("liveness-shorter-grace", stubborn(Probe(pattern="FFF", grace_s=4), pod_grace_s=30))
-    starting = Probe(kind=ProbeKind.STARTUP, pattern="FFF", grace_s=8)
-    yield killed_by_probe("startup-longer-grace", stubborn(starting))
+    failing = stubborn(Probe(pattern="FFF", grace_s=4))
+    yield probed("liveness-shorter-grace", failing, restarts={"app": 1}, grace_s=30)
+    starting = stubborn(Probe(kind=ProbeKind.STARTUP, pattern="FFF", grace_s=8))
+    yield probed("startup-longer-grace", starting, restarts={"app": 1})
 
 
 @requirement("PROBE-34")
@@ -283,7 +276,7 @@ def test_the_grace_period_of_a_probe_is_none_of_a_deletion() -> Scenario:
     return PodScenario(
         name="deleted-pod-with-probe-grace",
         profile="max-2s",
-        pod=stubborn(Probe(pattern="SSS", grace_s=25)),
+        pod=Pod(containers=(stubborn(Probe(pattern="SSS", grace_s=25)),)),
         until=Until(at_least_s=22),
         interventions=(the.at(5, InterventionKind.DELETE_POD),),
     )

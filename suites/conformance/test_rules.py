@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from itertools import product
 
-from crashloop.spec.pod import Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
+from crashloop.spec.scenario import PodScenario, Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, growing, init, restarting
 
 NOT_IN = ending(
     "not-in-matches-then-not",
@@ -205,15 +204,8 @@ def test_restarts_by_rule_are_counted() -> Iterator[Scenario]:
 def test_restarts_by_rule_wait_like_any_other() -> Iterator[Scenario]:
     yield the.IN_MATCHES
     yield the.IN_EXIT_0
-    yield PodScenario(
-        name="growing-by-rule-reduced-decay",
-        profile="reduced-decay",
-        pod=Pod(
-            containers=(app(exits_with(42, times=4), policy=NEVER, rules=(restart_in(42),)),), restart_policy=NEVER
-        ),
-        until=Until(restarts={"app": 4}),
-        mode=Mode.ANNOTATED,
-    )
+    by_rule = app(exits_with(42, times=4), policy=NEVER, rules=(restart_in(42),))
+    yield growing("growing-by-rule", by_rule, pod=NEVER, restarts={"app": 4})
 
 
 @requirement("RULES-17")

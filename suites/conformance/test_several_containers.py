@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, growing, init, restarting
 
 THREE_AT_THE_MAXIMUM = restarting(
     "three-containers-at-the-maximum",
@@ -17,25 +16,13 @@ THREE_AT_THE_MAXIMUM = restarting(
     pod=ALWAYS,
     restarts={"one": 4, "other": 4, "third": 3},
 )
-
-
-def growing(name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int]) -> PodScenario:
-    """A pod with a container that climbs from 1 s."""
-    return PodScenario(
-        name=f"{name}-reduced-decay",
-        profile="reduced-decay",
-        pod=Pod(containers=containers, restart_policy=pod),
-        until=Until(restarts=restarts, phase="Running"),
-        mode=Mode.ANNOTATED,
-    )
-
-
 GROWING_SIDECAR = growing(
     "growing-sidecar",
     init(exits_with(1, times=5), name="sidecar", policy=ALWAYS),
     app(runs((6, 1), *[(1, 1)] * 4)),
     pod=ALWAYS,
     restarts={"sidecar": 5, "app": 4},
+    phase="Running",
 )
 """Its application climbs as well, some seconds behind it, so that each waits while the other exits."""
 GROWING_INIT = growing(
@@ -44,6 +31,7 @@ GROWING_INIT = growing(
     app(exits_with(1, times=1)),
     pod=ON_FAILURE,
     restarts={"setup": 5, "app": 1},
+    phase="Running",
 )
 """Its application stands at the same place among its own kind, and begins with a counter of its own."""
 SIDECAR_UNDER_NEVER = restarting(
