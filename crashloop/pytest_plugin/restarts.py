@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
+import msgspec
+
 from crashloop.cluster.existing.connection import connect, require
 from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
 from crashloop.errors import UsageError
@@ -10,8 +12,9 @@ from crashloop.inference.expectation import is_decided, why_early, why_not_follo
 from crashloop.inference.judging import MIN_WAITS, NodeFinding
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.client import Json
-from crashloop.kube.errors import ApiRefusal
+from crashloop.kube.errors import ApiRefusal, KubeError
 from crashloop.kube.kubelet import ConfigzReader
+from crashloop.kube.missing_image import missing_for_all
 from crashloop.model.config import Curve
 from crashloop.observe.findings import findings_of
 from crashloop.observe.nodes import Configured, is_modelled, kubelet_version, nodes_by_name, read_configurations
@@ -51,25 +54,33 @@ class Restarts:
     def assert_restarts(
         self, pod: str, at_least: int, *, container: str | None = None, within_s: float = 300.0
     ) -> None:
-        """A container of the pod, or the named one, is restarted that often within some seconds from now."""
+        """A container of the pod, or the named one, is restarted that often within some seconds from now.
+
+        Fails at once if its image does not come.
+        """
         __tracebackhide__ = True
         counts: dict[str, int] = {}
+        without_image: list[str] = []
 
-        def restarted() -> bool:
-            counts.update(self._restart_counts(pod))
+        def decided() -> bool:
+            status = self._status(pod)
+            counts.update(_restart_counts(status))
             chosen = counts if container is None else {container: counts.get(container, 0)}
-            return max(chosen.values(), default=0) >= at_least
+            enough = max(chosen.values(), default=0) >= at_least
+            without_image[:] = [] if enough else self._without_image({pod: status}, container)
+            return enough or bool(without_image)
 
         try:
             wait_until(
                 f"pod {self._namespace}/{pod} to restart {container or 'a container'} {at_least} times",
-                restarted,
+                decided,
                 timeout_s=within_s,
                 every_s=0.5,
                 last_seen=lambda: ", ".join(f"{name} restarted {count} times" for name, count in counts.items()),
             )
         except WaitTimeout as error:
             raise AssertionError(str(error)) from None
+        _require_none(without_image)
 
     @plain_errors
     def assert_follows(
@@ -78,18 +89,21 @@ class Restarts:
         """Every node with restarts here, or that of one pod, follows the curve, by that many waits besides free first restarts.
 
         Without a curve each kubelet's own configuration counts, which needs the permission to read it (nodes/proxy).
+        Fails at once if nothing has restarted, and no pod can run for want of its image.
         """
         __tracebackhide__ = True
         if waits < MIN_WAITS:
             raise UsageError(f"assert_follows: waits is {waits}; expected at least {MIN_WAITS}.")
         configured = self._configured(curve)
+        without_image: list[str] = []
+
+        def decided() -> bool:
+            without_image[:] = [] if self._loops(pod) else self._all_without_image(pod)
+            return bool(without_image) or is_decided(self._findings(configured, pod, self._before), waits=waits)
+
         with suppress(WaitTimeout):  # the reasons follow from the findings
-            wait_until(
-                f"{waits} waits on every node",
-                lambda: is_decided(self._findings(configured, pod, self._before), waits=waits),
-                timeout_s=within_s,
-                every_s=1.0,
-            )
+            wait_until(f"{waits} waits on every node", decided, timeout_s=within_s, every_s=1.0)
+        _require_none(without_image)
         reasons = why_not_followed(self._findings(configured, pod, nodes_by_name(self._api)), waits=waits)
         _require_none(reasons and reasons + self._loss())
 
@@ -122,16 +136,41 @@ class Restarts:
         modelled = (node for node in self._before.values() if is_modelled(kubelet_version(node)))
         return read_configurations(ConfigzReader(self._api), modelled)
 
-    def _restart_counts(self, pod: str) -> dict[str, int]:
-        """By container; empty while there is no such pod."""
+    def _status(self, pod: str) -> Json:
+        """Empty while there is no such pod."""
         try:
-            status = self._api.get_pod(self._namespace, pod)["status"]
+            status: Json = self._api.get_pod(self._namespace, pod)["status"]
         except ApiRefusal as error:
             if error.code == 404:
                 return {}
             raise
-        sections = ("initContainerStatuses", "containerStatuses")
-        return {each["name"]: each["restartCount"] for key in sections for each in status.get(key, ())}
+        return status
+
+    def _all_without_image(self, pod: str | None) -> list[str]:
+        """A sentence per pod here, or for the one, if none of them can run; empty also if they cannot be listed now."""
+        try:
+            listed = msgspec.json.decode(self._api.list_pods(self._namespace, label_selector=""))["items"]
+        except KubeError:
+            return []
+        statuses = {each["metadata"]["name"]: each["status"] for each in listed}
+        asked = {
+            name: status
+            for name, status in statuses.items()
+            if pod in (None, name) and status.get("phase") not in ("Succeeded", "Failed")
+        }
+        found = self._without_image(asked)
+        return found if len(found) == len(asked) else []
+
+    def _without_image(self, statuses: Mapping[str, Json], container: str | None = None) -> list[str]:
+        """A sentence per pod that cannot run, or not that container of it, for want of an image."""
+        missing = ((pod, missing_for_all(status, container)) for pod, status in statuses.items())
+        return [
+            f"pod {self._namespace}/{pod}: {each.container} cannot have the image {each.image} ({each.reason}).\n"
+            f"{each.message}\n"
+            "Name one that its node has or can pull; for crash_pod, with --crashloop-image."
+            for pod, each in missing
+            if each is not None
+        ]
 
     def _loss(self) -> list[str]:
         """Why changes of pods were not seen, if they were not."""
@@ -143,6 +182,12 @@ class Restarts:
             if self._watch.gaps
             else []
         )
+
+
+def _restart_counts(status: Json) -> dict[str, int]:
+    """By container."""
+    sections = ("initContainerStatuses", "containerStatuses")
+    return {each["name"]: each["restartCount"] for key in sections for each in status.get(key, ())}
 
 
 def _require_none(reasons: list[str]) -> None:

@@ -2,15 +2,15 @@
 
 import threading
 import time
-from typing import Any
 
 import msgspec
 import urllib3
 
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event
-from crashloop.kube.client import KubeApi, lines
+from crashloop.kube.client import Json, KubeApi, lines
 from crashloop.kube.errors import ApiRefusal, KubeError
+from crashloop.kube.missing_image import missing_images
 from crashloop.pods.manifest import HEARTBEAT, heartbeat_manifest
 from crashloop.record.channels.events import Sink, now_ns
 from crashloop.record.channels.follower import Follower
@@ -19,18 +19,6 @@ from crashloop.record.channels.heartbeat_clock import NodeClock, read_beat
 BEATS_WITHIN_S = 120.0
 """How long the node may take to pull the image and start the pod."""
 _LOOK_S = 1.0
-_WITHOUT_IMAGE = frozenset(
-    {
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "ErrImageNeverPull",
-        "InvalidImageName",
-        "ImageInspectError",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-    }
-)
-"""Reasons why a container waits for an image that does not come (pkg/kubelet/images/types.go@v1.37.1)."""
 _SILENT_S = 15.0
 _RETRY_S = 0.5
 
@@ -69,12 +57,12 @@ class NodeHeartbeat(Follower):
         """
         deadline_s = time.monotonic() + BEATS_WITHIN_S
         while not self._warm.wait(_LOOK_S):
-            state = self._state()
-            self._require_image(state)
+            status = self._status()
+            self._require_image(status)
             if time.monotonic() >= deadline_s:
                 raise ClusterError(
                     f"node {self._node}: its heartbeat pod has been silent for {BEATS_WITHIN_S:g} s.\n"
-                    f"Its state: {msgspec.json.encode(state).decode()}"
+                    f"Its status: {msgspec.json.encode(status).decode()}"
                 )
 
     def reading(self) -> list[Event]:
@@ -117,21 +105,18 @@ class NodeHeartbeat(Follower):
         if warm:
             self._warm.set()
 
-    def _require_image(self, state: dict[str, Any]) -> None:
-        for each in state.get("containers", ()):
-            waiting = each.get("waiting") or {}
-            if waiting.get("reason") in _WITHOUT_IMAGE:
-                raise UsageError(
-                    f"node {self._node}: it cannot have the image {self._image} ({waiting['reason']}).\n"
-                    f"{' '.join(waiting.get('message', '').split())}\n"
-                    "Name an image with --image that the node has or can pull."
-                )
+    def _require_image(self, status: Json) -> None:
+        for each in missing_images(status):
+            raise UsageError(
+                f"node {self._node}: it cannot have the image {self._image} ({each.reason}).\n"
+                f"{each.message}\n"
+                "Name an image with --image that the node has or can pull."
+            )
 
-    def _state(self) -> dict[str, Any]:
-        """Of the pod: its phase and the states of its containers, or the error by which it cannot be read."""
+    def _status(self) -> Json:
+        """Of the pod: its phase and its containers, or the error by which it cannot be read."""
         try:
             status = self._api.get_pod(self._namespace, self._pod)["status"]
         except KubeError as error:
             return {"error": str(error)}
-        states = [each.get("state", {}) for each in status.get("containerStatuses", ())]
-        return {"phase": status.get("phase"), "containers": states}
+        return {key: status[key] for key in ("phase", "containerStatuses") if key in status}

@@ -39,6 +39,15 @@ def pod(name: str, restart: int, exited_s: float, wait_s: int, *, on: str = "wor
     }
 
 
+def waiting(name: str, reason: str, message: str = "", *, image: str = "nowhere/none:1") -> Json:
+    """A pod whose container `app` waits, and has never run."""
+    state = {"waiting": {"reason": reason, "message": message}}
+    found = pod(name, 0, 0, 0)
+    return found | {
+        "status": {"containerStatuses": [{"name": "app", "image": image, "restartCount": 0, "state": state}]}
+    }
+
+
 def looping(peer: "ClusterPeer", *waits_s: int, name: str = "cart", on: str = "worker") -> None:
     """A crash loop whose waits all lie ahead of now, so that they count as seen from their beginning."""
     exited_s = time.time() + 1000
@@ -87,15 +96,18 @@ class ClusterPeer:
         folder, _, name = path.rpartition("/")
         if folder.endswith("/pods"):
             return self._pod(name)
-        begin, limit = int(query.get("continue", ["0"])[0] or 0), int(query["limit"][0])
-        rest = str(begin + limit) if begin + limit < len(self._pods) else ""
-        return {"metadata": {"resourceVersion": "0", "continue": rest}, "items": self._pods[begin : begin + limit]}
+        pods = list(self._present().values())
+        begin, limit = int(query.get("continue", ["0"])[0] or 0), int(query.get("limit", ["500"])[0])
+        rest = str(begin + limit) if begin + limit < len(pods) else ""
+        return {"metadata": {"resourceVersion": "0", "continue": rest}, "items": pods[begin : begin + limit]}
 
     def _pod(self, name: str) -> Json:
-        """As it was changed last."""
+        return self._present().get(name) or status(404, "NotFound")
+
+    def _present(self) -> dict[str, Json]:
+        """Each pod by its name, as it was changed last."""
         changed = [json.loads(line)["object"] for line in self._changes]
-        found = [pod for pod in (*self._pods, *changed) if pod["metadata"]["name"] == name]
-        return found[-1] if found else status(404, "NotFound")
+        return {pod["metadata"]["name"]: pod for pod in (*self._pods, *changed)}
 
     def review(self, body: Json) -> Json:
         asked = body["spec"]["resourceAttributes"]

@@ -96,7 +96,8 @@ class ExistingPeer:
         about = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{self._version}", "creationTimestamp": now}
         made = body | {"metadata": body["metadata"] | about | {"resourceVersion": str(self._version)}}
         if path.endswith("/pods"):
-            made["status"] = {"phase": "Pending", "containerStatuses": [{"state": self.container}]}
+            states = [{"name": each["name"], "state": self.container} for each in body["spec"]["containers"]]
+            made["status"] = {"phase": "Pending", "containerStatuses": states}
         self.objects[f"{path}/{name}"] = made
         return made
 

@@ -1,6 +1,6 @@
 """Assertions about the restarts in a namespace, against a server that answers from data."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,12 +11,14 @@ from crashloop.model.config import Curve
 from crashloop.pytest_plugin.access import Access
 from crashloop.pytest_plugin.restarts import Restarts
 from crashloop.waiting import wait_until
-from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving
+from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving, waiting
 from suites.selftest.kit.existing_peer import ExistingPeer
 from suites.selftest.kit.existing_peer import node as ready_node
 from suites.selftest.kit.existing_peer import serving as serving_existing
-from suites.selftest.kit.kube_peer import status
+from suites.selftest.kit.kube_peer import Json, status
 
+NEVER_S = 86400.0
+"""A wait for longer than any test may take."""
 MAX_10S, MAX_2S = Curve(10.0, 10.0), Curve(2.0, 2.0)
 
 
@@ -85,6 +87,54 @@ def test_a_pod_that_restarts_too_seldom_fails_with_its_count(peer: ClusterPeer, 
         assert str(caught.value).endswith("Last seen: app restarted 12 times")
         with pytest.raises(AssertionError, match="to restart sidecar 1 times"):
             restarts.assert_restarts("cart", 1, container="sidecar", within_s=0)
+
+
+WITHOUT_IMAGE = (
+    "pod shop/cart: app cannot have the image nowhere/none:1 (ImagePullBackOff).\n"
+    'Back-off pulling image "nowhere/none:1": not found\n'
+    "Name one that its node has or can pull; for crash_pod, with --crashloop-image."
+)
+
+
+def held(name: str = "cart") -> Json:
+    return waiting(name, "ImagePullBackOff", 'Back-off pulling image "nowhere/none:1":\nnot found')
+
+
+def failure(assertion: Callable[[], None]) -> str:
+    with pytest.raises(AssertionError) as caught:
+        assertion()
+    return str(caught.value)
+
+
+def test_a_pod_whose_image_does_not_come_fails_at_once(peer: ClusterPeer, tmp_path: Path) -> None:
+    with watched(peer, tmp_path) as restarts:
+        peer.append(held())
+        failures = [
+            failure(lambda: restarts.assert_restarts("cart", 1, within_s=NEVER_S)),
+            failure(lambda: restarts.assert_restarts("cart", 1, container="app", within_s=NEVER_S)),
+            failure(lambda: restarts.assert_follows(MAX_10S, within_s=NEVER_S)),
+            failure(lambda: restarts.assert_follows(MAX_10S, pod="cart", within_s=NEVER_S)),
+        ]
+    assert set(failures) == {WITHOUT_IMAGE}
+
+
+def test_beside_a_pod_that_restarts_a_missing_image_ends_no_wait(peer: ClusterPeer, tmp_path: Path) -> None:
+    with watched(peer, tmp_path) as restarts:
+        peer.append(held())
+        looping(peer, 11, 12, 11, name="slow")
+        restarts.assert_follows(MAX_10S, within_s=60)
+        with pytest.raises(AssertionError, match="pod shop/cart: app cannot have the image"):
+            restarts.assert_follows(MAX_10S, pod="cart", within_s=NEVER_S)
+
+
+def test_while_a_pod_can_still_run_or_be_pulled_restarts_are_waited_for(peer: ClusterPeer, tmp_path: Path) -> None:
+    with watched(peer, tmp_path) as restarts:
+        peer.append(held())
+        peer.append(waiting("other", "ErrImagePull"))
+        with pytest.raises(AssertionError, match="no restart with a due delay was seen"):
+            restarts.assert_follows(MAX_10S, within_s=0)
+        with pytest.raises(AssertionError, match="waited 0 s for: pod shop/other"):
+            restarts.assert_restarts("other", 1, within_s=0)
 
 
 def test_a_node_that_was_booted_meanwhile_is_not_shown_to_follow(tmp_path: Path) -> None:
