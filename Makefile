@@ -127,6 +127,8 @@ matrix: python ## Put all conformance runs below runs/ side by side, as Markdown
 	$(BIN)/crashloop matrix --markdown $(filter-out %-stress/,$(RUNS))
 
 diff: python ## Compare the two runs below runs/, as Markdown (RUNS=... for others); 1 if anything got worse
+	@[ $(words $(RUNS)) -eq 2 ] || { echo "make diff compares two runs; below runs/, or named by RUNS, are: $(words $(RUNS))."; \
+	echo "\`make conformance\` makes one; RUNS=\"runs/A runs/B\" names two."; exit 2; } >&2
 	@$(BIN)/crashloop diff --markdown $(RUNS)
 
 summary: ## The summary of the newest run, as Markdown
