@@ -6,6 +6,7 @@ from crashloop.spec.scenario import Mode, Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import QUICK_WATCH_S, crashing
+from suites.conformance.test_backoff import looked_at_when_almost_due
 from suites.conformance.test_probes import READY_AGAIN_AND_AGAIN
 
 COMPLETING = crashing(
@@ -36,6 +37,7 @@ def test_the_restart_count_rises_by_one_with_each_restart() -> Iterator[Scenario
     yield the.SUCCEEDING
     yield the.FAILS_THEN_SUCCEEDS
     yield READY_AGAIN_AND_AGAIN
+    yield looked_at_when_almost_due(1, restarts=20)
 
 
 @requirement("RULES-36")
