@@ -20,6 +20,7 @@ from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.mean_lateness import check_lateness_slope, check_mean_lateness
 from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.restart_all_first_start import check_restart_all_first_start
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.checks.sums import TextCase, check_sums
 from crashloop.model.answers import predict_answers
@@ -104,6 +105,7 @@ COMPARISONS: Mapping[str, Callable[[Sequence[Case]], Checked]] = {
     "group-wait": check_group_wait,
     "lateness-slope": check_lateness_slope,
     "mean-lateness": check_mean_lateness,
+    "restart-all-first-start": check_restart_all_first_start,
     "same-decisions": check_same_decisions,
     "same-delays": check_same_delays,
     "same-order": check_same_order,

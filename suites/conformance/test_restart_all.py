@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from crashloop.spec.comparison import Comparison, compared
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.policy import Action, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
@@ -50,18 +51,26 @@ BY_SIDECAR = restarting(
     pod=NEVER,
     restarts={"sidecar": 1, "app": 1},
 )
+TWICE = restarting(
+    "restart-all-twice",
+    app(runs((4, 42), (4, 0)), policy=NEVER, rules=BY_42_AND_0),
+    app(HOLDS, name="neighbour"),
+    pod=ALWAYS,
+    restarts={"app": 2, "neighbour": 2},
+)
+ON_EXIT_0 = restarting(
+    "restart-all-on-exit-0",
+    app(runs((2, 0)), policy=NEVER, rules=(restart_not_in(1, action=Action.RESTART_ALL_CONTAINERS),)),
+    app(HOLDS, name="neighbour"),
+    pod=NEVER,
+    restarts={"app": 1, "neighbour": 1},
+)
 
 
 @requirement("RAC-1")
 def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Scenario]:
     yield EVERY_KIND
-    yield restarting(
-        "restart-all-twice",
-        app(runs((4, 42), (4, 0)), policy=NEVER, rules=BY_42_AND_0),
-        app(HOLDS, name="neighbour"),
-        pod=ALWAYS,
-        restarts={"app": 2, "neighbour": 2},
-    )
+    yield TWICE
 
 
 @requirement("RAC-2")
@@ -121,6 +130,12 @@ def test_the_logs_of_the_instances_before_it_are_kept() -> Iterator[Scenario]:
     yield BY_SIDECAR
 
 
+@requirement("RAC-10")
+def test_the_first_container_starts_within_five_seconds() -> Comparison:
+    """The pods of two containers."""
+    return compared("restart-all-of-two-containers", BY_SIDECAR, TWICE, ON_EXIT_0)
+
+
 @requirement("RAC-11")
 def test_the_pod_does_not_end_meanwhile() -> Iterator[Scenario]:
     yield EVERY_KIND
@@ -163,11 +178,4 @@ def test_restarts_wait_as_any_other() -> Scenario:
 
 @requirement("X-4")
 def test_a_rule_applies_to_an_exit_with_0() -> Scenario:
-    rules = (restart_not_in(1, action=Action.RESTART_ALL_CONTAINERS),)
-    return restarting(
-        "restart-all-on-exit-0",
-        app(runs((2, 0)), policy=NEVER, rules=rules),
-        app(HOLDS, name="neighbour"),
-        pod=NEVER,
-        restarts={"app": 1, "neighbour": 1},
-    )
+    return ON_EXIT_0

@@ -1,0 +1,86 @@
+"""RestartAllContainers is prompt: one late reset may be the hundredth, three late ones in four are a FAIL."""
+
+import msgspec
+
+from crashloop.checks.judge import judge
+from crashloop.checks.judgement import ComparisonInput
+from crashloop.checks.restart_all_first_start import least_beyond_chance
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.scenario import Until
+from crashloop.verdict import Outcome, Verdict
+from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.histories import History
+
+RESET = scenario(
+    app(
+        runs((3, 42)),
+        name="source",
+        restart_policy=RestartPolicy.NEVER,
+        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
+    ),
+    app(HOLDS, name="neighbour"),
+    policy=RestartPolicy.NEVER,
+    until=Until(restarts={"source": 1, "neighbour": 1}),
+)
+
+
+def reset(number: int, took_s: float | None) -> History:
+    """The source exits at 5 s; its neighbour is created `took_s` later and the source after it, or neither."""
+    history = History(msgspec.structs.replace(RESET, name=f"reset-{number}"), create_s=0.0)
+    again = [] if took_s is None else [(5.0 + took_s, None, 0)]
+    history.lives("neighbour", (2.1, 6.0, 137), *again)
+    return history.lives("source", (2.0, 5.0, 42), *((started_s + 0.1, None, 0) for started_s, *_ in again))
+
+
+def judged(*histories: History) -> Verdict:
+    inputs = tuple(question(each.ends(60), "restart-all-first-start") for each in histories)
+    return judge(ComparisonInput(requirement=inputs[0].requirement, name="all", histories=inputs))
+
+
+def judged_after(*took_s: float | None) -> Verdict:
+    return judged(*(reset(number, each) for number, each in enumerate(took_s)))
+
+
+def test_prompt_resets_pass_with_the_slowest() -> None:
+    verdict = judged_after(1.4, 2.0, 1.7)
+    assert (verdict.outcome, verdict.findings) == (Outcome.PASS, ())
+    assert verdict.facts["took_s"] == [1.4, 2.0, 1.7]
+
+
+def test_three_late_resets_of_four_are_a_fail() -> None:
+    verdict = judged_after(21.3, 1.4, 20.0, 20.5)
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.findings == (
+        "CAP-3: in 3 of 4 RestartAllContainers nothing was created within 5 s after the exit, but up to 21.3 s after it; "
+        "one in a hundred may be as late.",
+    )
+
+
+def test_resets_after_which_nothing_starts_are_late() -> None:
+    assert judged_after(None, None, None).outcome is Outcome.FAIL
+
+
+def test_two_late_resets_of_four_prove_nothing() -> None:
+    assert judged_after(20.0, 1.4, 20.0, 1.5).outcome is Outcome.PASS
+
+
+def test_what_the_host_held_up_explains_late_resets() -> None:
+    held = []
+    for number in range(3):
+        history = reset(number, 8.0)
+        history.waited_us = 900_000
+        held.append(history)
+    verdict = judged(*held)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "run-queue wait of kubelet and runtime" in verdict.findings[0]
+
+
+def test_two_resets_are_not_enough() -> None:
+    verdict = judged_after(1.4, 2.0)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.findings[0].startswith("CAP-3: 2 resets seen, 3 needed")
+
+
+def test_more_late_resets_are_needed_of_more() -> None:
+    assert [least_beyond_chance(of) for of in (3, 4, 9, 100, 1000)] == [3, 3, 3, 7, 25]
