@@ -2,24 +2,27 @@
 
 Theory of operation. Updates of an annotated pod make the kubelet look at it at random times, 0.7 to 1.3 s apart. So the
 lateness of a restart does not depend on its delay, and that of many restarts has a mean and a slope over the delay, each with
-an interval of 95 % (least squares, Student's t). A curve that is longer by a hundredth hides within the bounds of each single
-delay and shows in the slope.
+an interval of 95 % (least squares, Student's t). A curve that is longer by a few hundredths hides within the bounds of each
+single delay and shows in the slope. What is beyond `most` but for a chance of `chance` counts, and only if it does so without
+any one of the restarts: a single late one at the longest delay would bend the line.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
 from crashloop.checks.evidence import why_they_ended
-from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
+from crashloop.checks.finding import Checked, fail_unless, inconclusive
 from crashloop.checks.measured_delay import all_delays
 from crashloop.checks.text import count, seconds
 from crashloop.model import student
 
 MIN_DELAYS = 8
 CONFIDENCE = 0.95
+CHANCE = 1e-4
+"""How often a kubelet within `most` may be accused by the scatter of its restarts."""
 ESTIMATE = "estimate"
 """Key of `Checked.facts`: the value in words."""
 
@@ -39,30 +42,27 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+    least: float
+    """What it is at least, but for `CHANCE`."""
 
     def __str__(self) -> str:
         return f"{self.value:.3g} (95 % interval {self.low:.3g} to {self.high:.3g})"
 
 
+Points = Sequence[tuple[float, float]]
+Estimator = Callable[[Points], Estimate | None]
+
+
 def check_mean_lateness(cases: Sequence[Case]) -> Checked:
     """The mean share that lateness has of its bound MUST NOT be shown to exceed `most`. Needs min_delays (8) delays."""
-    most = cases[0].number("most", 0.5)
-    restarts = tuple(_lates(cases))
-    shares = [each.late_s / each.bound_s for each in restarts]
-    unheld = [max(each.late_s - each.held_s, 0.0) / each.bound_s for each in restarts]
-    return _checked(
-        cases, restarts, mean_of(shares), mean_of(unheld), most, "mean lateness as a share of the time allowed for it"
-    )
+    what = "mean lateness as a share of the time allowed for it"
+    return _checked(cases, _mean, what, cases[0].number("most", 0.5), lambda each: each.bound_s)
 
 
 def check_lateness_slope(cases: Sequence[Case]) -> Checked:
     """Lateness MUST NOT be shown to grow by more than `most` seconds per second of delay. Needs min_delays (8) delays."""
-    most = cases[0].number("most", 0.005)
-    restarts = tuple(_lates(cases))
-    due_s = [each.due_s for each in restarts]
-    whole = slope_of(due_s, [each.late_s for each in restarts])
-    unheld = slope_of(due_s, [max(each.late_s - each.held_s, 0.0) for each in restarts])
-    return _checked(cases, restarts, whole, unheld, most, "slope of lateness over the delay, in seconds per second")
+    what = "slope of lateness over the delay, in seconds per second"
+    return _checked(cases, line_through, what, cases[0].number("most", 0.005), lambda _: 1.0)
 
 
 def mean_of(values: Sequence[float]) -> Estimate | None:
@@ -86,7 +86,23 @@ def slope_of(across: Sequence[float], up: Sequence[float]) -> Estimate | None:
 
 def _estimate(value: float, error: float, freedom: int) -> Estimate:
     margin = student.quantile((1 + CONFIDENCE) / 2, freedom) * error
-    return Estimate(value, value - margin, value + margin)
+    least = value - student.quantile(1 - CHANCE, freedom) * error
+    return Estimate(value, value - margin, value + margin, least)
+
+
+def _mean(points: Points) -> Estimate | None:
+    return mean_of([y for _, y in points])
+
+
+def line_through(points: Points) -> Estimate | None:
+    """The slope of the line through points."""
+    return slope_of([x for x, _ in points], [y for _, y in points])
+
+
+def least_without_any(points: Points, estimator: Estimator) -> float:
+    """What the value is at least, whichever of the points is left out."""
+    found = [estimator([*points[:number], *points[number + 1 :]]) for number in range(len(points))]
+    return min(-math.inf if each is None else each.least for each in found)
 
 
 def _lates(cases: Sequence[Case]) -> Iterator[Late]:
@@ -100,14 +116,12 @@ def _lates(cases: Sequence[Case]) -> Iterator[Late]:
 
 
 def _checked(
-    cases: Sequence[Case],
-    restarts: Sequence[Late],
-    seen: Estimate | None,
-    unheld: Estimate | None,
-    most: float,
-    what: str,
+    cases: Sequence[Case], estimator: Estimator, what: str, most: float, scale: Callable[[Late], float]
 ) -> Checked:
-    needed = int(cases[0].number("min_delays", MIN_DELAYS))
+    """What the value is, of lateness in parts of a scale, and whether it is beyond `most`."""
+    restarts = tuple(_lates(cases))
+    points = [(each.due_s, each.late_s / scale(each)) for each in restarts]
+    needed, seen = int(cases[0].number("min_delays", MIN_DELAYS)), estimator(points)
     if len(restarts) < needed or seen is None:
         few = f"{count(len(restarts), 'delay')} of various lengths seen, {needed} needed"
         return Checked(findings=(inconclusive(f"{few}: {why_they_ended(cases)}."),), facts={})
@@ -117,15 +131,11 @@ def _checked(
         "low": seen.low,
         "high": seen.high,
     }
-    return Checked(findings=tuple(_beyond(restarts, seen, unheld, most, what)), facts=facts)
-
-
-def _beyond(
-    restarts: Sequence[Late], seen: Estimate, unheld: Estimate | None, most: float, what: str
-) -> Iterator[Finding]:
-    if seen.low <= most:
-        return
+    if least_without_any(points, estimator) <= most:
+        return Checked(facts=facts)
     held_s = sum(each.held_s for each in restarts)
-    excused = unheld is not None and unheld.low <= most
+    unheld = [(each.due_s, max(each.late_s - each.held_s, 0.0) / scale(each)) for each in restarts]
+    excused = least_without_any(unheld, estimator) <= most
     doubt = f"The host held restarts up for {seconds(held_s)} in all, which explains it" if excused else None
-    yield fail_unless(doubt, f"the {what} is {seen} in {len(restarts)} restarts; {most:g} is the most.")
+    sentence = f"the {what} is {seen} in {len(restarts)} restarts; {most:g} is the most."
+    return Checked(findings=(fail_unless(doubt, sentence),), facts=facts)

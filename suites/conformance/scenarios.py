@@ -145,9 +145,9 @@ MAX_10S = msgspec.structs.replace(
     ),
 )
 MAX_11S = crashing("max-11s", restarts=4, mode=Mode.ANNOTATED)
-REDUCED_DECAY = crashing("reduced-decay", restarts=6, mode=Mode.ANNOTATED)
+REDUCED_DECAY = crashing("reduced-decay", restarts=7, mode=Mode.ANNOTATED)
 REDUCED_DECAY_MAX_4S = crashing("reduced-decay-max-4s", restarts=6)
-MAX_GATE_OFF = crashing("max-gate-off", restarts=3, mode=Mode.ANNOTATED)
+MAX_GATE_OFF = crashing("max-gate-off", restarts=4, run_s=0.5, mode=Mode.ANNOTATED)
 EVERY_CURVE = (STOCK, MAX_1S, MAX_2S, MAX_10S, MAX_11S, REDUCED_DECAY, REDUCED_DECAY_MAX_4S, MAX_GATE_OFF)
 
 SAME_DELAY = exiting("same-delay", "max-10s", 1, 1, 42, 130, 137, 255, mode=Mode.ANNOTATED)

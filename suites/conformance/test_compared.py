@@ -12,8 +12,10 @@ from crashloop.spec.scenario import Mode, PodScenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, app, crashing, init, restarting
+from suites.conformance.test_exit_codes import DELAYED as SIGNALS
 from suites.conformance.test_restart_counts import counting
 from suites.conformance.test_rules import cell
+from suites.conformance.test_status import COMPLETING
 
 
 def with_and_without_rules(scenario: PodScenario) -> Comparison:
@@ -75,19 +77,27 @@ def test_the_gate_does_not_change_pods_without_rules() -> Iterator[Comparison]:
         yield with_and_without_rules(cell(policy, None, exit_code))
 
 
-LATE_UP_TO_20_S = compared(
-    "lateness-up-to-20-s", the.REDUCED_DECAY, the.MAX_10S, the.MAX_11S, the.MAX_GATE_OFF, the.SAME_DELAY
+LATE_UP_TO_40_S = compared(
+    "lateness-up-to-40-s",
+    the.REDUCED_DECAY,
+    the.MAX_10S,
+    the.MAX_11S,
+    the.MAX_GATE_OFF,
+    the.SAME_DELAY,
+    the.STOCK_TO_40_S,
+    COMPLETING,
+    SIGNALS,
 )
 LATE_UP_TO_300_S = compared("lateness-up-to-300-s", the.STOCK_TO_THE_CAP, the.MAX_300S)
 
 
 @requirement("BACKOFF-26")
 def test_restarts_are_on_average_little_late() -> Iterator[Comparison]:
-    yield LATE_UP_TO_20_S
+    yield LATE_UP_TO_40_S
     yield LATE_UP_TO_300_S
 
 
 @requirement("BACKOFF-27")
 def test_lateness_does_not_grow_with_the_delay() -> Iterator[Comparison]:
-    yield LATE_UP_TO_20_S
+    yield LATE_UP_TO_40_S
     yield LATE_UP_TO_300_S

@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import ComparisonInput
-from crashloop.checks.mean_lateness import mean_of, slope_of
+from crashloop.checks.mean_lateness import least_without_any, line_through, mean_of, slope_of
+from crashloop.sim import CALM, Fault
+from crashloop.sim.faults import PunctualityFault
+from crashloop.sim.host import BUSY, LOSSY, STARVED, HostModel
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Until
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
+from tools.fault_matrix import recordings_of, verdict_of
 
 STOCK = KubeletProfile(name="stock")
 DUE_S = (0, 10, 20, 40, 80, 160)
@@ -54,6 +59,17 @@ def test_a_curve_that_is_two_hundredths_longer_shows_in_the_slope() -> None:
     verdict = judged("lateness-slope", looping(1, longer=1.02), looping(2, longer=1.02))
     assert verdict.outcome is Outcome.FAIL
     assert verdict.findings[0].startswith("CAP-3: the slope of lateness over the delay, in seconds per second is 0.0")
+
+
+def test_one_late_restart_at_the_longest_delay_proves_nothing() -> None:
+    chance = random.Random(1)
+    prompt = [(due_s, 0.5 + chance.uniform(-0.1, 0.1)) for due_s in (1, 2, 4, 8, 10, 10, 10, 10, 10)]
+    late = [*prompt, (40.0, 2.0)]
+    found = line_through(late)
+    assert found is not None
+    assert found.least > 0.005
+    assert least_without_any(late, line_through) < 0.005
+    assert least_without_any([*late, (40.0, 2.1)], line_through) > 0.005
 
 
 def test_restarts_that_are_all_late_within_their_bounds_show_in_the_mean() -> None:
@@ -109,3 +125,20 @@ def test_nothing_is_estimated_from_too_little() -> None:
     assert mean_of([1.0]) is None
     assert slope_of([1.0, 2.0], [1.0, 2.0]) is None
     assert slope_of([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]) is None
+
+
+@pytest.mark.parametrize("host", [CALM, BUSY, STARVED, LOSSY], ids=lambda host: host.name)
+def test_a_right_kubelet_has_no_slope_on_any_host(host: HostModel) -> None:
+    assert {of_quick(seed=seed, host=host) for seed in range(1, 4)} == {Outcome.PASS}
+
+
+@pytest.mark.parametrize("seed", range(1, 4), ids=lambda seed: f"seed-{seed}")
+def test_delays_that_are_5_percent_longer_are_a_fail_at_quick(seed: int) -> None:
+    assert of_quick(PunctualityFault.LONG_5_PERCENT, seed=seed) is Outcome.FAIL
+
+
+def of_quick(*faults: Fault, seed: int, host: HostModel = CALM) -> Outcome:
+    """What BACKOFF-27 says of the scenarios that a quick run has for it."""
+    (trial,) = (each for each in trials() if each.requirement.id == "BACKOFF-27" and each.scope == "quick")
+    recordings = recordings_of(trial.scenario, frozenset(faults), seed=seed, host=host)
+    return verdict_of(trial.requirement, trial.scenario, *recordings).outcome
