@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, is_journal_lost, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
@@ -90,6 +90,8 @@ def _judged(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[
         doubt = excuse(case, (away.to_ns, until_ns), 0.0, ASKED_AGAIN_S)
         if case.recording.end_ns < until_ns:
             doubt = "The recording ended before that"
+        elif is_journal_lost(case, case.pod):
+            doubt = "The journal that would show it is not complete"
         yield fail_unless(
             doubt,
             f'the {probe.kind} probe of "{spec.name}" was not asked within {seconds(ASKED_AGAIN_S)} of the return of its '

@@ -66,6 +66,13 @@ def test_a_probe_that_is_not_asked_again_is_a_fail() -> None:
     ]
 
 
+def test_a_gap_of_the_journal_may_hide_the_questions() -> None:
+    unread = history(answered_s=(1.0, 2.0, 3.0, 4.0))
+    (said,) = told(checked("unanswered-probes", unread.gap(Channel.JOURNAL, 17.0, 40.0), min_missed=10))
+    assert said.startswith("INCONCLUSIVE")
+    assert "The journal that would show it is not complete" in said
+
+
 def test_a_recording_that_ends_before_the_next_question_is_due_shows_nothing() -> None:
     short = history(answered_s=(1.0, 2.0, 3.0, 4.0), ends_s=25.0)
     (said,) = told(checked("unanswered-probes", short, min_missed=10))
