@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, too_few
+from crashloop.checks.evidence import is_journal_lost, leaves_ns, too_few
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
@@ -85,8 +85,9 @@ def _sure(lasts: list[ProbeAnswer | None]) -> ProbeAnswer | None:
 
 
 def _too_early(case: Case, pod: PodHistory, spec: Container, instance: Instance) -> Iterator[Finding]:
-    """A kill without a probe that had failed often enough. RestartAllContainers kills for another reason."""
-    if case.restarts_all or instance.exit is None:
+    """A kill without a probe that had failed often enough. RestartAllContainers and the pod's end kill for another reason."""
+    leaves = leaves_ns(case, pod)
+    if case.restarts_all or instance.exit is None or (leaves is not None and leaves <= (instance.exit_ns or leaves)):
         return
     worst = max(spec.killing_probes, key=lambda each: _failures(instance, each))
     failures = _failures(instance, worst)

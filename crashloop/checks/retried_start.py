@@ -7,7 +7,7 @@ Theory of operation. A start is due from when the object is there, and every ini
 import msgspec
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
+from crashloop.checks.evidence import blind_spot, leaves_ns, why_it_ended
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.first_start import owed_starts
@@ -72,7 +72,9 @@ def _judged(case: Case, pod: PodHistory, spec: Container, free: _Free) -> tuple[
     bound_s = retry_s(case.prediction.deviations, beside_backoff=beside)
     instances = ran(pod, spec.name)
     first = instances[0].begun if instances else None
-    ends_ns = first.utc_ns if first is not None and first.utc_ns is not None else case.recording.end_ns
+    leaves = leaves_ns(case, pod)
+    until_ns = case.recording.end_ns if leaves is None else max(leaves, free.t_ns)
+    ends_ns = first.utc_ns if first is not None and first.utc_ns is not None else until_ns
     waited_s = (ends_ns - free.t_ns) / 1e9
     lines = (free.line, *((first.line,) if first else ()))
     if first is not None and ends_ns < free.back_ns:

@@ -1,21 +1,30 @@
 """A failing probe kills after as many failures in a row as its threshold says: neither before nor much later."""
 
+import msgspec
+
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import PROBE_FAILURES_GO_ON
 from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, case, checked, good, scenario, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 PROBED = scenario(app(probes=(Probe(pattern="FFF"),)))
 
 
 def asked(
-    answers: str, *, exit_s: float | None, of: str = "liveness", ends_s: float = 30, every_s: float = 1.0
+    answers: str,
+    *,
+    exit_s: float | None,
+    of: str = "liveness",
+    ends_s: float = 30,
+    every_s: float = 1.0,
+    pod: PodScenario = PROBED,
 ) -> History:
     """A life from 1 s on that is asked once a second, and how it ends."""
-    history = History(PROBED).lives("app", (1.0, exit_s, 143))
+    history = History(pod).status(0.5, {}, phase="Pending", startTime=stamp(0)).lives("app", (1.0, exit_s, 143))
     for number, answer in enumerate(answers):
         history.note(2.0 + number * every_s, "app", 0, f"{of}.{number}", answer)
     return history.ends(ends_s)
@@ -195,3 +204,11 @@ def test_a_command_that_its_container_does_not_outlive_may_count_as_a_failure_or
 def test_a_request_that_its_container_does_not_outlive_is_a_failure() -> None:
     assert cut_off(Handler.HTTP, kill_after=1) == []
     assert "and was asked again" in str(cut_off(Handler.HTTP, kill_after=2))
+
+
+def test_the_deadline_of_its_pod_ends_a_container_before_the_threshold() -> None:
+    """The deadline is at 3 s."""
+    pod = msgspec.structs.replace(PROBED, pod=msgspec.structs.replace(PROBED.pod, active_deadline_s=3))
+    for exit_s, accused in ((3.3, False), (2.5, True)):
+        history = asked("FF", exit_s=exit_s, pod=pod)
+        assert ("FAIL" in str(told(checked("probe-kill", history)))) is accused

@@ -1,5 +1,7 @@
 """Once what a container needs is there, it is started within the kubelet's retry."""
 
+import msgspec
+
 from crashloop.checks.retried_start import check_retried_start
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject, Variable
@@ -9,7 +11,7 @@ from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import STOCK, app, case, checked, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 CREATE = Intervention(
     trigger=Trigger(after_s=30), action=InterventionKind.CREATE_OBJECT, arguments={"object": "settings"}
@@ -135,3 +137,16 @@ def test_a_start_that_a_reset_put_off_is_inconclusive() -> None:
     )
     assert finding.startswith('INCONCLUSIVE: "app" was created')
     assert finding.endswith("RestartAllContainers made the pod begin again meanwhile.")
+
+
+def test_a_pod_that_has_ended_starts_nothing() -> None:
+    """Its deadline is 10 s after what it needs is there, sooner than a start is due."""
+    of = waiting()
+    of = msgspec.structs.replace(of, pod=msgspec.structs.replace(of.pod, active_deadline_s=40))
+    made = History(of).status(0.5, {}, phase="Pending", startTime=stamp(0))
+    made.intervention(30, "create-object", object="settings").ends(90)
+    line = made.line_of(Kind.INTERVENTION)
+    assert told(checked("retried-start", made, STOCK)) == [
+        f'INCONCLUSIVE: "app" was not created within 10 s of the creation of what it needs (history line {line}); '
+        "16 s is the longest: the scenario was complete."
+    ]
