@@ -20,7 +20,7 @@ class ActiveDeadline:
         self._wake = wake
         self.passed = False
         if pod.spec.active_deadline_s is not None and self._kind != "ignored":
-            self._await(pod.created_ns)
+            self._await(pod.taken_ns)
 
     def _await(self, since_ns: int) -> None:
         deadline_ns = (self._pod.spec.active_deadline_s or 0) * S

@@ -224,6 +224,7 @@ class ScenarioPlayer:
         old = self.pod
         self._read_out()
         yield self.host.takes_ms(REQUEST_MS)
+        self._writer.mark_deleting()
         yield from self.kubelet.delete(old)
         self.tape.api(self._writer.delivered_ns, Kind.DELETED, {"resource_version": "9999"}, old.uid)
 

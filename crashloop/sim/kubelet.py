@@ -201,6 +201,8 @@ class Kubelet:
 
     def _take(self, pod: SimPod, writer: StatusWriter) -> None:
         before = self._syncs.get(pod.uid)
+        if before is None:
+            pod.taken_ns = self.loop.now
         sync = PodSync(
             self.world,
             self.runtime,

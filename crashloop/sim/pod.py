@@ -1,11 +1,14 @@
 """A pod of the simulated cluster: the manifest, its instances, and their state in the pod cache."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
+from crashloop.sim.behaviour import S
 from crashloop.sim.loop import ignore
 from crashloop.sim.recorder import Tape
 from crashloop.spec.config_object import ConfigObject
@@ -130,6 +133,8 @@ class SimPod:
         self.uid = uid
         self.spec = spec
         self.created_ns = created_ns
+        self.taken_ns = created_ns
+        """When its kubelet took it: startTime."""
         self.tape = tape
         """On which the recorder writes what happens to it."""
         self.on_exit: Callable[[SimulatedInstance], None] = ignore
@@ -223,3 +228,13 @@ class SimPod:
     def alive(self) -> list[SimulatedInstance]:
         """Instances that have not exited."""
         return [each for each in self.instances if each.exited_ns is None]
+
+
+def stamp(t_ns: int | None, offset_s: int = 0) -> str | None:
+    """A time as the API writes it, in whole seconds."""
+    return None if t_ns is None else _written(t_ns // S + offset_s)
+
+
+@lru_cache
+def _written(t_s: int) -> str:
+    return datetime.fromtimestamp(t_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

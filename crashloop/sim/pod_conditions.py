@@ -1,22 +1,33 @@
-"""The conditions Ready and ContainersReady of a pod: pkg/kubelet/status/generate.go@v1.37.1 GenerateContainersReadyCondition."""
+"""The conditions Ready and ContainersReady of a pod: pkg/kubelet/status/generate.go@v1.37.1 GenerateContainersReadyCondition.
 
+A pod that fails is not ready from then on, though its containers still end, are ready themselves, and its phase follows only when
+they have ended: pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.pod import SimPod
+from crashloop.sim.pod import SimPod, stamp
 from crashloop.sim.stated_phase import TERMINAL
 
-TYPES = ("ContainersReady", "Ready")
+TYPES = ("Ready", "ContainersReady")
+ENDED = {"Failed": "PodFailed", "Succeeded": "PodCompleted"}
+"""Why a pod in that phase is not ready."""
 
 
 class PodConditions:
     """Makes the conditions of one pod from its container statuses."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    def __init__(self, behaviour: Behaviour, now: Callable[[], int]) -> None:
         self._which = behaviour.ready_condition
+        self._now = now
         self._was_ready = False
+        self._stated: bool | None = None
+        self._since_ns = 0
+        """When what is stated became so."""
 
-    def conditions(self, pod: SimPod, statuses: dict[str, list[dict[str, Any]]], phase: str) -> list[dict[str, str]]:
+    def conditions(self, pod: SimPod, statuses: dict[str, list[dict[str, Any]]], phase: str) -> list[dict[str, Any]]:
         """A pod is ready when its regular containers and sidecars are, and has not ended."""
         asked = {each.name for each in (*pod.regulars, *(each for each in pod.inits if each.is_sidecar))}
         ready = [each["ready"] for group in statuses.values() for each in group if each["name"] in asked]
@@ -28,4 +39,8 @@ class PodConditions:
             "any": any(ready) and phase not in TERMINAL,
             "never again": true and not restarted,
         }.get(self._which, true)
-        return [{"type": each, "status": str(stated)} for each in TYPES]
+        if stated is not self._stated:
+            self._stated, self._since_ns = stated, self._now()
+        reason = {} if stated else {"reason": ENDED.get(phase, "ContainersNotReady")}
+        said = {"status": str(stated), "lastTransitionTime": stamp(self._since_ns), **reason}
+        return [{"type": each, **said} for each in TYPES]

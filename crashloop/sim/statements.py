@@ -5,14 +5,12 @@ of the same sync, so a backoff shows one sync later (reason cache), and a start 
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
-from crashloop.sim.behaviour import Behaviour, S
-from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
+from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance, stamp
 from crashloop.sim.pod_actions import reset_source, restarts
-from crashloop.sim.pod_conditions import PodConditions
+from crashloop.sim.pod_conditions import ENDED, TYPES, PodConditions
 from crashloop.sim.policy import Policies
 from crashloop.sim.stated_phase import TERMINAL, stated_phase
 from crashloop.spec.pod import Container
@@ -35,7 +33,7 @@ RESTARTING_ALL = "AllContainersRestarting"
 class Statements:
     """Makes the statuses of one pod."""
 
-    def __init__(self, pod: SimPod, policies: Policies) -> None:
+    def __init__(self, pod: SimPod, policies: Policies, now: Callable[[], int]) -> None:
         self.pod = pod
         self.policies = policies
         self.reasons: dict[str, str] = {}
@@ -61,7 +59,7 @@ class Statements:
         """Whether a running instance is ready, by its probes."""
         self.has_started: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
         """Whether a running instance has started, by its startup probe."""
-        self._ready = PodConditions(policies.behaviour)
+        self._ready = PodConditions(policies.behaviour, now)
         self._held: dict[str, str] = {}
         """The message of the last delay, by name."""
         self._first_starts: dict[str, int | None] = {}
@@ -81,6 +79,7 @@ class Statements:
         self._stated = before._stated
         self._last = before._last
         self._running = before._running
+        self._ready = before._ready
 
     def status(self, view: PodView) -> tuple[dict[str, Any], str]:
         """The PodStatus, and the true phase. What has not changed is not made again."""
@@ -93,6 +92,7 @@ class Statements:
             tuple(self.failed.items()),
             tuple(pod.images.values()),
             pod.sandboxes,
+            pod.taken_ns,
             self.past_deadline,
             self._by_probes(),
         )
@@ -110,8 +110,8 @@ class Statements:
             "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
         }
         conditions = [
-            {"type": "PodScheduled", "status": "True"},
             *self._ready.conditions(pod, statuses, phase),
+            {"type": "PodScheduled", "status": "True"},
             *self._restarting_all(view, phase),
         ]
         self._stated = stated_phase(
@@ -127,7 +127,7 @@ class Statements:
         status = {
             "phase": self._stated,
             "reason": "DeadlineExceeded" if reasoned else "",
-            "startTime": _stamp(self._start_ns()),
+            "startTime": stamp(self._start_ns()),
             "conditions": conditions,
             "podIP": self._address(),
             **statuses,
@@ -140,7 +140,7 @@ class Statements:
     def _start_ns(self) -> int:
         moves = self.policies.behaviour.start_time_moves
         starts = (each.started_ns for each in self.pod.instances if each.started_ns is not None and moves)
-        return max(starts, default=self.pod.created_ns)
+        return max(starts, default=self.pod.taken_ns)
 
     def _infer_ends(self, view: PodView) -> None:
         """What ran and is gone has ended, though nobody knows how: convertToAPIContainerStatuses."""
@@ -203,11 +203,9 @@ class Statements:
         if stated == "kept":
             return {}
         codes = [newest.instance.exit_code for each in self.pod.regulars if (newest := view.newest(each.name))]
-        over = [{**each, "status": "False"} if each["type"] == RESTARTING_ALL else each for each in conditions]
-        return {
-            "phase": stated if stated != "true" else "Failed" if any(codes) else "Succeeded",
-            "conditions": over,
-        }
+        phase = stated if stated != "true" else "Failed" if any(codes) else "Succeeded"
+        over = {RESTARTING_ALL: {"status": "False"}} | {each: {"reason": ENDED[phase]} for each in TYPES}
+        return {"phase": phase, "conditions": [each | over.get(each["type"], {}) for each in conditions]}
 
     def phase(self, view: PodView) -> str:
         """The phase by the rules of getPhase with the gate ContainerRestartRules on."""
@@ -312,7 +310,7 @@ class Statements:
                 return {"waiting": {"reason": behaviour.waiting_reason, "message": self._held[container.name]}}, False
             started_ns = self._first_starts.setdefault(container.name, instance.started_ns)
             started_ns = started_ns if behaviour.started_at_first else instance.started_ns
-            return {"running": {"startedAt": _stamp(started_ns)}}, True
+            return {"running": {"startedAt": stamp(started_ns)}}, True
         message = self.reasons.get(container.name)
         reason = behaviour.waiting_reason
         if message is not None:
@@ -360,8 +358,8 @@ def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behavi
             else "Completed"
             if code == 0
             else "Error",
-            "startedAt": _stamp(instance.started_ns, behaviour.started_offset_s),
-            "finishedAt": _stamp(instance.exited_ns, behaviour.finished_offset_s),
+            "startedAt": stamp(instance.started_ns, behaviour.started_offset_s),
+            "finishedAt": stamp(instance.exited_ns, behaviour.finished_offset_s),
             "containerID": f"containerd://{instance.container_id}",
         }
     }
@@ -376,13 +374,3 @@ def _stated_as_memory(instance: SimulatedInstance, behaviour: Behaviour, is_last
         "not in the last state": truth and not is_last,
         "every exit with 137": instance.exit_code == KILLED,
     }[behaviour.states_out_of_memory]
-
-
-def _stamp(t_ns: int | None, offset_s: int = 0) -> str | None:
-    """A time as the API writes it, in whole seconds."""
-    return None if t_ns is None else _written(t_ns // S + offset_s)
-
-
-@lru_cache
-def _written(t_s: int) -> str:
-    return datetime.fromtimestamp(t_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,15 +1,13 @@
 """The kubelet's status manager and the API server behind it: statements reach the watch, the latest wins."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim.behaviour import S
 from crashloop.sim.connection import Connection
 from crashloop.sim.environment import World
 from crashloop.sim.loop import ignore
-from crashloop.sim.pod import SimPod
+from crashloop.sim.pod import SimPod, stamp
 
 GRACE_S = 2
 """Of a pod that is deleted."""
@@ -62,9 +60,10 @@ class StatusWriter:
         return max(self._delivered_ns, self._loop.now)
 
     def mark_deleting(self) -> None:
-        """Somebody has requested the pod's deletion: its object says so."""
-        asked = datetime.fromtimestamp(self._loop.now // S + GRACE_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._deletion = {"deletion": {"timestamp": asked, "grace_s": GRACE_S}}
+        """Somebody has requested the pod's deletion: its object says so, from the first request on."""
+        if self._deletion:
+            return
+        self._deletion = {"deletion": {"timestamp": stamp(self._loop.now, GRACE_S), "grace_s": GRACE_S}}
         self._version += 1
         self._deliver()
 

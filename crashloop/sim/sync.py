@@ -70,7 +70,7 @@ class PodSync:
         self._failed_starts = 0
         self.log = PodLog(pod, self.behaviour)
         self.delays = RestartDelays(pod, policies, backoffs)
-        self.statements = Statements(pod, policies)
+        self.statements = Statements(pod, policies, lambda: self.loop.now)
         self.pleg = Pleg(world, runtime, pod)
         self.pleg.on_relist = self._relisted
         self.worker = Worker(world, self.pleg, self.behaviour, effective.release, tick_phase_ns)

@@ -62,6 +62,7 @@ NOT_DRAWN = (
     *NEED_OWN_CONTROL_PLANE,
 )
 STATIC_SHARE = 0.06
+DEADLINE_SHARE = 0.08
 SETTINGS = ConfigObject(name="settings", data={"A": "old"})
 
 
@@ -82,6 +83,7 @@ def random_case(seed: int, hosts: tuple[HostModel, ...] = HOSTS) -> RandomCase:
     version = chance.choice(VERSIONS)
     scenario = _with_objects(_scenario(chance, version), Random(f"objects {seed}"))
     scenario = _with_notes(scenario, Random(f"notes {seed}"))
+    scenario = _with_deadline(scenario, Random(f"deadline {seed}"))
     scenario = _as_static_pod(scenario, Random(f"static {seed}"))
     return RandomCase(
         scenario=_with_written_config(scenario, Random(f"written {seed}")),
@@ -169,10 +171,21 @@ def _with_notes(scenario: PodScenario, chance: Random) -> PodScenario:
     return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(scenario.pod, containers=(noting, *others)))
 
 
+def _with_deadline(scenario: PodScenario, chance: Random) -> PodScenario:
+    """Now and then a pod that has to end by itself, with whatever of it runs then."""
+    if chance.random() > DEADLINE_SHARE:
+        return scenario
+    pod = msgspec.structs.replace(scenario.pod, active_deadline_s=chance.choice((5, 12, 25, 60)))
+    return msgspec.structs.replace(scenario, pod=pod)
+
+
 def _as_static_pod(scenario: PodScenario, chance: Random) -> PodScenario:
     """Now and then a file of the node instead, which is edited, or whose mirror pod is deleted."""
-    plain = scenario.mode is Mode.NATURAL and not (scenario.objects or scenario.interventions)
-    if not plain or scenario.pod.of_kind(ContainerKind.EPHEMERAL) or chance.random() > STATIC_SHARE:
+    pod = scenario.pod
+    plain = scenario.mode is Mode.NATURAL and not (
+        scenario.objects or scenario.interventions or pod.active_deadline_s is not None
+    )
+    if not plain or pod.of_kind(ContainerKind.EPHEMERAL) or chance.random() > STATIC_SHARE:
         return scenario
     done = Intervention(
         trigger=Trigger(after_s=chance.choice((3.0, 12.0, 40.0))), action=chance.choice(sorted(OF_STATIC_PODS))

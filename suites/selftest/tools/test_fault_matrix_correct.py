@@ -11,19 +11,24 @@ from random import Random
 import pytest
 
 from crashloop.checks.evaluate import run_checkers
+from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked
 from crashloop.checks.integrity import obstacles, pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped
+from crashloop.requirements import load_requirements
 from crashloop.sim import simulate, simulate_startup
 from crashloop.sim.host import (
+    BUSY,
     CALM,
     FROZEN,
     FROZEN_BY_JOURNAL,
     HOSTS,
     LOSSY,
+    NO_JOURNAL,
+    NO_LOG,
     SLOW_DISK,
     SLOW_HOSTS,
     SLOW_RUNTIME,
@@ -45,7 +50,17 @@ from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import CORRECT_KUBELET
 from suites.selftest.kit.random_scenarios import VERSIONS, RandomCase, random_case
-from tools.fault_matrix import FURTHER, holds, recorded, recordings_of, verdict_of
+from tools.fault_matrix import (
+    FURTHER,
+    VERSION,
+    histories_of,
+    holds,
+    later_of,
+    profile_of,
+    recorded,
+    recordings_of,
+    verdict_of,
+)
 
 CASES, BATCHES = 10_000, 20
 DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY, FROZEN, FROZEN_BY_JOURNAL)
@@ -53,10 +68,9 @@ DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY, FROZEN, FROZEN_BY_JOU
 ACCUSATIONS = (Outcome.FAIL, Outcome.ERROR)
 ONLY_SHOWN = {"shown-waiting", "back-off-message", "status-sequence"}
 """Checkers of what is only reported."""
-NOT_FOR_ALL = {"no-restart", "pods-made", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
+NOT_FOR_ALL = {"deadline", "no-restart", "pods-made", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
 """Checkers of promises that not every pod is given, and of what is only reported."""
 PARTICULAR = {
-    "deadline",
     "delays-while-away",
     "ephemeral-kept",
     "exit-reason",
@@ -264,6 +278,35 @@ def test_the_suite_accuses_no_correct_kubelet_on_any_release_or_host(version: Ku
         verdict = verdict_of(trial.requirement, trial.scenario, *recordings, version=version)
         if verdict.fails_the_run or verdict.outcome is Outcome.ERROR:
             accused.append((verdict.requirement, verdict.scenario, host.name, *verdict.findings))
+    assert accused == []
+
+
+CALM_ENOUGH = (CALM, BUSY, NO_JOURNAL, NO_LOG, SLOW_DISK, SLOW_RUNTIME, FROZEN)
+"""Where the runtime's events are seen, by a clock that is exact, and the watch neither lost nor late."""
+
+
+@pytest.mark.parametrize("host", CALM_ENOUGH, ids=lambda host: host.name)
+def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_suite(host: HostModel) -> None:
+    """As a run judges: each pod by all these requirements, whatever it was recorded for."""
+    scenarios = {
+        each.name: each for trial in trials() for each in trial.scenario.scenarios if each.pod_spec is not None
+    }
+    accused = []
+    for seed, scenario in enumerate(scenarios.values()):
+        (recording,) = map(recorded, histories_of((scenario,), seed=seed, host=host))
+        question = JudgementInput(
+            requirement=asked(),
+            scenario=scenario,
+            profile=profile_of(scenario),
+            version=VERSION,
+            later=later_of(scenario),
+            recording=recording,
+        )
+        accused += [
+            (scenario.name, *each.findings)
+            for each in judge_everywhere(load_requirements(), question, load_deviations())
+            if each.fails_the_run or each.outcome is Outcome.ERROR
+        ]
     assert accused == []
 
 
