@@ -13,6 +13,9 @@ from crashloop.sim.status_writer import StatusWriter
 
 STATES_MS = (60, 700)
 """Until the kubelet writes the pod's status into a mirror pod that is new."""
+FORGOTTEN_SHARE = 0.5
+"""How often the kubelet comes upon a new mirror pod that it does not know yet, and forgets the pod's status, startTime included:
+pkg/kubelet/status/status_manager.go@v1.37.1 syncPod."""
 RETRY_MS = (10_000, 15_000)
 """Until the kubelet looks again whether an edited static pod may start."""
 
@@ -50,8 +53,12 @@ class StaticPlayer(ScenarioPlayer):
 
     def _return(self, pod: SimPod, writer: StatusWriter) -> None:
         self._make_mirror(pod)
-        states = self.kubelet.behaviour.mirror_states
-        self.loop.after(self.host.takes_ms(STATES_MS), writer.repeat if states else writer.close)
+        if self.host.chance.random() < FORGOTTEN_SHARE:
+            pod.taken_ns = self.loop.now
+        if self.kubelet.behaviour.mirror_states:
+            self.loop.after(self.host.takes_ms(STATES_MS), writer.repeat)
+        else:
+            writer.close()
 
     def _edit(self) -> Steps:
         """The kubelet says nothing more of the old pod, ends it, and comes back to the new one later."""

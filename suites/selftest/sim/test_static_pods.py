@@ -16,7 +16,7 @@ from suites.selftest.kit import sim_kit as sim
 EDIT, UNMIRROR = InterventionKind.EDIT_STATIC_POD, InterventionKind.DELETE_MIRROR_POD
 
 
-def played(action: InterventionKind, *faults: Fault) -> tuple[Event, ...]:
+def played(action: InterventionKind, *faults: Fault, seed: int = 1) -> tuple[Event, ...]:
     """A static pod that crashes for ever; after its third exit it is edited, or its mirror pod is deleted."""
     scenario = PodScenario(
         name="scenario",
@@ -26,11 +26,16 @@ def played(action: InterventionKind, *faults: Fault) -> tuple[Event, ...]:
         until=Until(at_least_s=60, at_most_s=60),
         interventions=(Intervention(trigger=Trigger(container="app", after_restart=2), action=action),),
     )
-    return simulate(scenario, sim.profile("10s"), sim.V1_37, rng=Random(1), behaviour=behaviour_of(faults))
+    return simulate(scenario, sim.profile("10s"), sim.V1_37, rng=Random(seed), behaviour=behaviour_of(faults))
 
 
 def mirrors(events: tuple[Event, ...]) -> list[str]:
     return [event.data["phase"] for event in sim.of(events, Channel.API, Kind.MIRROR)]
+
+
+def start_times(events: tuple[Event, ...]) -> set[str]:
+    statuses = (event.data["status"] for event in sim.of(events, Channel.API, Kind.STATUS))
+    return {each["startTime"] for each in statuses if "startTime" in each}
 
 
 def starts_s(events: tuple[Event, ...], uid: str) -> list[float]:
@@ -67,3 +72,9 @@ def test_a_counter_that_outlives_the_edit_holds_the_first_restart_back() -> None
     events = played(EDIT, StaticPodFault.STATIC_KEEPS_COUNTER)
     first, second, *_ = starts_s(events, uids(events)[1])
     assert second - first > 10
+
+
+def test_the_start_time_of_a_static_pod_may_move_once_its_mirror_pod_has_come_back() -> None:
+    """pkg/kubelet/status/status_manager.go@v1.37.1 syncPod: what is stated in a mirror pod that it does not know is forgotten."""
+    moved = {len(start_times(played(UNMIRROR, seed=seed))) > 1 for seed in range(8)}
+    assert moved == {False, True}
