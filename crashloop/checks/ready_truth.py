@@ -2,7 +2,8 @@
 
 Theory of operation. A container with a readiness probe is ready from a success on, until failures in a row reach the threshold. A
 status may lag, so only a statement that stood for longer than that is wrong; but a container whose probe has never succeeded was
-ready at no time, and no status says so before the kubelet has had the success.
+ready at no time, and no status says so before the kubelet has had the success. A status that comes late says by its condition
+since when the containers are ready. Without that time, successes of the life before may have made it ready as well as its own.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ from crashloop.model.restart_all import probes_go_on
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Probe, ProbeKind
 
+WITHIN_NS = 1_000_000_000
+"""Within this time after a time in whole seconds is what it says."""
+
 
 class _Life(msgspec.Struct, frozen=True, kw_only=True):
     """An instance, and what its readiness probe was answered."""
@@ -41,7 +45,7 @@ def check_ready_truth(case: Case) -> Checked:
     """A container MUST be said to be ready if and only if its readiness probe succeeds in this life, and only while it runs.
 
     Needs min_statuses (1) statuses of a running container with such a probe, min_resets (0) of them after a RestartAllContainers,
-    and those of min_later (0) lives after a life whose probe succeeded.
+    and of min_later (0) lives after a life whose probe succeeded a status that says since when they are ready.
     """
     findings: list[Finding] = []
     seen = after_reset = 0
@@ -53,7 +57,8 @@ def check_ready_truth(case: Case) -> Checked:
                 assert probe is not None
                 seen += 1
                 after_reset += life.made_room is not None
-                later |= {(spec.name, life.instance.ordinal)} if life.successes_before else set()
+                if life.successes_before and _ready_since_ns(life.instance, status) is not None:
+                    later.add((spec.name, life.instance.ordinal))
                 if life.made_room is None or probes_go_on(case.prediction.deviations):
                     findings += _wrong(case, pod, spec, probe, life, status, newer)
             findings += _ready_without_running(pod, spec)
@@ -62,7 +67,7 @@ def check_ready_truth(case: Case) -> Checked:
     for number, name, default, what in (
         (seen, "min_statuses", 1, "statuses"),
         (after_reset, "min_resets", 0, "statuses after a reset"),
-        (len(later), "min_later", 0, "lives after a success"),
+        (len(later), "min_later", 0, "ready lives after a success"),
     ):
         least = int(case.number(name, default))
         if not findings and number < least:
@@ -115,9 +120,11 @@ def _wrong(
     instance, answers = life.instance, life.answers
     says = status.containers[spec.name].ready
     lost = instance.journal_started is None or is_journal_lost(case, pod)
-    if says and not has_succeeded(answers, probe.success_threshold, status.t_ns):
+    since_ns = _ready_since_ns(instance, status)
+    said_ns = status.t_ns if since_ns is None else min(status.t_ns, since_ns + WITHIN_NS)
+    if says and not has_succeeded(answers, probe.success_threshold, said_ns):
         lines = (*instance.lines[:1], status.line)
-        given = sum(each.had_ns <= status.t_ns for each in answers)
+        given = sum(each.had_ns <= said_ns for each in answers)
         times = "once" if probe.success_threshold == 1 else f"{probe.success_threshold} times in a row"
         sentence = (
             f'a status says that "{spec.name}" is ready {at_lines(lines)}; its readiness probe had not succeeded {times} '
@@ -131,6 +138,13 @@ def _wrong(
         since = _since(answers, probe, ready=not says, until_ns=until_ns)
         if since is not None and until_ns - max(since.had_ns, status.t_ns) > SETTLED_NS:
             yield _outdated(case, spec.name, since, status, until_ns, says=says)
+
+
+def _ready_since_ns(instance: Instance, status: StatusReport) -> int | None:
+    """Since when the pod has been ready in this life, to the second below; None: it is not, or did not say."""
+    since_ns, begun_ns = status.ready_since_ns, instance.begun_ns
+    in_this_life = since_ns is not None and begun_ns is not None and since_ns >= begun_ns
+    return since_ns if in_this_life and status.containers_ready else None
 
 
 def _outdated(case: Case, name: str, since: ProbeAnswer, status: StatusReport, until_ns: int, *, says: bool) -> Finding:

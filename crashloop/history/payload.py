@@ -304,13 +304,14 @@ class ContainerStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, r
     last_state: ReportedState = ReportedState()
 
 
-class PodConditionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class PodConditionData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """One entry of `conditions`."""
 
     type: str
     status: str = ""
     """True, False or Unknown."""
     reason: str = ""
+    last_transition_time: str | None = None
 
 
 class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):

@@ -75,6 +75,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Condition ContainersReady; None without it."""
     ready: bool | None = None
     """Condition Ready; None without it."""
+    ready_since_ns: int | None = None
+    """Since when ContainersReady is what it is, by the kubelet, to the second below; None: it did not say."""
     is_ending: bool = False
     """Whether ContainersReady has the reason that the pod has ended or is being ended, as after its deadline."""
 
@@ -101,6 +103,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         _ns(status.start_time),
         _is_true(containers_ready),
         _is_true(conditions.get(READY)),
+        None if containers_ready is None else _ns(containers_ready.last_transition_time),
         containers_ready is not None and containers_ready.reason in _ENDING,
     )
 

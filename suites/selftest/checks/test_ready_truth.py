@@ -9,7 +9,7 @@ from crashloop.model.variants import PROBE_SUCCESSES_GO_ON
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import app, case, checked, scenario, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 PROBED = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSSFFF"),)))
 
@@ -93,24 +93,45 @@ def test_not_ready_long_after_a_success_is_a_fail() -> None:
     )
 
 
-def restarted(*said: tuple[float, bool]) -> History:
-    """Two lives, from 1 s to 10 s and from 12 s on, that succeed every 2 s from 4 s on; statuses that say whether it is ready."""
+def restarted(*said: tuple[float, bool], since_s: float | None = None) -> History:
+    """Two lives, from 1 s to 10 s and from 12 s on, that succeed every 2 s from 4 s and 15 s on; statuses that say whether it is
+    ready, those of the second life since when."""
     history = History(THRICE).lives("app", (1.0, 10.0, 1), (12.0, None, 0), status=False)
     for life, begun_s in enumerate((1.0, 12.0)):
         for number in range(3):
             history.note(begun_s + 3 + 2 * number, "app", life, f"readiness.{number}", "S")
     for at_s, ready in said:
         life = int(at_s > 12)
-        history.status(at_s, {"app": history.running("app", life, (1.0, 12.0)[life]) | {"ready": ready}})
+        app = history.running("app", life, (1.0, 12.0)[life]) | {"ready": ready}
+        when = {"lastTransitionTime": stamp(since_s)} if life and since_s is not None else {}
+        history.status(at_s, {"app": app}, conditions=[{"type": "ContainersReady", "status": str(ready), **when}])
     return history.ends(40)
 
 
 def test_ready_after_as_many_successes_of_its_own_is_right() -> None:
-    right = restarted((1.5, False), (8.5, True), (12.5, False), (19.5, True))
+    right = restarted((1.5, False), (8.5, True), (12.5, False), (19.5, True), since_s=19.1)
     assert told(checked("ready-truth", right, min_later=1)) == []
     assert told(checked("ready-truth", right, min_later=2)) == [
-        "INCONCLUSIVE: 1 lives after a success seen, 2 needed: the scenario was complete."
+        "INCONCLUSIVE: 1 ready lives after a success seen, 2 needed: the scenario was complete."
     ]
+
+
+def test_a_status_that_comes_late_shows_by_itself_nothing_of_the_successes_before_a_restart() -> None:
+    """It may have been on its way since the first success. Since when it is ready decides."""
+    late = (1.5, False), (8.5, True), (12.5, False), (22.0, True)
+    assert told(checked("ready-truth", restarted(*late), min_later=1)) == [
+        "INCONCLUSIVE: 0 ready lives after a success seen, 1 needed: the scenario was complete."
+    ]
+    assert told(checked("ready-truth", restarted(*late, since_s=11.0), min_later=1)) == [
+        "INCONCLUSIVE: 0 ready lives after a success seen, 1 needed: the scenario was complete."
+    ]
+    history = restarted(*late, since_s=15.1)
+    lines = (history.line_of(Kind.CREATED, 2), history.line_of(Kind.STATUS, 3))
+    assert told(checked("ready-truth", history, min_later=1)) == [
+        f'FAIL: a status says that "app" is ready (history lines {lines[0]} and {lines[1]}); '
+        "its readiness probe had not succeeded 3 times in a row in 1 answer."
+    ]
+    assert told(checked("ready-truth", restarted(*late, since_s=19.1), min_later=1)) == []
 
 
 def test_successes_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
