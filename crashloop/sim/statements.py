@@ -13,7 +13,7 @@ from crashloop.sim.pod_actions import reset_source, restarts
 from crashloop.sim.pod_conditions import ENDED, TYPES, PodConditions
 from crashloop.sim.policy import Policies
 from crashloop.sim.stated_phase import TERMINAL, stated_phase
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
 
 State = dict[str, Any]
@@ -262,7 +262,7 @@ class Statements:
         status = {
             "name": name,
             "state": state,
-            "ready": (running and instance is not None and self.is_ready(container, instance))
+            "ready": self._is_ready(container, instance, state)
             or (behaviour.ready_while_waiting and "waiting" in state and bool(views)),
             "restartCount": self._count(name, instance),
             "image": self.pod.images[name],
@@ -275,6 +275,12 @@ class Statements:
             stated = views[1].instance if behaviour.container_id_behind and views[1:] else instance
             status["containerID"] = f"containerd://{stated.container_id}"
         return status
+
+    def _is_ready(self, container: Container, instance: SimulatedInstance | None, state: State) -> bool:
+        """An init container is ready once it is done: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""
+        if container.kind is ContainerKind.INIT and not container.is_sidecar:
+            return bool(state.get("terminated", {}).get("exitCode") == 0)
+        return "running" in state and instance is not None and self.is_ready(container, instance)
 
     def _has_started(self, container: Container, instance: SimulatedInstance | None, running: bool) -> bool:
         match self.policies.behaviour.states_started:

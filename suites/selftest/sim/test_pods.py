@@ -217,3 +217,18 @@ def test_a_container_that_the_runtime_has_forgotten_has_ended(
     assert sim.starts(history) == 2
     last = sim.container_states(history)[-1]
     assert (last["restartCount"], "lastState" in last) == (1, not faults)
+
+
+def test_an_init_container_is_ready_once_it_is_done_and_a_sidecar_while_it_runs() -> None:
+    setup = Container(name="setup", kind=ContainerKind.INIT, program=runs((2, 1), (2, 0)))
+    sidecar = Container(name="sidecar", kind=ContainerKind.INIT, restart_policy=ALWAYS, program=HOLDS)
+    events = sim.simulated(sim.pod_of(setup, sidecar, Container(program=HOLDS), watch_s=30), "2s")
+    said = {
+        (each["name"], next(iter(each["state"])), each["state"].get("terminated", {}).get("exitCode")): each["ready"]
+        for event in sim.of(events, Channel.API, Kind.STATUS)
+        for each in event.data["status"].get("initContainerStatuses", ())
+    }
+    assert {each for each, ready in said.items() if ready} == {
+        ("setup", "terminated", 0),
+        ("sidecar", "running", None),
+    }
