@@ -99,7 +99,11 @@ def _too_soon(case: Case, pod: PodHistory) -> Iterator[Finding]:
         success = _success(lives, probe)
         for held in (*inits[index + 1 :], *regulars):
             began = next((each.begun for each in pod.instances(held.name)), None)
-            if began is None or began.utc_ns is None or (success and (success.utc_ns or 0) <= began.utc_ns):
+            if (
+                began is None
+                or began.utc_ns is None
+                or (success and (success.utc_ns or 0) < began.utc_ns + began.resolution_ns)
+            ):
                 continue
             lines = (began.line, *((success.line,) if success else ()))
             lost = is_journal_lost(case, pod) or any(each.journal_started is None for each in lives)
