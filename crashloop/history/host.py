@@ -49,6 +49,11 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """CPU pressure of the whole system, `PRESSURE_AT_MOST_S` at most."""
 
     @property
+    def names_nobody(self) -> bool:
+        """Whether neither the kubelet's own waits nor the runtime's creates were recorded."""
+        return self.waited_s is None and self.runtime_s is None
+
+    @property
     def of_the_accused_s(self) -> float:
         """Without the pressures, which name nobody."""
         shown = self.missed_s + (self.waited_s or 0.0) + (self.runtime_s or 0.0)

@@ -138,3 +138,12 @@ def test_what_the_accused_were_seen_to_wait_is_not_taken_away_by_repetition() ->
     for second in range(60):
         history.stall(second + 0.2, 0.7)
     assert all(each.startswith("INCONCLUSIVE: ") for each in told(checked("delays", history, MAX_1S)))
+
+
+@pytest.mark.parametrize(("created_s", "excused"), [(7.09, True), (7.11, False)])
+def test_where_nothing_shows_their_own_time_a_sync_and_a_create_excuse_a_tenth_of_a_second(
+    created_s: float, excused: bool
+) -> None:
+    """Restart 2 is due at 5 s and allowed until 7 s; what the host shows is 4 ms."""
+    history = History(CRASHING).lives("app", *LATE[:2], (created_s + 0.1, None, 0))
+    assert outcome(history) is (Outcome.INCONCLUSIVE if excused else Outcome.FAIL)
