@@ -148,7 +148,7 @@ AIMED = tuple(
 """The kubelet looks about once a second, and most looks come long before or after the end of a delay. These come at it.
 
 Two thirds of them then come just before it or just after the next look, and a slow create hides how early a restart was. Beside
-34 nodes 12 of 78 delays showed 30 ms, so 19 delays are too few."""
+34 nodes 8 and 12 of 78 delays showed 30 ms, so 19 delays are too few."""
 LONGER = Trial(
     name="longer",
     pod=Pod(containers=(Container(program=exits_with(1, times=4)),)),
