@@ -52,7 +52,7 @@ class _Slos:
         named = (
             ("broken", self._with(Outcome.FAIL, "gate")),
             ("missed (reported only)", self._with(Outcome.FAIL, "report")),
-            ("known deviations", self._known),
+            ("a known deviation" if len(self._known) == 1 else "known deviations", self._known),
             ("in error", self._with(Outcome.ERROR)),
         )
         parts = [f"{_are(len(each), word)}: {_names(each)}" for word, each in named if each]

@@ -163,6 +163,19 @@ def test_the_headline_counts_checks_and_slos_apart_and_names_what_was_missed(
     assert (said.standing, said.sentence) == (standing, f"{LOAD}; {words}")
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(("a",), "1 is a known deviation: a."), (("a", "b"), "2 are known deviations: a, b.")],
+    ids=["one", "two"],
+)
+def test_the_headline_counts_known_deviations(results: StressResults, names: tuple[str, ...], words: str) -> None:
+    run = judged(results, ("kept", Outcome.PASS, "gate"), *((name, Outcome.FAIL, "report") for name in names))
+    verdicts = tuple(
+        msgspec.structs.replace(each, deviation=each.slo) if each.slo in names else each for each in run.verdicts
+    )
+    assert stress_headline(msgspec.structs.replace(run, verdicts=verdicts)).sentence.endswith(f"1 is kept, {words}")
+
+
 def test_a_check_of_the_run_that_does_not_hold_is_named(results: StressResults) -> None:
     broken = with_verdict(judged(results, ("a", Outcome.PASS, "gate")), Outcome.INCONCLUSIVE)
     assert "1 of 3 checks of the run does not hold: extra; the only SLO is kept." in stress_headline(broken).sentence
