@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
 
-from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json, print_table
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,10 +31,8 @@ def list_requirements(
     if as_json:
         print_json(chosen)
         return
-    table = Table("id", "scope", "state", "sentence", box=None)
-    for each in chosen:
-        table.add_row(each.id, each.scope.value, each.state.value, each.sentence)
-    out.print(table)
+    rows = ((each.id, each.scope.value, each.state.value, each.sentence) for each in chosen)
+    print_table(("id", "scope", "state", "sentence"), rows)
     out.print(f"{len(chosen)} requirements. `crashloop explain ID` says more.")
 
 
@@ -55,12 +52,7 @@ def explain(
         print_json(found)
         return
     out.print(f"{found.id}: {found.sentence}", soft_wrap=True, style="bold")
-    table = Table(box=None, show_header=False)
-    table.add_column()
-    table.add_column(overflow="fold")
-    for name, text in _facts(found):
-        table.add_row(name, text)
-    out.print(table)
+    print_table(("", ""), _facts(found))
 
 
 def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
@@ -121,12 +113,14 @@ def check(
 
     version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
     check_supported("--kubernetes-version", version)
-    table = Table("profile", "Kubernetes", "delays", box=None)
-    for each in profiles:
-        profile = load_profile(each)
+    loaded = {each: load_profile(each) for each in profiles}
+    for profile in loaded.values():
         validate_for_cluster((profile,), version)
-        table.add_row(each, str(kubelet_version(profile, version)), curve_in_words(profile, version))
-    out.print(table)
+    rows = (
+        (name, str(kubelet_version(profile, version)), curve_in_words(profile, version))
+        for name, profile in loaded.items()
+    )
+    print_table(("profile", "Kubernetes", "delays"), rows)
 
 
 def manifests(

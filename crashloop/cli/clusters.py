@@ -1,13 +1,23 @@
 """Commands about clusters: bring one up, list them, remove them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, ProviderOption, out, print_json
+from crashloop.cli.command import (
+    Command,
+    JsonOption,
+    KubernetesVersionOption,
+    ProviderOption,
+    out,
+    print_json,
+    print_table,
+)
 from crashloop.errors import UsageError
+
+if TYPE_CHECKING:
+    from crashloop.cluster.ownership import ClusterRecord
 
 DEFAULT_PROFILES = ("stock", "max-2s")
 
@@ -70,10 +80,8 @@ def up(
         return
     cluster = made_by.up(request, default_progress())
     mark_kept(name)
-    table = Table("node", "profile", "runtime socket", box=None)
-    for node in cluster.info.nodes:
-        table.add_row(node.name, node.profile, node.runtime_socket)
-    out.print(table)
+    nodes = ((node.name, node.profile, node.runtime_socket or "") for node in cluster.info.nodes)
+    print_table(("node", "profile", "runtime socket"), nodes)
     out.print(cluster.info.kubeconfig, soft_wrap=True)
 
 
@@ -105,12 +113,12 @@ def status(as_json: JsonOption = False) -> None:
     if not clusters:
         out.print("no clusters")
         return
-    table = Table("cluster", "provider", "state", "nodes", box=None)
-    table.add_column("kubeconfig", overflow="fold")
-    for each in clusters:
-        state = "in use" if each.owner_alive else "kept" if each.kept else "left behind"
-        table.add_row(each.name, each.provider, state, " ".join(each.nodes), each.kubeconfig)
-    out.print(table)
+    rows = ((each.name, each.provider, _state(each), " ".join(each.nodes), each.kubeconfig or "") for each in clusters)
+    print_table(("cluster", "provider", "state", "nodes", "kubeconfig"), rows)
+
+
+def _state(cluster: "ClusterRecord") -> str:
+    return "in use" if cluster.owner_alive else "kept" if cluster.kept else "left behind"
 
 
 COMMANDS = (Command(up), Command(down), Command(status))

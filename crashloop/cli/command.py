@@ -1,12 +1,15 @@
 """A command of the command line: declared beside its function, registered in crashloop.cli."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
+from crashloop.columns import aligned
 from crashloop.run.options import MAKERS
 
 out = Console(highlight=False)
@@ -29,6 +32,21 @@ def print_json(value: Any) -> None:
     import msgspec
 
     out.file.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, console: Console = out) -> None:
+    """Print columns: a terminal folds long words at its width, and a file has one line per row. An empty header is left out."""
+    lines = list(rows)
+    if not console.is_terminal:
+        for text in aligned([header, *lines] if any(header) else lines):
+            console.print(text, markup=False, soft_wrap=True)
+        return
+    table = Table(box=None, show_header=any(header))
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for line in lines:
+        table.add_row(*map(escape, line))
+    console.print(table)
 
 
 JUDGED = "0 nothing failed, 1 FAIL, 2 wrong usage or no tests, 3 INCONCLUSIVE, 70 ERROR, 130 interrupted"

@@ -3,9 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, print_json, print_table
 from crashloop.errors import UsageError
 from crashloop.verdict import ExitCode
 
@@ -31,10 +30,8 @@ def setup(
     for version in versions:  # one after the other, each kept: what was interrupted goes on with the next one
         binaries = ensure_binaries(settings, kubernetes_version=version, progress=progress)
         ensure_image_archive(binaries, settings)
-        table = Table("program", "version", "from", box=None)
-        for name, found in sorted(binaries.versions.items()):
-            table.add_row(name, found, binaries.source.get(name, ""))
-        out.print(table)
+        found = ((name, each, binaries.source.get(name, "")) for name, each in sorted(binaries.versions.items()))
+        print_table(("program", "version", "from"), found)
 
 
 def doctor(as_json: JsonOption = False) -> None:
@@ -45,10 +42,8 @@ def doctor(as_json: JsonOption = False) -> None:
     if as_json:
         print_json(report)
     else:
-        table = Table("check", "value", "state", "advice", box=None)
-        for row in report.rows:
-            table.add_row(row.name, row.value, row.state, row.advice)
-        out.print(table)
+        rows = ((row.name, row.value, row.state, row.advice) for row in report.rows)
+        print_table(("check", "value", "state", "advice"), rows)
     raise typer.Exit(ExitCode.OK if report.ok else ExitCode.ERROR)
 
 

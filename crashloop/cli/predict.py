@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json, print_table
 from crashloop.cli.durations import seconds
 from crashloop.errors import UsageError
 
@@ -105,7 +104,7 @@ def predict(
         print_json(found)
         return
     if kep:
-        out.print(_table(_CLAIMS, claim_rows(found.claims)))
+        print_table(_CLAIMS, claim_rows(found.claims))
         _say(claim_sentences(measured))
         return
     _say((headline(found), *every_pod_sentence(found)))
@@ -116,7 +115,7 @@ def predict(
         (_FIRST, window_rows(found)),
         (_BY_LOAD, by_load_rows(measured)),
     ):
-        out.print(_table(columns, rows))
+        print_table(columns, rows)
     _say((*sentences(found), *limit_sentences(found)))
 
 
@@ -137,13 +136,6 @@ _CLAIMS = ("KEP", "number", "says", "computed", "measured", "unit", "contradicti
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
         out.print(sentence, soft_wrap=True)
-
-
-def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(*columns, box=None)
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _configured(profile: str | None, maximum: str | None, version: str | None) -> "KubeletProfile":

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from crashloop.columns import aligned
 from crashloop.report.document import (
     Badge,
     Block,
@@ -110,10 +111,8 @@ def _print_columns(block: Table, console: Console) -> None:
             table.add_row(*row)
         console.print(table)
         return
-    lines = [header, *([cell.plain for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        print_line(console, "  ".join(map(str.ljust, line, widths)).rstrip())
+    for line in aligned([header, *([cell.plain for cell in row] for row in rows)]):
+        print_line(console, line)
 
 
 def _columns(row: Row, has_more: bool) -> Sequence[Text]:

@@ -44,7 +44,7 @@ def test_a_sentence_comes_first() -> None:
 def test_a_share_of_the_pods_crashes_beside_the_worst_case() -> None:
     text = said("--max", "10s", "--nodes", "500", "--pods", "30", "--crashing", "10%")
     assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 1,500 crashing pods")
-    assert "\n 30, every pod " in text
+    assert "\n30, every pod " in text
 
 
 def test_the_curve_before_has_its_own_row() -> None:
