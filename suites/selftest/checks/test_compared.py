@@ -4,26 +4,15 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.judge import judge
-from crashloop.checks.judgement import ComparisonInput
 from crashloop.history.event import Kind
 from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
-from crashloop.verdict import Evidence, Outcome, Verdict
-from suites.selftest.kit.cases import CRASHING, GOOD, MAX_2S, app, question, scenario
+from crashloop.verdict import Evidence, Outcome
+from suites.selftest.kit.cases import CRASHING, GOOD, app, compared, scenario
 from suites.selftest.kit.histories import History
 
 ONE, OTHER = (msgspec.structs.replace(CRASHING, name=name) for name in ("one", "other"))
-
-
-def compared(
-    *histories: History, checkers: tuple[str, ...], profile: KubeletProfile = MAX_2S, **parameters: Any
-) -> Verdict:
-    """The verdict of a requirement on histories of one profile."""
-    inputs = tuple(question(each, *checkers, profile=profile, **parameters) for each in histories)
-    return judge(ComparisonInput(requirement=inputs[0].requirement, name="both", histories=inputs))
 
 
 def lives(of: PodScenario, *of_app: tuple[float, float | None, int], ends_s: float = 40) -> History:

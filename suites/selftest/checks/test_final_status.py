@@ -9,9 +9,8 @@ from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
-from suites.selftest.kit.cases import app, case, checked, scenario, told
+from suites.selftest.kit.cases import app, case, checked, resetting, scenario, told
 from suites.selftest.kit.histories import History
 
 DELETED = msgspec.structs.replace(
@@ -78,13 +77,7 @@ def test_another_exit_code_is_inconclusive_where_the_next_life_could_have_gone_u
 
 
 RESTARTS_ALL = msgspec.structs.replace(
-    scenario(
-        app(
-            runs((4, 42)),
-            restart_policy=RestartPolicy.NEVER,
-            rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
-        )
-    ),
+    scenario(resetting(runs((4, 42)))),
     interventions=DELETED.interventions,
 )
 

@@ -6,8 +6,6 @@ import msgspec
 import pytest
 
 from crashloop.checks.first_restarts import CHANCE, OWN_S, latest_of_fastest_s
-from crashloop.checks.judge import judge
-from crashloop.checks.judgement import ComparisonInput
 from crashloop.sim import CALM, Fault
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
@@ -15,7 +13,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict
-from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.cases import app, compared, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
 from tools.fault_matrix import Trial, recordings_of, verdict_of
@@ -34,8 +32,7 @@ def restarted(number: int, late_s: float) -> History:
 
 
 def judged(*histories: History) -> Verdict:
-    inputs = tuple(question(each.ends(20), "first-restarts", profile=STOCK) for each in histories)
-    return judge(ComparisonInput(requirement=inputs[0].requirement, name="all", histories=inputs))
+    return compared(*(each.ends(20) for each in histories), checkers=("first-restarts",), profile=STOCK)
 
 
 def judged_late_by(late_s: float) -> Verdict:

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crashloop.checks.judge import judge
-from crashloop.checks.judgement import ComparisonInput
 from crashloop.checks.mean_lateness import least_without_any, line_through, mean_of, slope_of
 from crashloop.sim import CALM, Fault
 from crashloop.sim.faults import PunctualityFault
@@ -18,7 +16,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Until
 from crashloop.verdict import Outcome, Verdict
-from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.cases import app, compared, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
 from tools.fault_matrix import recordings_of, verdict_of
@@ -42,8 +40,7 @@ def looping(seed: int, *, longer: float = 1.0, late_s: float = 0.5, waited_us: i
 
 
 def judged(checker: str, *histories: History) -> Verdict:
-    inputs = tuple(question(each, checker, profile=STOCK) for each in histories)
-    return judge(ComparisonInput(requirement=inputs[0].requirement, name="both", histories=inputs))
+    return compared(*histories, checkers=(checker,), profile=STOCK)
 
 
 @pytest.mark.parametrize("checker", ["mean-lateness", "lateness-slope"])

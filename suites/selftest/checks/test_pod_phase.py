@@ -4,11 +4,11 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
+from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, resetting, scenario, told
 from suites.selftest.kit.histories import History
 
 
@@ -183,9 +183,7 @@ def test_a_phase_behind_one_that_was_shown_is_a_fail_however_slow_the_way_of_a_s
 
 
 RESETS = scenario(
-    app(
-        runs((2, 42)), restart_policy=RestartPolicy.NEVER, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
-    ),
+    resetting(runs((2, 42))),
     policy=RestartPolicy.NEVER,
 )
 

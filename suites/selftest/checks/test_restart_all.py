@@ -11,21 +11,16 @@ from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import app, case, checked, question, scenario, told
+from suites.selftest.kit.cases import app, case, checked, question, resetting, scenario, told
 from suites.selftest.kit.histories import History
 
 RESTART_ALL = scenario(
     app(runs((1, 0), (1, 0)), name="setup", kind=ContainerKind.INIT),
-    app(
-        runs((3, 42)),
-        name="source",
-        restart_policy=RestartPolicy.NEVER,
-        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
-    ),
+    resetting(runs((3, 42)), name="source"),
     app(HOLDS, name="neighbour"),
     policy=RestartPolicy.NEVER,
     until=Until(restarts={"source": 1, "neighbour": 1}),

@@ -1,24 +1,15 @@
 """RestartAllContainers is prompt: one late reset may be the hundredth, three late ones in four are a FAIL."""
 
-import msgspec
-
-from crashloop.checks.judge import judge
-from crashloop.checks.judgement import ComparisonInput
 from crashloop.checks.restart_all_first_start import least_beyond_chance
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict
-from suites.selftest.kit.cases import app, question, scenario
+from suites.selftest.kit.cases import app, compared, renamed, resetting, scenario
 from suites.selftest.kit.histories import History
 
 RESET = scenario(
-    app(
-        runs((3, 42)),
-        name="source",
-        restart_policy=RestartPolicy.NEVER,
-        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
-    ),
+    resetting(runs((3, 42)), name="source"),
     app(HOLDS, name="neighbour"),
     policy=RestartPolicy.NEVER,
     until=Until(restarts={"source": 1, "neighbour": 1}),
@@ -27,15 +18,14 @@ RESET = scenario(
 
 def reset(number: int, took_s: float | None) -> History:
     """The source exits at 5 s; its neighbour is created `took_s` later and the source after it, or neither."""
-    history = History(msgspec.structs.replace(RESET, name=f"reset-{number}"), create_s=0.0)
+    history = History(renamed(RESET, f"reset-{number}"), create_s=0.0)
     again = [] if took_s is None else [(5.0 + took_s, None, 0)]
     history.lives("neighbour", (2.1, 6.0, 137), *again)
     return history.lives("source", (2.0, 5.0, 42), *((started_s + 0.1, None, 0) for started_s, *_ in again))
 
 
 def judged(*histories: History) -> Verdict:
-    inputs = tuple(question(each.ends(60), "restart-all-first-start") for each in histories)
-    return judge(ComparisonInput(requirement=inputs[0].requirement, name="all", histories=inputs))
+    return compared(*(each.ends(60) for each in histories), checkers=("restart-all-first-start",))
 
 
 def judged_after(*took_s: float | None) -> Verdict:

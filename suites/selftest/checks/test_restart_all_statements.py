@@ -8,14 +8,14 @@ from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Kind
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.program import runs
-from suites.selftest.kit.cases import app, case, checked, scenario, told
+from suites.selftest.kit.cases import app, case, checked, resetting, scenario, told
 from suites.selftest.kit.histories import History
 
 NEVER = RestartPolicy.NEVER
 POD = scenario(
-    app(runs((2, 42)), restart_policy=NEVER, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)),
+    resetting(runs((2, 42))),
     policy=NEVER,
 )
 

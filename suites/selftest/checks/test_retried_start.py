@@ -7,10 +7,9 @@ from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
-from suites.selftest.kit.cases import STOCK, app, case, checked, told
+from suites.selftest.kit.cases import STOCK, app, case, checked, resetting, told
 from suites.selftest.kit.histories import History, stamp
 
 CREATE = Intervention(
@@ -125,12 +124,7 @@ def test_a_start_behind_an_init_container_that_was_not_seen_to_end_is_inconclusi
 
 
 def test_a_start_that_a_reset_put_off_is_inconclusive() -> None:
-    resets = app(
-        runs((35, 42)),
-        name="resets",
-        restart_policy=RestartPolicy.NEVER,
-        rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),),
-    )
+    resets = resetting(runs((35, 42)), name="resets")
     made = History(waiting(resets)).lives("resets", (1, 36, 42), (60, None, 0)).lives("app", (60, None, 0))
     (finding,) = told(
         checked("retried-start", made.intervention(30, "create-object", object="settings").ends(100), STOCK)

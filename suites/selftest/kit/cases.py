@@ -6,18 +6,20 @@ import msgspec
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked
-from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.judge import judge
+from crashloop.checks.judgement import ComparisonInput, JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.owner import Owner
 from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.policy import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import Verdict
 from suites.selftest.kit.histories import VERSION, History
 
 MAX_2S = KubeletProfile(name="max-2s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}})
@@ -45,6 +47,12 @@ def scenario(
 
 def app(program: Program = HOLDS, **options: Any) -> Container:
     return Container(program=program, **options)
+
+
+def resetting(program: Program, **options: Any) -> Container:
+    """A container whose exits with 42 restart all containers of its pod."""
+    rules = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
+    return app(program, restart_policy=RestartPolicy.NEVER, rules=rules, **options)
 
 
 CRASHING = scenario(app(exits_with(1, times=3)), until=Until(restarts={"app": 3}), name="crashing")
@@ -121,6 +129,14 @@ def question(
         later=later,
         recording=history.recording(),
     )
+
+
+def compared(
+    *histories: History, checkers: tuple[str, ...], profile: KubeletProfile = MAX_2S, **parameters: Any
+) -> Verdict:
+    """The verdict of a requirement on histories of one profile together."""
+    inputs = tuple(question(each, *checkers, profile=profile, **parameters) for each in histories)
+    return judge(ComparisonInput(requirement=inputs[0].requirement, name="both", histories=inputs))
 
 
 def renamed(of: PodScenario, name: str) -> PodScenario:
