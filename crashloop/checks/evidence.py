@@ -1,6 +1,6 @@
 """The limits of a recording: what it can show, and why its evidence ends."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from crashloop.checks.case import Case
 from crashloop.checks.finding import Finding, inconclusive
@@ -40,6 +40,13 @@ def too_few(case: Case, seen: int, parameter: str, default: int, noun: str, rest
     needed = int(case.number(parameter, default))
     if seen < needed:
         yield inconclusive(f"{count(seen, noun, rest)} seen, {needed} needed: {why_it_ended(case)}.")
+
+
+def too_few_in_all(cases: Sequence[Case], seen: int, parameter: str, default: int, noun: str) -> Iterator[Finding]:
+    """The same for scenarios that are judged together."""
+    needed = int(cases[0].number(parameter, default))
+    if seen < needed:
+        yield inconclusive(f"{count(seen, noun)} seen, {needed} needed: {why_they_ended(cases)}.")
 
 
 def _end_of(case: Case) -> str:

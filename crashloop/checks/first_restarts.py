@@ -8,15 +8,15 @@ usual share of the recording, as are missed beats, slow control containers and I
 """
 
 from collections.abc import Iterator, Sequence
-from math import comb
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
+from crashloop.checks.chance import CHANCE, fewer_than
 from crashloop.checks.delays import first_restarts
-from crashloop.checks.evidence import why_they_ended
-from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
+from crashloop.checks.evidence import too_few_in_all
+from crashloop.checks.finding import Checked, Finding, fail_unless
 from crashloop.checks.mean_lateness import ESTIMATE
-from crashloop.checks.text import count, seconds
+from crashloop.checks.text import seconds
 from crashloop.history.host import HostRecord
 from crashloop.model.lateness import RELIST_S
 from crashloop.spec.pod import ContainerKind
@@ -25,8 +25,6 @@ MIN_RESTARTS = 9
 OWN_S = 0.35
 """The time of relist, sync and create. The fastest tenth of 22 took 0.12 s to 0.34 s in runs on a calm or busy host, 0.55 s
 beside disk load, of 0.77 s with it."""
-CHANCE = 1e-4
-"""How often a kubelet that is prompt may exceed the bound by the moments of its relists alone."""
 
 
 class FirstRestart(NamedTuple):
@@ -41,10 +39,9 @@ class FirstRestart(NamedTuple):
 def check_first_restarts(cases: Sequence[Case]) -> Checked:
     """The fastest tenth of first restarts MUST be created as soon as relists allow. Needs min_restarts (9) creates."""
     restarts = sorted(_first_restarts(cases))
-    needed = int(cases[0].number("min_restarts", MIN_RESTARTS))
-    if len(restarts) < needed:
-        few = f"{count(len(restarts), 'first restart')} seen, {needed} needed: {why_they_ended(cases)}."
-        return Checked(findings=(inconclusive(few),))
+    few = tuple(too_few_in_all(cases, len(restarts), "min_restarts", MIN_RESTARTS, "first restart"))
+    if few:
+        return Checked(findings=few)
     rank = max(1, len(restarts) // 10)
     most_s = latest_of_fastest_s(rank, len(restarts))
     slowest = restarts[rank - 1]
@@ -67,8 +64,7 @@ def _share_for(rank: int, of: int) -> float:
     low, high = 0.0, 1.0
     for _ in range(50):
         share = (low + high) / 2
-        fewer = sum(comb(of, number) * share**number * (1 - share) ** (of - number) for number in range(rank))
-        low, high = (share, high) if fewer > CHANCE else (low, share)
+        low, high = (share, high) if fewer_than(rank, of, share) > CHANCE else (low, share)
     return high
 
 

@@ -13,6 +13,7 @@ from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
+from crashloop.checks.chance import CHANCE
 from crashloop.checks.evidence import why_they_ended
 from crashloop.checks.finding import Checked, fail_unless, inconclusive
 from crashloop.checks.measured_delay import all_delays
@@ -21,8 +22,6 @@ from crashloop.model import student
 
 MIN_DELAYS = 8
 CONFIDENCE = 0.95
-CHANCE = 1e-4
-"""How often a kubelet within `most` may be accused by the scatter of its restarts."""
 ESTIMATE = "estimate"
 """Key of `Checked.facts`: the value in words."""
 

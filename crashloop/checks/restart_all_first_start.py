@@ -6,24 +6,22 @@ thousand times.
 """
 
 from collections.abc import Iterator, Sequence
-from math import comb
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_they_ended
+from crashloop.checks.chance import CHANCE, fewer_than
+from crashloop.checks.evidence import blind_spot, too_few_in_all
 from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
+from crashloop.checks.finding import Checked, Finding, fail_unless
 from crashloop.checks.mean_lateness import ESTIMATE
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, ran, resets_of
-from crashloop.checks.text import count, seconds
+from crashloop.checks.text import seconds
 from crashloop.history.recording import PodHistory
 
 MIN_RESETS = 3
 MOST_S = 5.0
 LATE_SHARE = 0.01
 """Of the resets; KEP-5532 promises the others."""
-CHANCE = 1e-4
-"""How often a kubelet that keeps the promise may be accused."""
 
 
 class Reset(NamedTuple):
@@ -42,10 +40,9 @@ class Reset(NamedTuple):
 def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
     """The first container MUST be created within 5 s after the exit in 99 % of all resets. Needs min_resets (3) resets."""
     resets = [each for case in cases for each in _resets(case)]
-    needed = int(cases[0].number("min_resets", MIN_RESETS))
-    if len(resets) < needed:
-        few = f"{count(len(resets), 'reset')} seen, {needed} needed: {why_they_ended(cases)}."
-        return Checked(findings=(inconclusive(few),))
+    few = tuple(too_few_in_all(cases, len(resets), "min_resets", MIN_RESETS, "reset"))
+    if few:
+        return Checked(findings=few)
     slowest_s = max(each.took_s for each in resets)
     facts = {
         ESTIMATE: f"{len(resets)} resets, the slowest after {seconds(slowest_s)}",
@@ -56,12 +53,7 @@ def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
 
 def least_beyond_chance(of: int) -> int:
     """The least number of late resets of so many that are too many, but for `CHANCE`."""
-    more = 1.0
-    for late in range(of + 1):
-        if more < CHANCE:
-            return late
-        more -= comb(of, late) * LATE_SHARE**late * (1 - LATE_SHARE) ** (of - late)
-    return of + 1
+    return next((late for late in range(of + 1) if 1 - fewer_than(late, of, LATE_SHARE) < CHANCE), of + 1)
 
 
 def _beyond_chance(resets: Sequence[Reset]) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ import random
 import msgspec
 import pytest
 
-from crashloop.checks.first_restarts import CHANCE, OWN_S, latest_of_fastest_s
+from crashloop.checks.chance import CHANCE
+from crashloop.checks.first_restarts import OWN_S, latest_of_fastest_s
 from crashloop.sim import CALM, Fault
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel

@@ -1,0 +1,11 @@
+"""What chance alone makes of many attempts, and how often it may accuse a kubelet that keeps its promise."""
+
+from math import comb
+
+CHANCE = 1e-4
+"""Of a verdict on a kubelet that is right."""
+
+
+def fewer_than(least: int, of: int, share: float) -> float:
+    """The probability of fewer than `least` hits in so many independent attempts, if `share` of all attempts hit."""
+    return sum(comb(of, hits) * share**hits * (1 - share) ** (of - hits) for hits in range(least))
