@@ -113,13 +113,11 @@ def check(
 
     version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
     check_supported("--kubernetes-version", version)
-    loaded = {each: load_profile(each) for each in profiles}
-    for profile in loaded.values():
+    rows = []
+    for each in profiles:
+        profile = load_profile(each)
         validate_for_cluster((profile,), version)
-    rows = (
-        (name, str(kubelet_version(profile, version)), curve_in_words(profile, version))
-        for name, profile in loaded.items()
-    )
+        rows.append((each, str(kubelet_version(profile, version)), curve_in_words(profile, version)))
     print_table(("profile", "Kubernetes", "delays"), rows)
 
 
