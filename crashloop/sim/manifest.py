@@ -1,13 +1,12 @@
 """The pod object as the API server stores it. pkg/api/pod/util.go@v1.37.1 dropDisabledPodFields."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import RULES
-from crashloop.sim.pod import SimPod
+from crashloop.sim.pod import SimPod, stamp
 from crashloop.spec.pod import Container, ContainerKind, Pod
 
 _LISTS = {
@@ -34,9 +33,9 @@ def manifest(pod: SimPod) -> dict[str, Any]:
     spec: dict[str, Any] = {"restartPolicy": pod.spec.restart_policy.value}
     for container in pod.spec.containers:
         spec.setdefault(_LISTS[container.kind], []).append(_container(container, pod.images[container.name]))
-    created = datetime.fromtimestamp(pod.created_ns // S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata = {"name": pod.name, "namespace": "default", "uid": pod.uid, "creationTimestamp": stamp(pod.created_ns)}
     return {
-        "metadata": {"name": pod.name, "namespace": "default", "uid": pod.uid, "creationTimestamp": created},
+        "metadata": metadata,
         "spec": spec,
         "status": {"phase": "Pending"},
     }
