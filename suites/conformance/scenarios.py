@@ -78,14 +78,20 @@ def restarting(
 
 
 def growing(
-    name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int], phase: str | None = None
+    name: str,
+    *containers: Container,
+    pod: RestartPolicy,
+    restarts: dict[str, int],
+    phase: str | None = None,
+    quiet_s: float = 0.0,
+    at_most_s: float = QUICK_WATCH_S,
 ) -> PodScenario:
     """A pod on a node with the reduced decay, with a container that climbs from 1 s."""
     return PodScenario(
         name=f"{name}-reduced-decay",
         profile="reduced-decay",
         pod=Pod(containers=containers, restart_policy=pod),
-        until=Until(restarts=restarts, phase=phase, at_most_s=QUICK_WATCH_S),
+        until=Until(restarts=restarts, phase=phase, quiet_s=quiet_s, at_most_s=at_most_s),
         mode=Mode.ANNOTATED,
     )
 

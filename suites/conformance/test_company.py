@@ -7,37 +7,24 @@ from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.policy import restart_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUIET_S, after_restart, app, at, init
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUIET_S, after_restart, app, at, growing, init
 
 AT_MOST_S = 150.0
 
-
-def climbing(
-    name: str, *containers: Container, pod: RestartPolicy, restarts: dict[str, int], quiet_s: float = 0.0
-) -> PodScenario:
-    """A pod whose containers climb from 1 s, each for its own reason, beside one that is done."""
-    return PodScenario(
-        name=f"{name}-reduced-decay",
-        profile="reduced-decay",
-        pod=Pod(containers=containers, restart_policy=pod),
-        until=Until(restarts=restarts, quiet_s=quiet_s, at_most_s=AT_MOST_S),
-        mode=Mode.ANNOTATED,
-    )
-
-
-BY_RULE = climbing(
+BY_RULE = growing(
     "climbing-by-rule",
     app(exits_with(42, times=5), policy=NEVER, rules=(restart_in(42),)),
     app(runs((1, 1)), name="failed", policy=NEVER),
     pod=NEVER,
     restarts={"app": 5},
+    at_most_s=AT_MOST_S,
 )
-ON_FAILURES = climbing(
+ON_FAILURES = growing(
     "climbing-on-failure",
     app(exits_with(1, times=5)),
     app(out_of_memory(times=5), name="greedy", memory_limit="32Mi"),
@@ -45,6 +32,7 @@ ON_FAILURES = climbing(
     pod=ON_FAILURE,
     restarts={"app": 5, "greedy": 5},
     quiet_s=QUIET_S,
+    at_most_s=AT_MOST_S,
 )
 SIDECAR_BESIDE_ALL = PodScenario(
     name="sidecar-beside-init-and-app-stock",
