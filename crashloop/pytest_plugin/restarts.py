@@ -7,7 +7,7 @@ import msgspec
 
 from crashloop.cluster.existing.connection import connect, require
 from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
-from crashloop.errors import UsageError
+from crashloop.errors import CrashloopError, UsageError
 from crashloop.inference.expectation import is_decided, why_early, why_not_followed
 from crashloop.inference.judging import MIN_WAITS, NodeFinding
 from crashloop.inference.loops import CrashLoop
@@ -25,6 +25,10 @@ from crashloop.waiting import WaitTimeout, wait_until
 
 Loops = Mapping[str, tuple[CrashLoop, ...]]
 """By node."""
+
+
+class _WithoutImage(CrashloopError):
+    """What is waited for cannot come."""
 
 
 class Restarts:
@@ -60,27 +64,26 @@ class Restarts:
         """
         __tracebackhide__ = True
         counts: dict[str, int] = {}
-        without_image: list[str] = []
 
-        def decided() -> bool:
+        def enough() -> bool:
             status = self._status(pod)
             counts.update(_restart_counts(status))
             chosen = counts if container is None else {container: counts.get(container, 0)}
-            enough = max(chosen.values(), default=0) >= at_least
-            without_image[:] = [] if enough else self._without_image({pod: status}, container)
-            return enough or bool(without_image)
+            if max(chosen.values(), default=0) >= at_least:
+                return True
+            _require_images(self._without_image({pod: status}, container))
+            return False
 
         try:
             wait_until(
                 f"pod {self._namespace}/{pod} to restart {container or 'a container'} {at_least} times",
-                decided,
+                enough,
                 timeout_s=within_s,
                 every_s=0.5,
                 last_seen=lambda: ", ".join(f"{name} restarted {count} times" for name, count in counts.items()),
             )
-        except WaitTimeout as error:
+        except (WaitTimeout, _WithoutImage) as error:
             raise AssertionError(str(error)) from None
-        _require_none(without_image)
 
     @plain_errors
     def assert_follows(
@@ -95,15 +98,17 @@ class Restarts:
         if waits < MIN_WAITS:
             raise UsageError(f"assert_follows: waits is {waits}; expected at least {MIN_WAITS}.")
         configured = self._configured(curve)
-        without_image: list[str] = []
 
         def decided() -> bool:
-            without_image[:] = [] if self._loops(pod) else self._all_without_image(pod)
-            return bool(without_image) or is_decided(self._findings(configured, pod, self._before), waits=waits)
+            if not self._loops(pod):
+                _require_images(self._all_without_image(pod))
+            return is_decided(self._findings(configured, pod, self._before), waits=waits)
 
-        with suppress(WaitTimeout):  # the reasons follow from the findings
-            wait_until(f"{waits} waits on every node", decided, timeout_s=within_s, every_s=1.0)
-        _require_none(without_image)
+        try:
+            with suppress(WaitTimeout):  # the reasons follow from the findings
+                wait_until(f"{waits} waits on every node", decided, timeout_s=within_s, every_s=1.0)
+        except _WithoutImage as error:
+            raise AssertionError(str(error)) from None
         reasons = why_not_followed(self._findings(configured, pod, nodes_by_name(self._api)), waits=waits)
         _require_none(reasons and reasons + self._loss())
 
@@ -188,6 +193,11 @@ def _restart_counts(status: Json) -> dict[str, int]:
     """By container."""
     sections = ("initContainerStatuses", "containerStatuses")
     return {each["name"]: each["restartCount"] for key in sections for each in status.get(key, ())}
+
+
+def _require_images(missing: list[str]) -> None:
+    if missing:
+        raise _WithoutImage("\n".join(missing))
 
 
 def _require_none(reasons: list[str]) -> None:
