@@ -21,7 +21,7 @@ import msgspec
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
 from bench.page.servers import servers
 from bench.page.spread import Repeat, repeat_of, spread
-from bench.page.tables import about, compared, costs, stages, verdicts
+from bench.page.tables import about, compared, costs, requirements, stages, verdicts
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
 from crashloop.stress.profile import StressProfile
@@ -46,6 +46,7 @@ PARTS: dict[str, Callable[[Run, Path], str]] = {
     "about": lambda run, _: about(run.results),
     "stages": lambda run, _: stages(run.results),
     "verdicts": lambda run, _: verdicts(run.results),
+    "requirements": lambda run, _: requirements(run.results),
     "compared": lambda run, _: compared(run.results),
     "costs": lambda run, _: costs(run.results),
     "spread": lambda run, _: spread(run.repeats),

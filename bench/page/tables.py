@@ -32,6 +32,18 @@ def verdicts(results: StressResults) -> str:
     return table(("outcome", "mode", "what was seen"), rows)
 
 
+def requirements(results: StressResults) -> str:
+    """What the promises show of the requirements that they belong to."""
+    sentences = {each.id: escaped(each.sentence) for each in results.requirements}
+    rows = []
+    for verdict in results.judged:
+        if "slo" in verdict.facts:
+            standing = Standing.of(verdict)
+            seen = "<br>".join(escaped(each.removeprefix(f"{verdict.requirement}: ")) for each in verdict.findings)
+            rows.append((verdict.requirement, sentences[verdict.requirement], f"{standing.symbol} {standing.label}", seen))
+    return table(("", "requirement", "outcome", "what was seen"), rows)
+
+
 def compared(results: StressResults) -> str:
     """Treatment against baseline, one table per mix."""
     blocks = []

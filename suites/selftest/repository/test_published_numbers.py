@@ -16,7 +16,7 @@ from crashloop.stress.publishing import publish_stress
 from suites.selftest.kit.stress_kit import example_run
 
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]
-TABLES = ("about", "stages", "verdicts", "compared", "costs", "servers", "spread")
+TABLES = ("about", "stages", "verdicts", "requirements", "compared", "costs", "servers", "spread")
 """The other parts are pictures."""
 
 
