@@ -130,7 +130,7 @@ _FIRST = ("after the start of all", "restarts/s", "requests/s", "late, p50 (s)",
 _BY_LOAD = (
     "at restarts/s", "maximum", "seen", "requests", "writes", "kubelet (ms)", "runtime (ms)", "API server (ms)", "etcd (ms)",
 )  # fmt: skip
-_CLAIMS = ("KEP", "number", "says", "computed", "measured", "unit", "contradiction")
+_CLAIMS = ("KEP", "number", "says", "computed", "at measured costs", "unit", "contradiction")
 
 
 def _say(sentences: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.restart_counts import advertised, running
 from crashloop.predict.costs import Costs
-from crashloop.predict.measured_node import MeasuredNode
+from crashloop.predict.measured_node import MeasuredNode, OfNode
 
 PODS = 110
 """Pods of a full node, one crashing container each."""
@@ -42,7 +42,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     said: float
     computed: float
     measured: float | None = None
-    """The same on a node with measured costs; None without costs, or where it does not apply."""
+    """The same on a node with measured costs; None without costs."""
+    is_bound: bool = False
+    """Whether that is the most that the node's CPU allows."""
     unit: str
     how: str
     contradiction: str = ""
@@ -61,25 +63,29 @@ class _Row(NamedTuple):
     unit: str
     how: str
     compute: Callable[[], float]
-    measure: Callable[[MeasuredNode], float]
+    measure: Callable[[MeasuredNode], OfNode]
     contradiction: str = ""
 
 
 def claims(costs: Costs | None = None) -> tuple[Claim, ...]:
     """Every number, in the order of the texts; with `costs` also the result for a node with those costs."""
-    return tuple(
-        Claim(
-            id=row.id,
-            kep=row.kep,
-            sentence=row.sentence,
-            said=row.said,
-            computed=row.compute(),
-            measured=None if costs is None else row.measure(MeasuredNode(costs, pods=PODS)),
-            unit=row.unit,
-            how=row.how,
-            contradiction=row.contradiction,
-        )
-        for row in _ROWS
+    node = None if costs is None else MeasuredNode(costs, pods=PODS)
+    return tuple(_claim(row, node) for row in _ROWS)
+
+
+def _claim(row: _Row, node: MeasuredNode | None) -> Claim:
+    measured = None if node is None else row.measure(node)
+    return Claim(
+        id=row.id,
+        kep=row.kep,
+        sentence=row.sentence,
+        said=row.said,
+        computed=row.compute(),
+        measured=None if measured is None else measured.value,
+        is_bound=measured is not None and measured.is_bound,
+        unit=row.unit,
+        how=row.how,
+        contradiction=row.contradiction,
     )
 
 
@@ -144,7 +150,7 @@ _ROWS = (
         "requests/5 min",
         "excess restarts x 5 requests",
         lambda: _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
-        lambda node: node.extra_at_cap(ONE_SECOND, WINDOW_S) * node.costs.api_requests,
+        lambda node: node.extra_requests_at_cap(ONE_SECOND, WINDOW_S),
         "Z7: follows from 310",
     ),
     _Row(
@@ -155,7 +161,7 @@ _ROWS = (
         "requests/5 min",
         "110 pods x excess restarts x 5 requests",
         lambda: PODS * _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
-        lambda node: node.extra_requests_of_full(ONE_SECOND) * WINDOW_S,
+        lambda node: node.extra_requests_of_full(ONE_SECOND, WINDOW_S),
         "Z7: follows from 310",
     ),
     _Row(
@@ -166,7 +172,7 @@ _ROWS = (
         "requests/10 s",
         "the KEP's own 170,500 in 300 s",
         lambda: 170_500 * 10 / WINDOW_S,
-        lambda node: node.extra_requests_of_full(ONE_SECOND) * FIRST_S,
+        lambda node: node.extra_requests_of_full(ONE_SECOND, FIRST_S),
         "Z7: 568 is the number of requests a second, not of 10 seconds",
     ),
     _Row(
@@ -197,7 +203,7 @@ _ROWS = (
         "requests",
         "KEP-5593's 550 requests for 110 restarts",
         lambda: float(REQUESTS_5593),
-        lambda node: node.costs.api_requests,
+        lambda node: OfNode(node.costs.api_requests),
         "Z6: the two KEPs reckon with 1 and with 5 requests per restart",
     ),
     _Row(
@@ -260,7 +266,7 @@ _ROWS = (
         "requests/5 min",
         "110 pods x (5 restarts less 1 of today) x 1 request",
         lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603,
-        lambda node: node.extra_requests_of_full(RAPID) * WINDOW_S,
+        lambda node: node.extra_requests_of_full(RAPID, WINDOW_S),
     ),
     _Row(
         "rapid-at-cap-rate",
@@ -270,7 +276,7 @@ _ROWS = (
         "requests/s",
         "440 requests in 300 s, rounded down by the KEP",
         lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603 / WINDOW_S,
-        lambda node: node.extra_requests_of_full(RAPID),
+        lambda node: node.extra_requests_of_full(RAPID, 1.0),
     ),
     _Row(
         "every-10s-5min",

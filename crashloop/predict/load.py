@@ -31,6 +31,8 @@ OFFICIAL_PODS, OFFICIAL_NODES, OFFICIAL_PODS_PER_NODE, PODS_PER_CORE = 150_000, 
 """kubernetes/community sig-scalability/configs-and-limits/thresholds.md; pods per node are min(110, 10 x cores)."""
 HALF_RELIST_S = 0.5
 """How long an exit waits for the next relist on average: pkg/kubelet/kubelet.go@v1.37.1, genericPlegRelistPeriod 1 s."""
+AT_CEILING = 0.95
+"""From this share of the CPU's ceiling on, the CPU counts as the limit of the restarts in a window."""
 WINDOWS_S = (10.0, 30.0, 70.0, 300.0, 600.0, 1800.0)
 
 
@@ -126,6 +128,11 @@ class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
     def is_bound(self) -> bool:
         """Whether the load is beyond the knee: then rates are upper bounds, and lateness is rough."""
         return self.limit is Limit.NODE_CPU
+
+
+def is_at_ceiling(found: LoadPrediction, restarts_per_s: float) -> bool:
+    """Whether the CPU limits so many restarts in a window of a load, even for a while."""
+    return found.is_bound or restarts_per_s >= AT_CEILING * found.ceiling_per_s
 
 
 def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:

@@ -5,18 +5,17 @@ from collections.abc import Iterable, Iterator
 from crashloop.model.config import DEFAULT_CURVE
 from crashloop.predict.costs import COSTED, Costs
 from crashloop.predict.kep import Claim
-from crashloop.predict.load import Limit, LoadPrediction, PredictedWindow
+from crashloop.predict.load import Limit, LoadPrediction, is_at_ceiling
 from crashloop.predict.steps import Predictions
 
 AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
-AT_CEILING = 0.95
-"""From this share of the CPU's ceiling on, the CPU counts as the limit of the restarts in a window."""
 
 
 def claim_rows(claims: Iterable[Claim]) -> Iterator[tuple[str, ...]]:
     """KEP, number, its value, the result of its own assumptions, the result for a node, unit, contradiction."""
     for each in claims:
-        measured = UNKNOWN if each.measured is None else figure(each.measured)
+        at_most, _ = _bounds(each.is_bound)
+        measured = UNKNOWN if each.measured is None else f"{at_most}{figure(each.measured)}"
         numbers = figure(each.said), figure(each.computed), measured
         yield each.kep, each.sentence, *numbers, each.unit, each.contradiction or "none"
 
@@ -25,8 +24,9 @@ def claim_sentences(costs: Costs) -> Iterator[str]:
     """Legend of the columns of the KEPs' numbers."""
     yield "computed: the same number by the KEP's own assumptions."
     yield (
-        f"measured: the result for a node of {figure(costs.cores)} cores at measured costs, where delays are late, the free "
-        "restart counts, CPU is the limit and client rate limits merge requests; a pod is alone on its node, a full node has 110."
+        f"at measured costs: the result for a node of {figure(costs.cores)} cores. Delays are late, the free restart "
+        f"counts, the CPU is the limit ({AT_MOST}), and client rate limits merge requests. A pod is alone on its node; "
+        "a full node has 110."
     )
     yield costs_in_words(costs)
 
@@ -61,7 +61,7 @@ def window_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
     """Windows after the start of all pods at once."""
     asked = found.requested
     for each in asked.first:
-        at_most, roughly = _bounds(_is_at_ceiling(asked, each))
+        at_most, roughly = _bounds(is_at_ceiling(asked, each.restarts_per_s))
         rates = f"{at_most}{figure(each.restarts_per_s)}", f"{at_most}{figure(each.api_requests_per_s)}"
         yield (
             f"{each.from_s:g} to {each.to_s:g} s",
@@ -86,7 +86,7 @@ def sentences(found: Predictions) -> Iterator[str]:
     )
     yield f"Knee: {_knee(asked)}"
     if any(each.is_bound for each in (*found.predictions, found.today)) or any(
-        _is_at_ceiling(asked, each) for each in asked.first
+        is_at_ceiling(asked, each.restarts_per_s) for each in asked.first
     ):
         yield (
             "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
@@ -162,11 +162,6 @@ def _named(found: Predictions) -> Iterator[tuple[str, LoadPrediction]]:
 
 def _bounds(is_bound: bool) -> tuple[str, str]:
     return (AT_MOST, ROUGHLY) if is_bound else ("", "")
-
-
-def _is_at_ceiling(asked: LoadPrediction, window: PredictedWindow) -> bool:
-    """Whether the CPU limited the restarts, even for a while."""
-    return asked.is_bound or window.restarts_per_s >= AT_CEILING * asked.ceiling_per_s
 
 
 def _lateness(p50_s: float | None, p99_s: float | None, roughly: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import pytest
 from crashloop.predict.kep import claims
 from crashloop.predict.load import EVENT_RECORD_QPS, KUBE_API_QPS
 from crashloop.predict.measured import MEASURED
+from crashloop.predict.text import claim_rows
 
 CLAIMS = {claim.id: claim for claim in claims()}
 
@@ -83,6 +84,14 @@ def test_without_costs_nothing_is_measured() -> None:
 )
 def test_measured_is_what_a_node_gives_at_those_costs(name: str, measured: float) -> None:
     assert AT_COSTS[name] == pytest.approx(measured, rel=0.002)
+
+
+def test_what_the_cpu_of_a_full_node_limits_is_an_upper_bound() -> None:
+    bound = {claim.id for claim in claims(COSTS) if claim.is_bound}
+    assert "one-second-requests-node" in bound
+    assert not bound & {"requests-per-restart", "one-second-each-5min", "every-10s-5min"}
+    shown = {row[1]: row[4] for row in claim_rows(claims(COSTS))}
+    assert shown["API requests of a full node with a maximum of 1 s"].startswith("≤")
 
 
 def test_no_full_node_sends_more_than_its_client_rate_limits_let_through() -> None:
