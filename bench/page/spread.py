@@ -7,7 +7,7 @@ from statistics import median
 import msgspec
 
 from crashloop.report.markdown import table
-from crashloop.report.stress.figures import FIGURES, figure_text
+from crashloop.report.stress.figures import FIGURES, figure_text, is_a_highest
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.text import stage_name
 
@@ -26,7 +26,10 @@ def repeat_of(results: StressResults) -> Repeat:
 
 
 def spread(repeats: Sequence[Repeat]) -> str:
-    """Per figure and stage the median of the runs, with the lowest and the highest; figures that no run has are left out."""
+    """Per figure and stage the median of the runs, with the lowest and the highest.
+
+    Left out are figures that no run has, and a p99 of few events.
+    """
     stages = list(dict.fromkeys(name for each in repeats for name in each.stages))
     rows = (
         (words, *(_cell(name, _values(repeats, stage, name)) for stage in stages)) for name, words in FIGURES.items()
@@ -39,8 +42,9 @@ def spread(repeats: Sequence[Repeat]) -> str:
 
 def _values(repeats: Iterable[Repeat], stage: str, figure: str) -> Iterator[float]:
     for each in repeats:
-        value = each.stages.get(stage, {}).get(figure)
-        if value is not None:
+        figures = each.stages.get(stage, {})
+        value = figures.get(figure)
+        if value is not None and not is_a_highest(figure, figures):
             yield value
 
 

@@ -40,7 +40,9 @@ def requirements(results: StressResults) -> str:
         if "slo" in verdict.facts:
             standing = Standing.of(verdict)
             seen = "<br>".join(escaped(each.removeprefix(f"{verdict.requirement}: ")) for each in verdict.findings)
-            rows.append((verdict.requirement, sentences[verdict.requirement], f"{standing.symbol} {standing.label}", seen))
+            rows.append(
+                (verdict.requirement, sentences[verdict.requirement], f"{standing.symbol} {standing.label}", seen)
+            )
     return table(("", "requirement", "outcome", "what was seen"), rows)
 
 

@@ -1,5 +1,8 @@
 """Names and number formats of a stage's figures."""
 
+from collections.abc import Mapping
+
+from crashloop.slo.estimates import least_samples
 from crashloop.slo.preconditions import percentage
 
 FIGURES = {
@@ -30,6 +33,24 @@ FIGURES = {
     "runtime_memory_mib": "memory of the runtimes, highest (MiB)",
 }
 """In the order of display."""
+
+_SAMPLES = {"lateness_p99_s": "lateness_samples", "startup_p99_s": "startup_samples"}
+"""The figures with the number of events that a p99 is of."""
+
+
+def is_a_highest(name: str, figures: Mapping[str, float | None]) -> bool:
+    """Whether a figure is a p99 of so few events that it is their highest."""
+    samples = figures.get(_SAMPLES.get(name, ""))
+    return samples is not None and samples < least_samples(99)
+
+
+def stage_figure_text(name: str, figures: Mapping[str, float | None]) -> str:
+    """A figure of a stage, and what it really is."""
+    value = figures.get(name)
+    shown = figure_text(name, value)
+    if value is None or not is_a_highest(name, figures):
+        return shown
+    return f"{shown} (highest of {figures[_SAMPLES[name]]:.0f})"
 
 
 def figure_text(name: str, value: float | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crashloop.report.flatten import node_facts
-from crashloop.report.stress.figures import FIGURES, figure_text
+from crashloop.report.stress.figures import FIGURES, stage_figure_text
 from crashloop.report.stress.results import StageResult, StressResults
 from crashloop.report.text import counted
 from crashloop.slo.types import Interval
@@ -27,7 +27,7 @@ def stage_rows(results: StressResults) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "users", tuple(", ".join(f"{count} {name}" for name, count in each.users.items()) for each in stages)
     yield "measured for (s)", tuple(f"{each.to_s - each.from_s:.0f}" for each in stages)
     for name, words in FIGURES.items():
-        yield words, tuple(figure_text(name, each.figures.get(name)) for each in stages)
+        yield words, tuple(stage_figure_text(name, each.figures) for each in stages)
 
 
 FAR = 100.0

@@ -57,6 +57,13 @@ def test_a_figure_that_one_run_lacks_is_that_of_the_others() -> None:
     assert "| restarts/s | – | 2 |" in shown
 
 
+def test_a_p99_of_few_events_is_left_out_of_the_spread() -> None:
+    few = a_repeat(22, startup_p99_s=9.0, startup_samples=99.0, restarts_per_s=2.0)
+    many = a_repeat(23, startup_p99_s=3.0, startup_samples=100.0, restarts_per_s=2.0)
+    assert "| start-up of healthy pods p99 (s) | – | 3 |" in spread([few, many])
+    assert "start-up of healthy pods p99" not in spread([few])
+
+
 def published_at(root: Path, day: int) -> StressDir:
     run = example_run(root).run
     publish_stress(run, msgspec.structs.replace(judge_run(run), started=datetime(2026, 11, day, tzinfo=UTC)))

@@ -18,7 +18,7 @@ from crashloop.report.standing import Standing
 from crashloop.report.stress.against_pods import PROPORTIONAL, against_pods
 from crashloop.report.stress.curve_plots import curve_plots
 from crashloop.report.stress.document import stress_document
-from crashloop.report.stress.figures import figure_text
+from crashloop.report.stress.figures import figure_text, stage_figure_text
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.plots import TOP, rows
 from crashloop.report.stress.results import Dots, RowText, Series, StageResult, StressResults, outcome_of
@@ -295,6 +295,14 @@ def test_shares_are_percentages() -> None:
         "99 %",
     ]
     assert figure_text("kubelet_cpu_cores", 0.0631) == "0.063"
+
+
+def test_a_p99_of_few_events_is_called_their_highest() -> None:
+    few = {"startup_p99_s": 0.55, "startup_samples": 12.0, "startup_p50_s": 0.5}
+    assert stage_figure_text("startup_p99_s", few) == "0.55 (highest of 12)"
+    assert stage_figure_text("startup_p50_s", few) == "0.50"
+    assert stage_figure_text("startup_p99_s", {**few, "startup_samples": 100.0}) == "0.55"
+    assert stage_figure_text("lateness_p99_s", {"lateness_p99_s": None, "lateness_samples": 0.0}) == "–"
 
 
 def test_a_ratio_of_which_nothing_is_known_is_not_told_to_the_last_digit() -> None:
