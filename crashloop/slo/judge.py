@@ -3,7 +3,8 @@
 Theory of operation. First the windows of the row, then the SLI in every window. Every group and window with enough samples
 has to keep the target; one with too few is a FAIL only if it missed the target more often than `min_samples` would allow. A
 window with a broken precondition or without evidence cannot FAIL, and prevents a PASS: there nothing was promised, or
-nothing is known. An unknown metric is a fault of the row: ERROR.
+nothing is known. For the requirement of a row only the windows count that have what the requirement takes for granted, if any
+has it. An unknown metric is a fault of the row: ERROR.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from crashloop.slo.estimates import rank
 from crashloop.slo.indicators import results
 from crashloop.slo.preconditions import facts_of
 from crashloop.slo.relative import other_phase
-from crashloop.slo.rows import ConservationSli, ShareSli, SloRow
+from crashloop.slo.rows import ConservationSli, Precondition, ShareSli, SloRow
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.strength import Strength, strength
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
@@ -27,8 +28,17 @@ from crashloop.verdict import Outcome, worst
 
 def judge(row: SloRow, measured: Measured) -> SloVerdict:
     """The verdict of one row. Raises nothing: a crash of the judge is an ERROR."""
+    return _guarded(row, measured, ())
+
+
+def judge_requirement(row: SloRow, measured: Measured) -> SloVerdict:
+    """The verdict of one row on its requirement, in the same way."""
+    return _guarded(row.for_requirement, measured, row.requirement_preconditions)
+
+
+def _guarded(row: SloRow, measured: Measured, granted: Sequence[Precondition]) -> SloVerdict:
     try:
-        return _judged(row, measured)
+        return _judged(row, measured, granted)
     except UnknownMetric as fault:
         return _verdict(row, Outcome.ERROR, str(fault))
     except ObservationError as missing:
@@ -43,6 +53,7 @@ def judge(row: SloRow, measured: Measured) -> SloVerdict:
 class _Part(NamedTuple):
     """One window of a row."""
 
+    phase: str
     facts: dict[str, float]
     obstacles: tuple[str, ...]
     """Broken preconditions and missing evidence."""
@@ -84,8 +95,9 @@ def _whole_run(measured: Measured) -> Iterator[Phase]:
     yield Phase(name="run", from_ns=min(times), to_ns=max(times))
 
 
-def _judged(row: SloRow, measured: Measured) -> SloVerdict:
-    parts = [_part(row, measured, window) for window in windows(row, measured)]
+def _judged(row: SloRow, measured: Measured, granted: Sequence[Precondition]) -> SloVerdict:
+    every = [_part(row, measured, window) for window in windows(row, measured)]
+    parts = [part for part in every if not any(text.unmet(granted, part.facts))] or every
     if not parts:
         seen = ", ".join(dict.fromkeys(phase.label for phase in measured.phases)) or "none at all"
         asked = f"phase {', '.join(filter(None, (row.phase, *row.mixes, row.arm)))!r}" if row.phase else "phase"
@@ -106,7 +118,8 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
         few=tuple(result for _, result, outcome in each if outcome is None),
         phase=shown[1].phase if shown else "",
         judged_in=tuple(part.results[0].phase for part in sure),
-        windows=len(parts),
+        windows=len(every),
+        left_out=tuple(text.unmet_in(granted, part.facts, part.phase) for part in every if part not in parts),
     )
     found = [result for _, result, _ in each]
     return _verdict(row, decided, text.verdict(story), shown=story.shown, found=found)
@@ -114,16 +127,16 @@ def _judged(row: SloRow, measured: Measured) -> SloVerdict:
 
 def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
     facts = facts_of(measured, window)
-    obstacles = list(text.broken(row, facts, window.label))
+    obstacles = list(text.broken(row.preconditions, facts, window.label))
     try:
         if row.other is not None:
             other = other_phase(row.other, measured, window)
-            obstacles += text.broken(row, facts_of(measured, other), other.label)
+            obstacles += text.broken(row.preconditions, facts_of(measured, other), other.label)
         found = results(row, measured, window)
     except ObservationError as missing:
-        return _Part(facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
+        return _Part(window.label, facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
     in_phase = tuple(msgspec.structs.replace(each, phase=window.label) for each in found)
-    return _Part(facts, tuple(obstacles), in_phase)
+    return _Part(window.label, facts, tuple(obstacles), in_phase)
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:

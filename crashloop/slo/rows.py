@@ -328,7 +328,8 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     @property
     def for_requirement(self) -> "SloRow":
         """The row under the preconditions of its requirement."""
-        return msgspec.structs.replace(self, preconditions=(*self.preconditions, *self.requirement_preconditions))
+        every = dict.fromkeys((*self.preconditions, *self.requirement_preconditions))
+        return msgspec.structs.replace(self, preconditions=tuple(every))
 
     @property
     def budget(self) -> float | None:

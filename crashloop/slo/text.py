@@ -1,6 +1,6 @@
 """SLO verdicts as sentences: value, samples, target, condition; then the error budget; then what is missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crashloop.slo.blocks import BLOCK_S, LEAST_BLOCKS
@@ -47,6 +47,8 @@ class Story(NamedTuple):
     judged_in: Sequence[str]
     """Phases of the windows that were judged."""
     windows: int
+    left_out: Sequence[str] = ()
+    """Windows that do not count, with the reason: `unmet_in`."""
 
 
 def verdict(story: Story) -> str:
@@ -62,6 +64,7 @@ def verdict(story: Story) -> str:
         _bucket,
         _proven,
         _too_few,
+        _left_out,
         _obstacles,
         _undecided,
     )
@@ -149,6 +152,11 @@ def _proven(story: Story) -> Iterator[str]:
         yield f"That is more than may miss it of the {least} {noun(story.row)} needed."
 
 
+def _left_out(story: Story) -> Iterator[str]:
+    if story.left_out:
+        yield f"Left out: {'; '.join(story.left_out)}."
+
+
 def _obstacles(story: Story) -> Iterator[str]:
     yield from story.obstacles
 
@@ -201,12 +209,19 @@ def _load(row: SloRow, facts: Mapping[str, float]) -> str:
     return f" at {', '.join(stated)}" if stated else ""
 
 
-def broken(row: SloRow, facts: Mapping[str, float], phase: str) -> Iterator[str]:
+def broken(conditions: Iterable[Precondition], facts: Mapping[str, float], phase: str) -> Iterator[str]:
     """One sentence per precondition that is not met, or unknown, in a phase."""
-    for each in row.preconditions:
-        sentence = _unmet(each, facts)
-        if sentence is not None:
-            yield f"Precondition not met in phase {phase}: {sentence}."
+    return (f"Precondition not met in phase {phase}: {each}." for each in unmet(conditions, facts))
+
+
+def unmet_in(conditions: Iterable[Precondition], facts: Mapping[str, float], phase: str) -> str:
+    """`phase storm (8 pods per node, at least 16 is promised)`."""
+    return f"phase {phase} ({', '.join(unmet(conditions, facts))})"
+
+
+def unmet(conditions: Iterable[Precondition], facts: Mapping[str, float]) -> Iterator[str]:
+    """What is there instead of each precondition that is not met, or unknown."""
+    return filter(None, (_unmet(each, facts) for each in conditions))
 
 
 def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:

@@ -24,7 +24,7 @@ from crashloop.report.stress.results import (
 )
 from crashloop.requirements import CHECKED, load_requirements
 from crashloop.run.analysis import curve_in_words
-from crashloop.slo.judge import judge
+from crashloop.slo.judge import judge, judge_requirement
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
@@ -94,10 +94,17 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         partial(_restarts_per_s, restart_times_ns(recorded.lifecycles)),
     )
     checked = (*checks(plan, measured, recorded, incidents, scrapes), *([limit] if limit else []))
-    judge_row = partial(_judged, of_stages=of_stages, whole=(began, ended))
-    verdicts = (*checked, *map(judge_row, rows))
+    measured_for = partial(_measured_for, of_stages=of_stages, whole=(began, ended))
+    verdicts = (*checked, *(judge(row, measured_for(row)) for row in rows))
     judged = (
-        *requirement_verdicts(plan, catalogue, rows, judge_row, checked, _names(run.metrics_dir)),
+        *requirement_verdicts(
+            plan,
+            catalogue,
+            rows,
+            lambda row: judge_requirement(row, measured_for(row)),
+            checked,
+            _names(run.metrics_dir),
+        ),
         *of_all_pods(recorded.of_pods),
     )
     outcome = outcome_of(verdicts, judged)
@@ -153,12 +160,12 @@ def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str
     return msgspec.structs.replace(measured, phase=phase)
 
 
-def _judged(row: SloRow, *, of_stages: Measured, whole: tuple[int, int]) -> SloVerdict:
+def _measured_for(row: SloRow, *, of_stages: Measured, whole: tuple[int, int]) -> Measured:
     """Conservation is judged over the whole run, everything else over the measured stages."""
     if not isinstance(row.sli, ConservationSli):
-        return judge(row, of_stages)
+        return of_stages
     everything = Phase(name=WHOLE, from_ns=whole[0], to_ns=whole[1])
-    return judge(row, msgspec.structs.replace(of_stages, phases=(everything,)))
+    return msgspec.structs.replace(of_stages, phases=(everything,))
 
 
 def _judged_alone(row: SloRow, step: Measurement, *, of_stages: Measured) -> SloVerdict:

@@ -1,7 +1,7 @@
 """Verdicts on requirements of the catalogue: by the rows of manifests/slo and the checks of the run that name one. Pure.
 
 A verdict says what its row or check says. A row that names a requirement may have further preconditions for it: the row is
-then judged once more under those, and where they are broken the verdict on the requirement is INCONCLUSIVE.
+then judged once more in the phases that meet them, and without any the verdict on the requirement is INCONCLUSIVE.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ def requirement_verdicts(
 ) -> tuple[Verdict, ...]:
     """The verdicts on requirements, in the order of the catalogue.
 
-    `judge` judges a row on the measurement; `metrics` are the names of the files in RUN/metrics.
+    `judge` judges a row for its requirement; `metrics` are the names of the files in RUN/metrics.
     """
     found = [*_of_rows(plan, catalogue, rows, judge, metrics), *_of_checks(plan, catalogue, checks)]
     return tuple(sorted(found, key=lambda each: (tuple(catalogue).index(each.requirement), each.scenario)))
@@ -62,7 +62,7 @@ def _of_rows(
             scenario = f"{plan.load.name}/{row.phase}" if row.phase else plan.load.name
             evidence = tuple(Evidence(file=f"metrics/{name}") for name in metrics if _is_read(row, name))
             requirement = catalogue[row.requirement]
-            yield _verdict(plan, requirement, scenario, judge(row.for_requirement), evidence, judged_nodes(plan, row))
+            yield _verdict(plan, requirement, scenario, judge(row), evidence, judged_nodes(plan, row))
 
 
 def _of_checks(

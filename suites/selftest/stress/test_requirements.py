@@ -11,7 +11,7 @@ from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.report.stress.results import StressResults
 from crashloop.requirements import CHECKED, load_requirements
 from crashloop.rundir import read_document
-from crashloop.slo.judge import judge
+from crashloop.slo.judge import judge_requirement
 from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.judging import judge_run
@@ -20,7 +20,7 @@ from crashloop.stress.profile import Stage, StressNode
 from crashloop.stress.publishing import publish_stress
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.verdict import Evidence, ExitCode, Outcome, Verdict, VerdictMode
-from suites.selftest.kit.slo_kit import crasher, measured, ns, started
+from suites.selftest.kit.slo_kit import crasher, measured, ns, phase, started
 from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, crashing, example_run, plan
 
 CATALOGUE = load_requirements()
@@ -43,7 +43,9 @@ def on_a_node_with(crashing_pods: int, *, took_s: float = 2.0) -> Verdict:
         for number in range(100)
     ]
     run = measured(lifecycles=[*storm, *healthy], facts={"cores": 2.0})
-    (verdict,) = requirement_verdicts(plan(), CATALOGUE, [NEIGHBOUR], partial(judge, measured=run), (), METRICS)
+    (verdict,) = requirement_verdicts(
+        plan(), CATALOGUE, [NEIGHBOUR], partial(judge_requirement, measured=run), (), METRICS
+    )
     return verdict
 
 
@@ -83,6 +85,20 @@ def test_a_node_that_is_not_full_shows_nothing_about_full_nodes() -> None:
     )
 
 
+def test_of_a_load_with_steps_only_those_that_fill_the_node_count() -> None:
+    storm = [crasher(pod=f"c-{number}", asked_ns=ns(-10), deleted_ns=ns(100)) for number in range(18)]
+    healthy = [
+        started(0.5 + asked_s, 2.0 if asked_s < 99 else 9.0, pod=f"h-{asked_s}", deleted_ns=ns(1.4 + asked_s))
+        for asked_s in range(200)
+    ]
+    steps = (phase(), msgspec.structs.replace(phase(100, 200), mix="few"))
+    run = measured(lifecycles=[*storm, *healthy], phases=steps, facts={"cores": 2.0})
+    judge = partial(judge_requirement, measured=run)
+    (verdict,) = requirement_verdicts(plan(), CATALOGUE, [NEIGHBOUR], judge, (), METRICS)
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.findings[0].endswith("Left out: phase storm, few (1 pod per node, at least 16 is promised).")
+
+
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
@@ -109,7 +125,9 @@ def test_a_node_that_is_not_full_shows_nothing_about_full_nodes() -> None:
 )
 def test_a_requirement_that_does_not_hold_for_a_node_is_skipped(asked: StressPlan, reason: str) -> None:
     run = measured(lifecycles=[crasher()])
-    (verdict,) = requirement_verdicts(asked, CATALOGUE, [UNEXPECTED], partial(judge, measured=run), (), METRICS)
+    (verdict,) = requirement_verdicts(
+        asked, CATALOGUE, [UNEXPECTED], partial(judge_requirement, measured=run), (), METRICS
+    )
     assert (verdict.outcome, verdict.findings) == (Outcome.SKIPPED, (f"SLO-5: {reason}",))
     assert (verdict.evidence, verdict.facts) == ((), {})
 
@@ -189,7 +207,7 @@ def test_a_comparison_needs_the_gates_of_the_nodes_that_it_judges_alone() -> Non
             asked,
             CATALOGUE,
             [msgspec.structs.replace(rule, mixes=(mix,))],
-            partial(judge, measured=measured(lifecycles=[crasher()])),
+            partial(judge_requirement, measured=measured(lifecycles=[crasher()])),
             (),
             METRICS,
         )[0]
