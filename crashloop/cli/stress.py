@@ -59,6 +59,7 @@ def stress(
     namespace: Annotated[str | None, of_existing("--namespace")] = None,
     image: Annotated[str | None, of_existing("--image")] = None,
     max_pods: Annotated[int | None, of_existing("--max-pods")] = None,
+    node_selector: Annotated[str | None, of_existing("--node-selector")] = None,
     read_configz: Annotated[bool, of_existing("--read-configz")] = False,
     node_profile: Annotated[list[str] | None, of_existing("--node-profile")] = None,
 ) -> None:
@@ -77,6 +78,7 @@ def stress(
         "namespace": namespace,
         "image": image,
         "max_pods": max_pods,
+        "node_selector": node_selector,
         "read_configz": read_configz,
         "node_profile": node_profile or [],
     }

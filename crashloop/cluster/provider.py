@@ -129,6 +129,8 @@ class ExistingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     Default 40: well below the usual quota of a namespace in a shared cluster.
     """
+    node_selector: str = ""
+    """Label selector of the nodes that may be used, in the form of Kubernetes. Default: all. --node-selector."""
     read_configz: bool = False
     """Whether to read the kubelets' configuration, which needs a permission on nodes. Default: no. --read-configz."""
     node_profiles: dict[str, str] = {}

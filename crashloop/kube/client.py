@@ -195,9 +195,10 @@ class KubeApi:
         }
         return self._open(f"watch {collection.resource}", "GET", collection.path, query=query, answer_s=at_most_s + 5.0)
 
-    def nodes(self) -> list[Json]:
-        """All Node objects."""
-        items: list[Json] = self._json("list nodes", "GET", "/api/v1/nodes")["items"]
+    def nodes(self, *, label_selector: str = "") -> list[Json]:
+        """The Node objects with these labels; all by default."""
+        query = {"labelSelector": label_selector} if label_selector else {}
+        items: list[Json] = self._json("list nodes", "GET", "/api/v1/nodes", query=query)["items"]
         return items
 
     def is_ready(self, node: str) -> bool:

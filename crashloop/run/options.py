@@ -65,6 +65,7 @@ OPTIONS = (
     RunOption("--namespace", EXISTING, "An existing namespace for the pods.", metavar="NAME", providers=LENDERS),
     RunOption("--image", EXISTING, f"Image of the containers. Default: {DEFAULT_IMAGE}.", metavar="IMAGE", providers=LENDERS),
     RunOption("--max-pods", EXISTING, "Pods at once. Default: 40.", type=int, metavar="N", providers=LENDERS),
+    RunOption("--node-selector", EXISTING, "Labels of the nodes to use.", metavar="LABELS", providers=LENDERS),
     RunOption("--read-configz", EXISTING, "Read the kubelets' configuration (nodes/configz).", type=bool, providers=LENDERS),
     RunOption(
         "--node-profile", EXISTING, "Kubelet profile of a node; repeatable. Default: all nodes are stock.",

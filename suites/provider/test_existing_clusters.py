@@ -228,6 +228,26 @@ def test_a_declaration_that_the_configuration_contradicts_is_refused(cluster: Cl
         Offer(survey(chosen), [load_profile("max-10s")])
 
 
+def test_only_nodes_with_the_chosen_labels_are_used(cluster: Cluster, options: Options) -> None:
+    chosen = options(cluster.info.kubeconfig, node_selector=f"kubernetes.io/hostname in ({NODE})")
+    assert [each.name for each in survey(chosen).nodes] == [NODE]
+
+
+@pytest.mark.parametrize(
+    ("selector", "reason"),
+    [
+        ("pool=none", "--node-selector 'pool=none': no node of the cluster has these labels."),
+        ("pool=a b", "--node-selector 'pool=a b': list nodes: .*400 Bad Request"),
+    ],
+    ids=["of-no-node", "that-is-none"],
+)
+def test_a_node_selector_that_chooses_nothing_is_refused(
+    cluster: Cluster, options: Options, selector: str, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        survey(options(cluster.info.kubeconfig, node_selector=selector))
+
+
 def test_a_quota_limits_the_pods_of_a_wave_and_one_that_is_used_up_is_named(
     cluster: Cluster, options: Options, api: KubeApi
 ) -> None:

@@ -11,12 +11,14 @@ from crashloop.cluster.existing.quota import pods_within_quota
 from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.spec.version import KubernetesVersion
 
 ALWAYS = frozenset({Capability.NODES_CHANGE})
 """The nodes in use change with the scenarios that need them; every node in use has its heartbeat pod."""
 DEFAULT_PROFILE = "stock"
+BAD_REQUEST = 400
 AT_ONCE = 8
 """Kubelets whose configuration is read concurrently."""
 _REPELS = ("NoSchedule", "NoExecute")
@@ -41,7 +43,7 @@ def survey(options: ExistingOptions, loads: Iterable[str] = ()) -> Survey:
     api, version = connect(options.kubeconfig, options.context)
     try:
         require_permissions(api, options, tuple(loads))
-        objects = api.nodes()
+        objects = _chosen(api, options.node_selector)
         _require_known(options, objects)
         nodes = tuple(_surveyed(each, options) for each in sorted(objects, key=_name))
         if options.read_configz:
@@ -78,6 +80,19 @@ def why_unusable(node: Json, *, declared: bool = False) -> str | None:
         return "cordoned"
     taints = [each["key"] for each in node["spec"].get("taints", ()) if each["effect"] in _REPELS]
     return f"tainted ({', '.join(taints)})" if taints and not declared else None
+
+
+def _chosen(api: KubeApi, selector: str) -> list[Json]:
+    """The nodes with the labels of --node-selector. Raises UsageError for a selector that is none, or that no node has."""
+    try:
+        found = api.nodes(label_selector=selector)
+    except ApiRefusal as error:
+        if error.code != BAD_REQUEST or not selector:
+            raise
+        raise UsageError(f"--node-selector {selector!r}: {error}") from error
+    if not found and selector:
+        raise UsageError(f"--node-selector {selector!r}: no node of the cluster has these labels.")
+    return found
 
 
 def _surveyed(node: Json, options: ExistingOptions) -> SurveyedNode:
@@ -131,10 +146,11 @@ def _answered(node: SurveyedNode, answer: Json | ConfigzRefused | None) -> Surve
 
 def _require_known(options: ExistingOptions, nodes: list[Json]) -> None:
     known = sorted(map(_name, nodes))
+    labelled = " with the labels of --node-selector" if options.node_selector else ""
     for name in options.node_profiles:
         if name not in known:
             raise UsageError(
-                f"--node-profile {name}=...: the cluster has no node {name!r}; its nodes: {', '.join(known)}."
+                f"--node-profile {name}=...: the cluster has no node {name!r}{labelled}; its nodes{labelled}: {', '.join(known)}."
             )
 
 

@@ -56,6 +56,21 @@ def test_a_node_whose_kubelet_is_silent_is_not_used_and_the_others_are(tmp_path:
     }
 
 
+def test_a_profile_of_a_node_without_the_chosen_labels_is_refused(tmp_path: Path) -> None:
+    chosen, other = node("one"), node("two")
+    chosen["metadata"]["labels"] = {"pool": "test"}
+    with serving(ExistingPeer(chosen, other), tmp_path) as kubeconfig:
+        options = ExistingOptions(
+            kubeconfig=kubeconfig, image="image", node_selector="pool=test", node_profiles={"two": "max-10s"}
+        )
+        with pytest.raises(UsageError) as caught:
+            survey(options)
+    assert str(caught.value) == (
+        "--node-profile two=...: the cluster has no node 'two' with the labels of --node-selector; "
+        "its nodes with the labels of --node-selector: one."
+    )
+
+
 def test_where_no_kubelet_tells_anything_both_ways_are_named_for_one_of_them(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         surveyed(ExistingPeer(node("one"), node("two")), tmp_path)
