@@ -64,9 +64,15 @@ def _section(number: int, group: TrendGroup) -> Section:
 def _row(line: TrendLine) -> Row:
     tone = _TONES[line.departure]
     name = "steady" if line.departure is Departure.NONE else line.departure.value
-    share = "–" if line.scatter_share is None else f"{100 * line.scatter_share:.1f} %"
-    values = (str(len(line.points)), sparkline(line), f"{line.median:.4g}", share, f"{line.newest:.4g}")
+    values = (str(len(line.points)), sparkline(line), f"{line.median:.4g}", _scatter(line), f"{line.newest:.4g}")
     return Row((Cell((Badge.of(tone, name),)), Cell(line.figure), *map(Cell, values)), tone)
+
+
+def _scatter(line: TrendLine) -> str:
+    """In percent of the median; of a figure in percent, whose median may be 0, in that unit."""
+    if line.scatter is not None and line.figure.endswith("_percent"):
+        return f"± {line.scatter:.2g}"
+    return "–" if line.scatter_share is None else f"{100 * line.scatter_share:.1f} %"
 
 
 def sparkline(line: TrendLine) -> str:

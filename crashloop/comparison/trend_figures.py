@@ -1,5 +1,6 @@
 """The figures that a trend follows, of a run of each suite."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
@@ -10,7 +11,7 @@ from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.comparison.trend import TrendKey, TrendRun
 from crashloop.report.results import RunResults
 from crashloop.report.standing import Standing
-from crashloop.report.stress.results import StageResult
+from crashloop.report.stress.results import Comparison, StageResult
 from crashloop.report.stress.verdicts import SUITE, run_results
 from crashloop.spec.scenario import Mode
 
@@ -39,13 +40,15 @@ def trend_of_conformance(run: JudgedRun) -> TrendRun:
 
 
 def trend_of_stress(run: JudgedStressRun) -> TrendRun:
-    """Outcomes, and the key figures of every stage with crashing pods."""
+    """Outcomes, the key figures of every stage with crashing pods, and what equal arms seemed to differ by (A/A)."""
     results = run.results
     return TrendRun(
         run=results.run,
         started=results.started,
         key=TrendKey(suite=SUITE, load=results.profile, system=str(run.key), host=_host(results)),
-        figures=_outcomes(run_results(results).counts) | dict(_of_stages(results.stages)),
+        figures=_outcomes(run_results(results).counts)
+        | dict(_of_stages(results.stages))
+        | dict(_of_equal_arms(results.comparisons)),
     )
 
 
@@ -64,6 +67,17 @@ def _of_stages(stages: Iterable[StageResult]) -> Iterator[tuple[str, float]]:
                 found[f"{label}: {each.measure.name}"].append(value)
     for name, values in found.items():
         yield name, median(values)
+
+
+def _of_equal_arms(comparisons: Iterable[Comparison]) -> Iterator[tuple[str, float]]:
+    """The primary effects between arms of one kubelet profile, as logarithms, and half of the intervals within the run."""
+    for comparison in comparisons:
+        for effect in comparison.effects if comparison.baseline == comparison.treatment else ():
+            bounds = None if effect.ratio_interval is None else effect.ratio_interval.bounds
+            if effect.primary and effect.ratio and bounds and bounds[0] > 0:
+                label = ", ".join(filter(None, ("A/A", comparison.mix, effect.what)))
+                yield f"{label}: log_ratio_percent", 100 * math.log(effect.ratio)
+                yield f"{label}: half_interval_percent", 50 * math.log(bounds[1] / bounds[0])
 
 
 def _host(results: RunResults) -> str:

@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,8 +19,11 @@ from crashloop.comparison.trend_figures import trend_of_conformance, trend_of_st
 from crashloop.errors import UsageError
 from crashloop.report.document import Table
 from crashloop.report.results import Results
+from crashloop.report.stress.results import Comparison
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir
+from crashloop.slo.effect import Effect, EffectReading
+from crashloop.slo.types import Interval
 from suites.selftest.kit.comparison_example import NEWER, ON_KIND, judged
 from suites.selftest.kit.report_example import INFO
 from suites.selftest.kit.stress_comparison_example import stage, stress_run
@@ -124,6 +128,61 @@ def test_a_stress_run_has_the_figures_of_stages_that_crash() -> None:
     )
     figures = trend_of_stress(run).figures
     assert figures == {"FAIL, ERROR or INCONCLUSIVE": 0, "storm: restarts_per_s": 5}
+
+
+def effect(what: str = "CPU of the kubelet per restart", **changes: Any) -> Effect:
+    """A primary effect of a comparison that read nothing from it."""
+    shown: dict[str, Any] = {
+        "what": what,
+        "statistic": "mean",
+        "unit": "CPU s/restart",
+        "reading": EffectReading.UNDECIDED,
+        "sentence": "",
+        "pairs": 10,
+        "samples": (10, 10),
+        "primary": True,
+        "ratio": 1.01,
+        "ratio_interval": Interval(0.99, 1.03),
+    }
+    return Effect(**(shown | changes))
+
+
+def compared(*effects: Effect, treatment: str = "max-1s", mix: str = "") -> dict[str, float]:
+    """The figures of a trend from a run without stages."""
+    comparison = Comparison(mix=mix, baseline="max-1s", treatment=treatment, effects=effects)
+    figures = dict(trend_of_stress(stress_run(stages=(), comparisons=(comparison,))).figures)
+    figures.pop("FAIL, ERROR or INCONCLUSIVE")
+    return figures
+
+
+def test_of_equal_kubelets_the_primary_effects_are_figures_with_their_intervals() -> None:
+    assert compared(
+        effect(), effect("memory of the kubelet", primary=False), effect("lateness", ratio=1.0), mix="m"
+    ) == {
+        "A/A, m, CPU of the kubelet per restart: log_ratio_percent": pytest.approx(0.995, abs=0.001),
+        "A/A, m, CPU of the kubelet per restart: half_interval_percent": pytest.approx(1.980, abs=0.001),
+        "A/A, m, lateness: log_ratio_percent": 0.0,
+        "A/A, m, lateness: half_interval_percent": pytest.approx(1.980, abs=0.001),
+    }
+
+
+def test_an_effect_without_numbers_and_one_of_another_kubelet_are_no_scatter() -> None:
+    assert compared(effect(ratio=None, ratio_interval=None)) == {}
+    assert compared(effect(ratio_interval=Interval(0.0, 1.5))) == {}
+    assert compared(effect(), treatment="max-1s-own-kubelet") == {}
+
+
+def test_the_scatter_of_figures_around_0_is_in_their_own_unit() -> None:
+    runs = [
+        msgspec.structs.replace(
+            run, run=f"runs/{day}", figures={"storm: restarts_per_s": 5 + ratio, "A/A: log_ratio_percent": ratio}
+        )
+        for day, ratio in enumerate((-0.5, 0.0, 0.5))
+        for run in (trend_of_stress(stress_run()),)
+    ]
+    (table, *_) = trend_document(trend_of(runs)).sections[0].blocks
+    assert isinstance(table, Table)
+    assert [row.cells[5].words for row in table.rows] == ["14.8 %", "± 0.74"]
 
 
 def test_an_alarm_comes_first_and_makes_the_exit_code_1() -> None:
