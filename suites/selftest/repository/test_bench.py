@@ -10,7 +10,9 @@ BENCH = Path(__file__).parents[3] / "bench"
 
 
 @pytest.mark.parametrize(
-    "script", [*sorted(BENCH.glob("*.py")), BENCH / "page/__main__.py"], ids=lambda path: path.stem
+    "script",
+    [*sorted(BENCH.glob("*.py")), *sorted(BENCH.glob("*/__main__.py"))],
+    ids=lambda path: str(path.relative_to(BENCH)),
 )
 def test_a_measuring_script_shows_its_help_and_ends(
     script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
