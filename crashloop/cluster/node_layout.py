@@ -8,6 +8,8 @@ class NodeLayout:
 
     def __init__(self, root: Path, sockets: Path, index: int) -> None:
         self.root = root
+        self.kubelet_program = root / "kubelet"
+        """A link to a kubelet with another name."""
         self.kubelet_config = root / "kubelet.yaml"
         self.drop_ins = root / "kubelet.conf.d"
         """One folder a profile."""

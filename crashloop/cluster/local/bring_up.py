@@ -100,7 +100,7 @@ class BringUp:
     def _node(self, plan: NodePlan, admin: Admin) -> None:
         machinery, layout = self._machinery, self._machinery.layout
         subject = f"node {plan.name} (profile {plan.profile})"
-        machinery.write(plan.folders, plan.files)
+        machinery.write(plan.folders, plan.files, plan.links)
         Authority.load(layout.ca_certificate, layout.ca_key).issue(plan.certificate)
         holder = machinery.hold(plan.name, Path(plan.runtime.log))
         wire_node(machinery.holder(HUB), holder, plan.network, plan.index)

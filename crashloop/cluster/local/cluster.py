@@ -226,8 +226,8 @@ class LocalCluster:
         """The node with the kubelet and the files of another profile, which are written; its runtime runs on."""
         profile = msgspec.structs.replace(profile, runtime=node.chosen_runtime)
         wanted = self._plan(own_place(self._blueprint, node.name, node.index), profile, SilentProgress())
-        self._machinery.write(wanted.folders, wanted.files)
-        changed = msgspec.structs.replace(node, files=wanted.files, kubelet=wanted.kubelet)
+        self._machinery.write(wanted.folders, wanted.files, wanted.links)
+        changed = msgspec.structs.replace(node, files=wanted.files, links=wanted.links, kubelet=wanted.kubelet)
         self._now_has(tuple(changed if each.name == node.name else each for each in self._blueprint.nodes))
         return changed
 

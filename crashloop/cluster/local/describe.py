@@ -5,7 +5,7 @@ from textwrap import indent
 
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.namespaces import HOLDER
-from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, LinkPlan, NodePlan, ProcessPlan
 
 
 def describe_control_plane(plan: ControlPlanePlan) -> str:
@@ -35,6 +35,7 @@ def describe_node(plan: NodePlan) -> str:
         "",
         *_certificates((plan.certificate,)),
         *_files(plan.files),
+        *_links(plan.links),
         *_processes("start at once", (plan.runtime,)),
         f"## run once {plan.runtime_socket} accepts connections",
         "",
@@ -52,6 +53,12 @@ def _certificates(plans: tuple[CertificatePlan, ...]) -> Iterator[str]:
         yield f"## certificate {plan.certificate}"
         yield ""
         yield f"    CN={plan.common_name}{groups}" + (f", for {hosts}" if hosts else "")
+        yield ""
+
+
+def _links(plans: tuple[LinkPlan, ...]) -> Iterator[str]:
+    for plan in plans:
+        yield f"## link {plan.path} to {plan.target}"
         yield ""
 
 

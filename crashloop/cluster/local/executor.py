@@ -6,7 +6,7 @@ from crashloop.cluster.files import last_lines, write_file
 from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.ledger import Ledger, Process
 from crashloop.cluster.local.namespaces import HOLDER, enter
-from crashloop.cluster.local.plan import FilePlan, ProcessPlan
+from crashloop.cluster.local.plan import FilePlan, LinkPlan, ProcessPlan
 from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
 from crashloop.errors import ClusterError, ProcessEnded
 
@@ -21,12 +21,15 @@ class Machinery:
         self.ledger = Ledger(layout.root)
         self.starter = Starter(layout.root)
 
-    def write(self, folders: tuple[str, ...], files: tuple[FilePlan, ...]) -> None:
-        """Make folders and write files."""
+    def write(self, folders: tuple[str, ...], files: tuple[FilePlan, ...], links: tuple[LinkPlan, ...] = ()) -> None:
+        """Make folders, write files, and make links or let them point elsewhere."""
         for folder in folders:
             Path(folder).mkdir(parents=True, exist_ok=True)
         for file in files:
             write_file(Path(file.path), file.text)
+        for link in links:
+            Path(link.path).unlink(missing_ok=True)
+            Path(link.path).symlink_to(link.target)
 
     def hold(self, node: str, log: Path) -> int:
         """Make the namespaces of the hub or a node; the holder's process id."""

@@ -21,7 +21,7 @@ def try_candidate(
     """Start the candidate, watch it and end it; its PROCESS_* events."""
     layout, node = machinery.layout, plan.kubelet.namespace
     kubelet_url = f"https://{plan.address}:{plan.kubelet_port}"
-    machinery.write(plan.folders, plan.files)
+    machinery.write(plan.folders, plan.files, plan.links)
     Authority.load(layout.ca_certificate, layout.ca_key).issue(plan.certificate)
     try:
         bring_up.start_runtime(plan, subject=f"candidate {plan.profile}", images=False)

@@ -15,7 +15,7 @@ from crashloop.cluster.kubelet_config import (
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.certificates import CertificatePlan
 from crashloop.cluster.local.kubeconfigs import kubeconfig
-from crashloop.cluster.local.plan import Blueprint, FilePlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.plan import Blueprint, FilePlan, LinkPlan, NodePlan, ProcessPlan
 from crashloop.cluster.node_layout import NodeLayout
 from crashloop.cluster.runtime_config import cni_conflist, containerd_toml, hosts_toml
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
@@ -60,6 +60,9 @@ def node_plan(
 ) -> NodePlan:
     """A kubelet and its runtime at a place."""
     layout = blueprint.layout.node(place.name, place.index)
+    # A process is called like its file, and those of a kubelet are found by that name (crashloop.cluster.node_processes).
+    is_named = Path(kubelet.path).name == KUBELET
+    program = kubelet.path if is_named else str(layout.kubelet_program)
     cgroup = f"{CGROUP_PARENT}/{blueprint.cluster}/{place.name}"
     config = kubelet_config(
         KubeletSetting(
@@ -101,7 +104,8 @@ def node_plan(
         pod_logs=str(layout.pod_logs),
         chosen_runtime=profile.runtime,
         import_images=_import_images(blueprint, layout.runtime_socket),
-        kubelet=_kubelet(layout, place, profile=profile, program=kubelet.path),
+        links=() if is_named else (LinkPlan(path=program, target=kubelet.path),),
+        kubelet=_kubelet(layout, place, profile=profile, program=program),
     )
 
 

@@ -45,6 +45,13 @@ class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class LinkPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A symbolic link."""
+
+    path: str
+    target: str
+
+
 class ProcessPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A long-lived process of the hub or a node, in the namespaces of the same or, for a candidate, of another node."""
 
@@ -90,6 +97,7 @@ class NodePlan(msgspec.Struct, frozen=True, kw_only=True):
     chosen_runtime: str | None = None
     """Name of its container runtime where that is not the cluster's."""
     import_images: tuple[str, ...]
+    links: tuple[LinkPlan, ...] = ()
     kubelet: ProcessPlan
 
 

@@ -8,8 +8,13 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from crashloop.cluster.binaries.binary_set import BinarySet
+from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.control_plane import control_plane_plan
 from crashloop.cluster.local.describe import describe_control_plane, describe_node
+from crashloop.cluster.local.executor import Machinery
+from crashloop.cluster.local.layout import ClusterLayout
+from crashloop.cluster.local.node import node_plan, own_place
+from crashloop.cluster.local.plan import LinkPlan
 from crashloop.cluster.local.provider import programs_of
 from crashloop.profiles import load_profile
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
@@ -35,6 +40,21 @@ def test_the_plan_of_a_control_plane(golden: SnapshotAssertion) -> None:
 @pytest.mark.parametrize("profile", ["stock", "max-2s"])
 def test_the_plan_of_a_node(profile: str, golden: SnapshotAssertion) -> None:
     assert describe_node(plan_of(load_profile(profile), index=3)) == golden
+
+
+def test_a_kubelet_with_another_name_runs_under_the_name_that_its_cpu_is_measured_by(tmp_path: Path) -> None:
+    place = own_place(BLUEPRINT, "patched", 3)
+    patched = KubeletProgram(path="/builds/kubelet-patched", version=BLUEPRINT.kubelet_version)
+    plan = node_plan(BLUEPRINT, place, profile=load_profile("stock"), kubelet=patched)
+    program = plan.kubelet.argv[0]
+    assert program.endswith("/patched/kubelet")
+    assert f"## link {program} to /builds/kubelet-patched" in describe_node(plan)
+
+    link = tmp_path / "kubelet"
+    machinery = Machinery(ClusterLayout(tmp_path))
+    for target in ("/builds/kubelet-patched", "/builds/kubelet-other"):
+        machinery.write((), (), (LinkPlan(path=str(link), target=target),))
+        assert str(link.readlink()) == target
 
 
 def test_controllers_can_be_those_of_another_version() -> None:
