@@ -3,9 +3,10 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from crashloop.stress.profile import Count, Stage
 from suites.selftest.kit.kube_peer import write_kubeconfig
 
 STORM = {"crashers": Crash(node="storm")}
+RUNNING = {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}
 PODS = ["crashers-0-0", "crashers-0-1", "crashers-0-2"]
 
 
@@ -42,6 +44,8 @@ class Accepting:
         """Objects that are in lists, by the last word of a collection's path."""
         self.removals = 1
         """How often the removal of a collection has to be asked for until its objects are gone."""
+        self.changes: SimpleQueue[dict[str, Any]] | None = None
+        """What the watch of pods is told, if it is told anything: those created run, those deleted are gone."""
         self.stopped = threading.Event()
 
     def paths(self, method: str) -> list[str]:
@@ -55,6 +59,7 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if "watch=true" in self.path:
+                self._tell()
                 peer.stopped.wait()
             peer.queries.append(urlsplit(self.path).query)
             if peer.holds is not None and urlsplit(self.path).path.endswith(peer.holds):
@@ -64,7 +69,8 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
             self._answer(peer.list_code, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": left})
 
         def do_POST(self) -> None:
-            self._answer(peer.create_code, {})
+            created = self._answer(peer.create_code, {})
+            self._change("ADDED", created | {"status": RUNNING})
 
         def do_DELETE(self) -> None:
             name = urlsplit(self.path).path.rpartition("/")[2]
@@ -72,17 +78,35 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
                 peer.left.pop(name, None)
             collection = name in ("pods", "jobs", "deployments")
             self._answer(200 if collection else peer.delete_code, {})
+            self._change("DELETED", {"metadata": {"name": name}})
 
-        def _answer(self, code: int, body: dict[str, Any]) -> None:
-            sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        def _change(self, kind: str, pod: dict[str, Any]) -> None:
+            if peer.changes is not None:
+                metadata = pod["metadata"] | {"resourceVersion": "2"}
+                peer.changes.put({"type": kind, "object": pod | {"metadata": metadata}})
+
+        def _tell(self) -> None:
+            if peer.changes is None:
+                return
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            while not peer.stopped.is_set():
+                with suppress(Empty):
+                    self.wfile.write(json.dumps(peer.changes.get(timeout=0.1)).encode() + b"\n")
+
+        def _answer(self, code: int, body: dict[str, Any]) -> dict[str, Any]:
+            """Returns what was sent with the request."""
+            sent: dict[str, Any] = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
             if self.command == "POST":
-                peer.created.append(json.loads(sent))
+                peer.created.append(sent)
             peer.requests.append((self.command, urlsplit(self.path).path))
             raw = json.dumps(body).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()
             self.wfile.write(raw)
+            return sent
 
         def log_message(self, *_: object) -> None:
             """Quiet."""

@@ -5,6 +5,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from queue import SimpleQueue
 
 import psutil
 import pytest
@@ -158,6 +159,14 @@ def served(port: int, path: str) -> bytes:
     with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=WITHIN_S) as answer:
         body: bytes = answer.read()
         return body
+
+
+def test_pods_are_awaited_until_the_watch_shows_that_they_are_gone(peer: Accepting, tmp_path: Path) -> None:
+    peer.delete_code, peer.changes = 200, SimpleQueue()
+    carried_out(Generator(write_order(tmp_path), workers=0))
+    assert missed(operations(tmp_path), "not deleted") == []
+    stats = (tmp_path / "load/locust_stats.csv").read_text()
+    assert [f"POD,crashers: {step},3,0," in stats for step in ("started", "deleted")] == [True, True]
 
 
 def test_pods_that_are_not_seen_to_go_are_counted_and_reported(peer: Accepting, tmp_path: Path) -> None:
