@@ -105,7 +105,7 @@ def test_something_else_than_a_kubelet_is_refused(tmp_path: Path) -> None:
 
 
 @given(
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=15),
+    st.text(st.characters(codec="utf-8"), max_size=15),
     st.lists(st.integers(0, 10**9), min_size=4, max_size=4),
 )
 def test_the_cpu_time_is_read_beside_any_name(name: str, ticks: list[int]) -> None:
