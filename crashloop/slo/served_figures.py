@@ -47,13 +47,22 @@ def _down_share(pod: ServedPod, _: Measured, window: Phase) -> Value:
 
 
 def _unrecovered(pod: ServedPod, _: Measured, window: Phase) -> Value:
+    _burst_end_ns(pod, window)
     return Value(float(recovered_ns(pod, window.to_ns) is None))
 
 
 def _recovery(pod: ServedPod, _: Measured, window: Phase) -> Value:
     """Of a pod that did not recover, the time until the end of the window."""
-    at_ns = recovered_ns(pod, window.to_ns)
-    return Value(((window.to_ns if at_ns is None else at_ns) - last_burst_ns(pod)) / 1e9)
+    from_ns, at_ns = _burst_end_ns(pod, window), recovered_ns(pod, window.to_ns)
+    return Value(((window.to_ns if at_ns is None else at_ns) - from_ns) / 1e9)
+
+
+def _burst_end_ns(pod: ServedPod, window: Phase) -> int:
+    """Raises ObservationError if the window was over before: it shows nothing of a recovery."""
+    end_ns = last_burst_ns(pod)
+    if end_ns >= window.to_ns:
+        raise ObservationError(f"{pod.pod} was still in a burst of demand at the end.")
+    return end_ns
 
 
 def _highest_backlog(pod: ServedPod, _: Measured, window: Phase) -> Value:

@@ -65,7 +65,12 @@ def _assigned(
             spare.remove(fitting)
             found[each.name] = fitting
         elif each.arm:
-            raise UsageError(f'stress profile "{profile.name}", arm {each.arm}: {offer.why_none(wanted)}.')
+            taken = [node.name for node in found.values() if offer.has(node, wanted)]
+            in_use = (
+                f'it needs a node of its own; the kubelet profile "{wanted.name}" is only on {", ".join(taken)}, in use'
+            )
+            why = in_use if taken else offer.why_none(wanted)
+            raise UsageError(f'stress profile "{profile.name}", arm {each.arm}: {why}.')
     others = [each for each in profile.nodes if each.name not in found]
     if len(others) > len(spare):
         raise UsageError(

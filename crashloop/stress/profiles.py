@@ -12,7 +12,8 @@ from crashloop.profiles import purpose, read_manifest
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.compared import COMPARABLE
-from crashloop.stress.profile import FULL, STRESS_FORMAT, StressProfile, pods_on
+from crashloop.stress.loads import Demand
+from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, pods_on
 
 STRESS_MANIFESTS = MANIFESTS / "stress"
 
@@ -77,16 +78,31 @@ def _faults(profile: StressProfile) -> Iterator[str]:
 def _faults_of_comparison(profile: StressProfile) -> Iterator[str]:
     arms = sorted(node.arm for node in profile.nodes if node.arm)
     design = profile.comparison
+    compares = design.primary or design.alternates or any(stage.arm for stage in profile.stages)
     for name in design.primary:
         if name not in COMPARABLE:
             yield f"comparison: primary effect {name!r} is not known; expected some of {', '.join(sorted(COMPARABLE))}."
-    if arms != ["baseline", "treatment"] and (design.primary or design.alternates):
+    if compares and arms != ["baseline", "treatment"]:
         yield f"comparison: the nodes have the arms {', '.join(arms) or 'none'}; expected one baseline and one treatment."
+    elif compares:
+        yield from _arms_elsewhere(profile)
     for stage in profile.stages:
         if stage.exchanged and design.alternates:
             yield f"stage {stage.name!r}: exchanged is set; with comparison: {{alternates: true}} that is an outcome."
         elif stage.exchanged and {each.name for each in profile.nodes if each.arm} != set(stage.exchanged):
             yield f"stage {stage.name!r}: exchanged is {', '.join(stage.exchanged)}; expected the two nodes that have an arm."
+
+
+def _arms_elsewhere(profile: StressProfile) -> Iterator[str]:
+    """Stages that load a node of another arm in the place of their own: both arms would be measured on one node."""
+    for stage in profile.stages:
+        loaded = {profile.loads[name].node for name in stage.users.keys() & profile.loads.keys()}
+        for node in profile.nodes:
+            if node.arm and loaded and stage.arm in (node.arm, BOTH) and node.name not in loaded:
+                yield (
+                    f"stage {stage.name!r}: its loads run on {', '.join(sorted(loaded))}; expected one on node "
+                    f"{node.name!r}, which has the arm {node.arm}."
+                )
 
 
 def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]:
@@ -104,6 +120,20 @@ def _faults_of_stages(profile: StressProfile, nodes: list[str]) -> Iterator[str]
             pods = pods_on(profile, stage, node)
             if pods > profile.max_pods:
                 yield f"stage {stage.name!r}: {pods} pods on node {node!r}; its kubelet takes {profile.max_pods}."
+        yield from _endless_bursts(profile, stage)
+
+
+def _endless_bursts(profile: StressProfile, stage: Stage) -> Iterator[str]:
+    """What a burst leaves behind shows after it, so a stage has to last longer."""
+    lasts_s = stage.settle_s + stage.duration_s
+    for name in stage.users:
+        load = profile.loads[name]
+        for burst in load.bursts if isinstance(load, Demand) else ():
+            if burst.to_s > lasts_s:
+                yield (
+                    f"stage {stage.name!r}: a burst of load {name!r} ends at {burst.to_s:g} s; expected at most "
+                    f"{lasts_s:g} s, its settle_s and duration_s."
+                )
 
 
 def _wrong(path: Path, fault: str) -> UsageError:

@@ -111,6 +111,14 @@ def test_a_backlog_that_stays_or_comes_back_was_not_recovered_from() -> None:
     assert value("recovery", again) == 80
 
 
+@pytest.mark.parametrize("of", ["recovery", "unrecovered"])
+@pytest.mark.parametrize("end_s", [100, 7200], ids=["ends with the phase", "outlasts the phase"])
+def test_of_a_burst_that_does_not_end_in_time_no_recovery_is_known(of: str, end_s: float) -> None:
+    verdict = judged(of, [server(bursts=((ns(5), ns(end_s), 9.0),))], {"at_most": 300})
+    assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, None)
+    assert "Phase storm: limited-0-0 was still in a burst of demand at the end." in verdict.sentence
+
+
 def test_a_backlog_grows_at_the_rate_of_demand_while_nothing_answers() -> None:
     assert value("growth-while-down", server(downs=[(10, 40)])) == pytest.approx(1, abs=0.05)
     answering = server(downs=[(10, 40)], silent=[])

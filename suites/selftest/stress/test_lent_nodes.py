@@ -71,6 +71,16 @@ def test_arms_stand_on_nodes_with_their_profiles() -> None:
     ]
 
 
+def test_two_arms_with_one_kubelet_profile_need_two_nodes() -> None:
+    alike = tuple(msgspec.structs.replace(each, profile="stock") for each in ARMS.nodes)
+    with pytest.raises(UsageError) as refused:
+        lent(msgspec.structs.replace(ARMS, nodes=alike), node("worker-1"), node("worker-2", "max-1s"))
+    assert str(refused.value) == (
+        f'stress profile "{ARMS.name}", arm treatment: it needs a node of its own; the kubelet profile "stock" is only on '
+        "worker-1, in use."
+    )
+
+
 @pytest.mark.parametrize(
     ("profile", "nodes", "max_pods", "refusal"),
     [

@@ -75,6 +75,11 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
         ("kind: crash, node: a", "kind: crash, node: b", "load 'crashers': unknown node 'b'; known are: a."),
         ("nodes: [{name: a", "nodes: [{name: A", "name 'A': expected 1 to 20 lower-case letters, digits and dashes."),
         ("nodes: [", "rounds: 0\nnodes: [", "rounds is 0; expected 1 to 20."),
+        (
+            "kind: crash, node: a, run_s: 0.5",
+            "kind: demand, node: a, rate_per_s: 2, bursts: [{after_s: 5, for_s: 11, rate_per_s: 9}]",
+            "stage 'storm': a burst of load 'crashers' ends at 16 s; expected at most 15 s, its settle_s and duration_s.",
+        ),
         ("nodes: [", "format: crashloop.stress/9\nnodes: [", "format is 'crashloop.stress/9'"),
         ("nodes: [", "nodes: {", "it is not YAML"),
     ],
@@ -89,6 +94,7 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
         "unknown node",
         "bad name",
         "no round",
+        "endless burst",
         "newer format",
         "not YAML",
     ],
@@ -297,6 +303,16 @@ def test_where_kubelets_cannot_be_reconfigured_only_the_order_alternates(tmp_pat
             "comparison: the nodes have the arms baseline; expected one baseline and one treatment",
         ),
         ("primary: [", "margin: 1.5, primary: [", "margin is 1.5; expected more than 0 and less than 1"),
+        (
+            "kind: crash, node: b",
+            "kind: crash, node: a",
+            "stage 'storm': its loads run on a; expected one on node 'b', which has the arm treatment.",
+        ),
+        (
+            "arm: baseline, duration_s",
+            "arm: both, duration_s",
+            "stage 'storm': its loads run on a; expected one on node 'b', which has the arm treatment.",
+        ),
         ("users: {other: 3}", "users: {other: 3}, exchanged: [a, b]", "exchanged is set; with comparison:"),
         (
             "users: {other: 3}}\nrounds: 4\ncomparison: {alternates: true, ",
@@ -304,10 +320,26 @@ def test_where_kubelets_cannot_be_reconfigured_only_the_order_alternates(tmp_pat
             "exchanged is a, c; expected the two nodes that have an arm.",
         ),
     ],
+    ids=[
+        "unknown effect",
+        "one arm",
+        "margin",
+        "two arms on one node",
+        "both arms on one node",
+        "alternates and is exchanged",
+        "unknown node is exchanged",
+    ],
 )
 def test_a_faulty_comparison_is_refused(tmp_path: Path, before: str, after: str, fault: str) -> None:
     with pytest.raises(UsageError, match=re.escape(fault)):
         load_stress_profile(written(tmp_path, PAIR.replace(before, after, 1)))
+
+
+def test_two_arms_on_the_only_node_are_refused(tmp_path: Path) -> None:
+    stages = "  - {name: storm, arm: baseline, duration_s: 10, users: {healthy: 1}}\n"
+    with pytest.raises(UsageError) as refused:
+        load_stress_profile(written(tmp_path, GOOD.replace("name: storm,", "name: storm, arm: treatment,") + stages))
+    assert "comparison: the nodes have the arms none; expected one baseline and one treatment." in str(refused.value)
 
 
 def with_own_kubelet(tmp_path: Path, text: str) -> StressPlan:
