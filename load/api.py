@@ -1,6 +1,7 @@
 """Requests to the API server, counted by Locust under names without serial numbers."""
 
 import time
+from http.client import responses
 from typing import Protocol
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from locust.contrib.fasthttp import FastHttpSession, FastResponse
 from locust.env import Environment
 
 from crashloop.kube.credentials import Access
+from crashloop.kube.errors import refusal
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.stress.assignment import Operation
 from load.manifests import Json, asked
@@ -146,7 +148,11 @@ class Api:
 
 
 def _reason(answer: FastResponse, code: int) -> str:
-    """Why a request failed, in few words, since the text of an answer may be long."""
-    # Locust notes an error on what stands for an answer that never came; its types do not have it.
-    text = str(getattr(answer, "error", "")) if code == 0 else answer.text or ""
-    return text[:300]
+    """Why a request failed, in the API server's words, which may be long."""
+    if code == 0:
+        # Locust notes an error on what stands for an answer that never came; its types do not have it.
+        said = str(getattr(answer, "error", ""))
+    else:
+        refused = refusal("", code, responses.get(code), (answer.text or "").encode())
+        said = refused.message or refused.reason
+    return said[:300] or "without a reason"

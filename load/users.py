@@ -9,12 +9,14 @@ import gevent
 from locust import User, constant, task
 
 from crashloop.pods.manifest import RUN_LABEL
+from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
 from crashloop.stress.pace import arrivals_ns
 from load.arrivals import Arrivals, to_the_end
 from load.backlog import Backlog
 from load.endpoints import Endpoints
 from load.manifests import Json, Maker
+from load.patience import Patience
 from load.visits import Visits
 from load.worker import Worker
 
@@ -50,8 +52,8 @@ class LoadUser(User, Generic[L]):
     def next_serial(self) -> int:
         return self.worker.serial(self.name)
 
-    def create(self, manifest: Json, intended_ns: int | None = None) -> bool:
-        """Create an object, and follow it if it is a pod; whether it is there."""
+    def create(self, manifest: Json, intended_ns: int | None = None) -> Operation | None:
+        """Create an object, and follow it if it is a pod; None if it is there, otherwise the failed request."""
         name = manifest["metadata"]["name"]
         if manifest["kind"] == "Pod":
             self.worker.watch.expect(name, time.time_ns())
@@ -60,35 +62,38 @@ class LoadUser(User, Generic[L]):
         there = not operation.error or operation.code == CONFLICT
         if not there and operation.code:
             self.worker.watch.forget(name)
-        return there
+        return None if there else operation
 
-    def insist(self, manifest: Json) -> None:
-        """Create an object for the whole stage; retries while the API server is away."""
-        within_s = self.worker.order.taken_within_s
-        deadline_s = time.monotonic() + within_s
-        while not self.create(manifest):
-            if time.monotonic() >= deadline_s:
-                self.worker.fail(self.name, "created", manifest["metadata"]["name"], within_s)
-                return
+    def patience(self, away_s: float) -> Patience:
+        return Patience(away_s=away_s, refused_s=self.worker.order.refused_within_s)
+
+    def insist(self, manifest: Json) -> bool:
+        """Create an object for the whole stage; retries while the API server is away. Whether it is there."""
+        patience = self.patience(self.worker.order.taken_within_s)
+        while (failed := self.create(manifest)) is not None:
+            if (within_s := patience.ends_with(failed)) is not None:
+                self.worker.fail(self.name, "created", manifest["metadata"]["name"], within_s, failed)
+                return False
             gevent.sleep(AGAIN_S)
+        return True
 
     def remove(self, kind: str, name: str) -> None:
         """Delete an object and wait until its pods are gone; retries while the API server is away."""
         if self.has_lives and self.worker.order.keeps_journals:
             self.worker.keep_journals(self.name, self.load, name)
-        within_s = self.worker.order.gone_within_s
-        deadline_s = time.monotonic() + within_s
-        while time.monotonic() < deadline_s:
-            operation = self.worker.api.delete(kind, name, load=self.name)
+        gone_within_s = self.worker.order.gone_within_s
+        patience = self.patience(gone_within_s)
+        while (operation := self.worker.api.delete(kind, name, load=self.name)).error:
             if operation.code == NOT_FOUND:
                 self.worker.watch.forget(name)
-            if not operation.error or operation.code == NOT_FOUND:
-                self.worker.watch.deleting(name, operation.sent_ns)
-                if self.worker.watch.wait_gone(name, timeout_s=max(0.0, deadline_s - time.monotonic())):
-                    return
                 break
+            if (within_s := patience.ends_with(operation)) is not None:
+                self.worker.fail(self.name, "deleted", name, within_s, operation)
+                return
             gevent.sleep(AGAIN_S)
-        self.worker.fail(self.name, "deleted", name, within_s)
+        self.worker.watch.deleting(name, operation.sent_ns)
+        if not self.worker.watch.wait_gone(name, timeout_s=patience.left_s):
+            self.worker.fail(self.name, "deleted", name, gone_within_s)
 
 
 class CrashUser(LoadUser[Crash]):
@@ -132,7 +137,7 @@ class ArrivingUser(LoadUser[L]):
         """Create an object, wait for a step of its life, hold it for a while, and remove it."""
         name = manifest["metadata"]["name"]
         try:
-            if not self.create(manifest, intended_ns):
+            if self.create(manifest, intended_ns) is not None:
                 return
             if not self.worker.watch.wait_for(name, step, timeout_s=within_s):
                 self.worker.fail(self.name, step, name, within_s)
@@ -209,9 +214,8 @@ class DemandUser(LoadUser[Demand]):
         self._share()
         manifest = self.maker.server(self.load, self.next_serial())
         self.pod = manifest["metadata"]["name"]
-        self.insist(manifest)
         within_s = self.worker.order.taken_within_s
-        if not self.worker.watch.wait_for(self.pod, "started", timeout_s=within_s):
+        if self.insist(manifest) and not self.worker.watch.wait_for(self.pod, "started", timeout_s=within_s):
             self.worker.fail(self.name, "started", self.pod, within_s)
         choose = None if self.endpoints is None else self.endpoints.next
         visits = Visits(self.worker, self.name, self.pod, choose)

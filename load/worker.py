@@ -80,8 +80,11 @@ class Worker:
         """Count a dropped arrival."""
         self.write(Operation(load=load, what="dropped", intended_ns=intended_ns, sent_ns=time.time_ns()))
 
-    def fail(self, load: str, step: str, name: str, waited_s: float) -> None:
-        """Count a step in the life of an object (created, started, completed, deleted) that missed its time."""
+    def fail(self, load: str, step: str, name: str, waited_s: float, failed: Operation | None = None) -> None:
+        """Count a step in the life of an object (created, started, completed, deleted) that missed its time.
+
+        `failed` is the last request for it, if that failed.
+        """
         why = f"not {step} within {waited_s:g} s"
         sent_ns = time.time_ns()
         self.write(
@@ -91,7 +94,7 @@ class Worker:
                 pod=name,
                 sent_ns=sent_ns,
                 took_ns=round(waited_s * 1e9),
-                error=f"{name} was {why}.",
+                error=f"{name} was {why}{_said(failed)}.",
             )
         )
         self.environment.events.request.fire(
@@ -102,3 +105,11 @@ class Worker:
             exception=TimeoutError(why),
             context={},
         )
+
+
+def _said(failed: Operation | None) -> str:
+    """What came of a request, as the end of a sentence."""
+    if failed is None:
+        return ""
+    answer = f"the API server answered {failed.code}" if failed.code else "no answer from the API server"
+    return f": {answer} ({failed.error.rstrip('.')})"

@@ -12,6 +12,7 @@ from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.lifeline import Lifeline
 from crashloop.record.nodes import node_event, read_configz
+from crashloop.record.thread_crashes import ThreadCrashes
 from crashloop.slo.rows import SloRow, families_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.folder import StressDir
@@ -33,6 +34,7 @@ class StressEvidence:
         nodes = {name: (node, plan.kubelet(name)) for name, node in site.nodes.items()}
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
         self._about: dict[str, Event] = {}
+        self._crashes = ThreadCrashes()
         self.session = LoadEventRouter(
             plan.load.loads,
             nodes,
@@ -52,20 +54,26 @@ class StressEvidence:
             families=families_of(rows),
         )
 
+    @property
+    def crash(self) -> BaseException | None:
+        """What ended a channel, such as a watch that the API server refuses; None while all of them follow."""
+        return self._crashes.first
+
     @contextmanager
     def recording(self, lifeline: Lifeline) -> Iterator[None]:
         """Record; afterwards every history is sealed."""
-        self._rig.start()
-        try:
-            self._rig.add_nodes(self._site.info)
-            self._about = {node.name: self._describe(node) for node in self._site.nodes.values()}
-            with self._measuring:
-                yield
-                lifeline.broken.wait(LAST_WORDS_S)
-        finally:
-            self._rig.stop()
-            reason = "interrupted" if lifeline.broken.is_set() else "deadline"
-            self.session.close(reason, "the run has ended")
+        with self._crashes:
+            self._rig.start()
+            try:
+                self._rig.add_nodes(self._site.info)
+                self._about = {node.name: self._describe(node) for node in self._site.nodes.values()}
+                with self._measuring:
+                    yield
+                    lifeline.broken.wait(LAST_WORDS_S)
+            finally:
+                self._rig.stop()
+                reason = "interrupted" if lifeline.broken.is_set() else "deadline"
+                self.session.close(reason, "the run has ended")
 
     def add_harness(self, pid: int) -> None:
         """Count a process as part of the harness."""

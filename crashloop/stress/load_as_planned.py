@@ -144,7 +144,7 @@ def _names(loads: Mapping[str, AnyLoad], pod: Lifecycle) -> tuple[str, ...]:
 
 def _first(failed: Sequence[Operation]) -> str:
     one = failed[0]
-    return f"the first of them of {one.pod} ({f'answer {one.code}' if one.code else 'no answer'})"
+    return f"the first of them of {one.pod} ({f'answer {one.code}: {one.error}' if one.code else 'no answer'})"
 
 
 def _untried(

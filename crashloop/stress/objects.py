@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
+from crashloop.kube.errors import CredentialsRefused, KubeError
 from crashloop.stress.loads import AnyLoad, Demand, Jobs, Rollout
 from crashloop.waiting import WaitTimeout, wait_until
 
@@ -20,6 +20,8 @@ _MADE = {Jobs: "Job", Rollout: "Deployment"}
 """By the kind of load; all others make pods."""
 ASK_EVERY_S = 2.0
 """An owner may have made a pod during its own removal, so the removal is requested again."""
+REFUSALS = 5
+"""So many in a row, and the credentials are not accepted any more."""
 
 
 class Objects(msgspec.Struct, frozen=True):
@@ -75,25 +77,33 @@ def remove_objects(api: KubeApi, namespace: str, selector: str, kinds: Iterable[
         api.call(f"delete the remains of a load ({selector})", "DELETE", path, query=query)
 
 
+def removal(namespace: str, selector: str, kinds: Iterable[str]) -> str:
+    """The command that removes what is left of these kinds with these labels."""
+    resources = ",".join(_COLLECTIONS[kind].rpartition("/")[2] for kind in kinds)
+    return f"kubectl delete {resources} --namespace {namespace} --selector {selector}"
+
+
 def clear(
     api: KubeApi, namespace: str, selector: str, kinds: Sequence[str] = tuple(_COLLECTIONS), *, within_s: float
 ) -> Cleared:
     """Remove all objects of these kinds with these labels and wait until they are gone; retries while the API server is away.
 
-    Raises KubeError if the API server is still away at the end of that time.
+    Raises KubeError if the API server is still away at the end of that time, and soon if it refuses the credentials.
     """
     looks: list[Objects] = []
     away: list[KubeError] = []
 
     def gone() -> bool:
-        away.clear()
         try:
             looks.append(objects_left(api, namespace, selector, kinds))
             if looks[-1]:
                 remove_objects(api, namespace, selector, kinds)
         except KubeError as error:
             away.append(error)
+            if len(away) >= REFUSALS and all(isinstance(each, CredentialsRefused) for each in away[-REFUSALS:]):
+                raise
             return False
+        away.clear()
         return not looks[-1]
 
     try:

@@ -23,7 +23,7 @@ from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.listening import address_of
 from crashloop.stress.loads import WORKER_LABEL
 from crashloop.stress.missed_operations import misses
-from crashloop.stress.objects import clear, kinds_of, remove_objects
+from crashloop.stress.objects import clear, kinds_of, removal, remove_objects
 from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import AFTER_S, StressPlan
 from crashloop.stress.profile import Disturbance
@@ -108,6 +108,7 @@ class StressRecorder:
             if self._lifeline.broken.wait(LOOK_S):
                 self._note(Cause.INTERRUPTED, "The run was interrupted.")
                 return
+            self._heed_crashes()
             now_s = time.monotonic()
             if now_s - began_s > most_s:
                 self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was stopped.")
@@ -127,6 +128,12 @@ class StressRecorder:
                 counted = rate if self._site.has_runtime_events else None
                 self._say(self._situation.line(starts_per_s=counted, now_ns=time.time_ns()))
         self._is_whole()
+        self._heed_crashes()
+
+    def _heed_crashes(self) -> None:
+        """Raises what ended a channel: without it the load would go on unseen."""
+        if self._evidence.crash is not None:
+            raise self._evidence.crash
 
     def _take_marks(self) -> list[StageMark]:
         """Scrape at the edges of measurements; the new marks."""
@@ -193,12 +200,19 @@ class StressRecorder:
             site = self._site
             cleared = clear(site.api, site.namespace, site.selector, self._kinds, within_s=within_s)
         except KubeError as error:
-            self._note(Cause.NOT_REMOVED, f"The remains of the load could not be removed: {error}")
+            self._note(Cause.NOT_REMOVED, f"The remains of the load could not be removed{self._by_hand()}: {error}")
             return
         if cleared.found:
             self._note(Cause.LEFT_BEHIND, f"The load left {cleared.found}; the run requested the removal.")
         if cleared.still:
-            self._note(Cause.NOT_REMOVED, f"{cleared.still}: not removed within {within_s:.0f} s of the request.")
+            when = f"within {within_s:.0f} s of the request{self._by_hand()}"
+            self._note(Cause.NOT_REMOVED, f"{cleared.still}: not removed {when}.")
+
+    def _by_hand(self) -> str:
+        """The command for what remains on a cluster of somebody else."""
+        if self._site.info.namespace is None:
+            return ""
+        return f" (remove them by: {removal(self._site.namespace, self._site.selector, self._kinds)})"
 
     def _do(self, task: Callable[[], None]) -> None:
         """Run a long task beside the loop; a crashed task ends the run."""

@@ -13,6 +13,7 @@ from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress
 from crashloop.cluster.providers import lending_provider, owning_provider
 from crashloop.errors import UsageError
+from crashloop.kube.errors import KubeError
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
 from crashloop.report.stress.results import StressResults
@@ -23,6 +24,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir
+from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import lend
 from crashloop.stress.listening import address_of, check_free
@@ -118,7 +120,10 @@ def _plan_on_existing(profile: StressProfile, options: StressOptions, existing: 
 def run_stress(
     options: StressOptions, progress: Progress, say: Callable[[str], None]
 ) -> tuple[StressDir, StressResults]:
-    """Make the run and its report. Raises the provider's errors if no load was run at all."""
+    """Make the run and its report. Raises the provider's errors if no load was run at all.
+
+    If the cluster cannot be left as it was after a load, that is an incident of the run.
+    """
     plan = plan_stress(options)
     _check(plan, options)
     run = _new_run(plan, options)
@@ -129,9 +134,14 @@ def run_stress(
     where_at = site(
         run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep, existing=options.existing
     )
-    with where_at as where:
-        evidence = StressEvidence(run, plan, rows, where)
-        StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
+    try:
+        with where_at as where:
+            evidence = StressEvidence(run, plan, rows, where)
+            StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
+    except KubeError as error:
+        if not run.marks():
+            raise
+        Incidents(run.incidents_jsonl, say).note(Cause.NOT_REMOVED, f"The namespace of the run stays behind: {error}")
     with progress.step("judging"):
         results = judge_run(run)
         publish_stress(run, results)

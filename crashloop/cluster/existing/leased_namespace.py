@@ -63,11 +63,19 @@ class LeasedNamespace:
                 self._give_back(self._lease)
         except KubeError:
             log.warning(
-                "namespace %s: the objects of this run stay behind; the next run there removes them, %d s from now",
+                "namespace %s: the objects of this run stay behind; the next run there removes them, %d s from now.\n"
+                "To remove them at once: %s",
                 self.namespace,
                 LASTS_S,
+                self._removal(),
             )
             raise
+
+    def _removal(self) -> str:
+        """The command that does what `leave` does."""
+        if self._is_ours:
+            return f"kubectl delete namespace {self.namespace}"
+        return f"kubectl delete pods,leases --namespace {self.namespace} --selector {RUN_LABEL}={self._run}"
 
     def _give_back(self, lease: Lease) -> None:
         """Remove pods and lease, unless another run took the lease: then that run removed the pods."""

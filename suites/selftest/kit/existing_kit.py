@@ -10,7 +10,12 @@ ROOT = Path(__file__).parents[3]
 
 def crashloop_run(folder: Path, *arguments: str, cwd: Path | None = None) -> tuple[int, str]:
     """Exit code and output of `crashloop run`, by default in the checkout."""
-    command = [sys.executable, "-c", "from crashloop.cli import main; main()", "run", *arguments]
+    return crashloop(folder, "run", *arguments, cwd=cwd)
+
+
+def crashloop(folder: Path, *arguments: str, cwd: Path | None = None) -> tuple[int, str]:
+    """The same of any command."""
+    command = [sys.executable, "-c", "from crashloop.cli import main; main()", *arguments]
     environment = os.environ | {"CRASHLOOP_RUNS_DIR": str(folder / "runs"), "HOME": str(folder)}
     environment.pop("KUBECONFIG", None)
     done = subprocess.run(

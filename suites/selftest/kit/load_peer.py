@@ -15,11 +15,12 @@ import msgspec
 from crashloop.stress.assignment import Operation, Order
 from crashloop.stress.loads import AnyLoad, Crash
 from crashloop.stress.profile import Count, Stage
-from suites.selftest.kit.kube_peer import write_kubeconfig
+from suites.selftest.kit.kube_peer import status, write_kubeconfig
 
 STORM = {"crashers": Crash(node="storm")}
 RUNNING = {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}
 PODS = ["crashers-0-0", "crashers-0-1", "crashers-0-2"]
+EXCEEDED = "pods are forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1"
 
 
 class Accepting:
@@ -36,6 +37,10 @@ class Accepting:
         """Reads of this path are never answered."""
         self.create_code = 201
         """What a create is answered with."""
+        self.quota: int | None = None
+        """The most objects that it takes; further creates are refused as by a ResourceQuota."""
+        self.expired = False
+        """Whether it knows nobody any more; what is open stays open."""
         self.list_code = 200
         """What a list is answered with."""
         self.delete_code = 404
@@ -47,6 +52,15 @@ class Accepting:
         self.changes: SimpleQueue[dict[str, Any]] | None = None
         """What the watch of pods is told, if it is told anything: those created run, those deleted are gone."""
         self.stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    def takes_another(self) -> bool:
+        """Whether its quota admits one more object, which then counts."""
+        with self._lock:
+            takes = self.quota is None or self._taken < self.quota
+            self._taken += takes
+            return takes
 
     def paths(self, method: str) -> list[str]:
         """The last words of the paths that were asked for with a method."""
@@ -69,6 +83,9 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
             self._answer(peer.list_code, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": left})
 
         def do_POST(self) -> None:
+            if not peer.takes_another():
+                self._answer(403, status(403, "Forbidden", EXCEEDED))
+                return
             created = self._answer(peer.create_code, {})
             self._change("ADDED", created | {"status": RUNNING})
 
@@ -98,6 +115,8 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
         def _answer(self, code: int, body: dict[str, Any]) -> dict[str, Any]:
             """Returns what was sent with the request."""
             sent: dict[str, Any] = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+            if peer.expired:
+                code, body = 401, status(401, "Unauthorized", "Unauthorized")
             if self.command == "POST":
                 peer.created.append(sent)
             peer.requests.append((self.command, urlsplit(self.path).path))

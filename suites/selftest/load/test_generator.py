@@ -187,7 +187,8 @@ def test_what_the_api_server_does_not_take_is_counted_and_reported(
     peer.create_code = 500
     carried_out(Generator(write_order(tmp_path, loads=loads, taken_within_s=1), workers=0))
     assert missed(operations(tmp_path), "not created") == [
-        (name, f"{name} was not created within 1 s.") for name in names
+        (name, f"{name} was not created within 1 s: the API server answered 500 (Internal Server Error).")
+        for name in names
     ]
     assert ": created,TimeoutError('not created within 1 s'),3," in failures(tmp_path)
 

@@ -133,7 +133,7 @@ def create(name: str, *, code: int = 0, error: str = "no", load: str = "crashers
 def test_a_create_that_failed_for_good_is_reported() -> None:
     refused = [create("crashers-0-2", code=403), create("crashers-0-2", code=403), create("crashers-0-3")]
     assert missing(judged(operations=(*ARRIVALS, *refused))) == (
-        "load crashers: 2 creates failed for good, the first of them of crashers-0-2 (answer 403)."
+        "load crashers: 2 creates failed for good, the first of them of crashers-0-2 (answer 403: no)."
     )
     arrival = create("healthy-0-99", load="healthy")
     assert missing(judged(operations=(*ARRIVALS, arrival))) == (
@@ -172,7 +172,7 @@ def test_rollouts_that_were_not_taken_are_reported() -> None:
     refused = Operation(load="load", what="patch", pod="load-0-0", sent_ns=ns(20), code=403, error="no")
     pods = [pod(f"load-0-0-abc-{letter}", 1) for letter in "xy"]
     assert missing(one_load(Rollout(node="storm"), *pods, operations=[refused])) == (
-        "load load: 1 rollout failed, the first of them of load-0-0 (answer 403)."
+        "load load: 1 rollout failed, the first of them of load-0-0 (answer 403: no)."
     )
 
 

@@ -45,7 +45,7 @@ def peer(tmp_path: Path) -> Iterator[Accepting]:
         yield peer
 
 
-class _Unrecorded:
+class Unrecorded:
     """In the place of the evidence; `started` is called with each process of the load, `meanwhile` while the load is on."""
 
     def __init__(
@@ -53,6 +53,7 @@ class _Unrecorded:
     ) -> None:
         self.session = self
         self.starts = self.present = 0
+        self.crash: BaseException | None = None
         self.add_harness = started
         self._meanwhile = meanwhile
 
@@ -90,13 +91,14 @@ class _OnPaper(msgspec.Struct):
 def recorded(
     folder: Path,
     plan: StressPlan,
-    evidence: _Unrecorded,
+    evidence: Unrecorded,
     *,
     clear_within_s: float = 60.0,
     nodes: dict[str, Node] | None = None,
     restarted: list[tuple[str, str]] | None = None,
+    lent: str | None = None,
 ) -> Folder:
-    """The directory of a run that has ended."""
+    """The directory of a run that has ended. `lent`: the namespace, if it stays after the run."""
     made = Folder(folder / "run", plan)
     made.run.order_json.unlink()
     made.run.load_dir.rmdir()
@@ -109,6 +111,7 @@ def recorded(
         nodes=(NODE,),
         capabilities=frozenset({Capability.RUNTIME_EVENTS}),
         image="image",
+        namespace=lent,
     )
     site = Site(
         cluster=cast(Cluster, _OnPaper(info, [] if restarted is None else restarted)),
@@ -145,7 +148,7 @@ def test_arms_change_places_between_their_stages(peer: Accepting, tmp_path: Path
         comparison=ComparisonDesign(alternates=True),
     )
     nodes = {"base": Node(name="one", profile="max-1s"), "treat": Node(name="two", profile="mine")}
-    evidence, restarted = _Unrecorded(), list[tuple[str, str]]()
+    evidence, restarted = Unrecorded(), list[tuple[str, str]]()
     folder = recorded(tmp_path, the_plan, evidence, nodes=nodes, restarted=restarted)
     assert evidence.places == {"base": "two", "treat": "one"}
     assert restarted == [("two", "max-1s"), ("one", "mine")]
@@ -169,7 +172,7 @@ def of_each_kind() -> StressPlan:
 
 
 def test_a_run_in_which_all_goes_as_planned_has_no_incidents(peer: Accepting, tmp_path: Path) -> None:
-    folder = recorded(tmp_path, short(), _Unrecorded())
+    folder = recorded(tmp_path, short(), Unrecorded())
     assert incidents(folder) == []
     assert [mark.what for mark in folder.run.marks()] == ["begin", "measure", "drain", "end"]
     assert sorted(peer.paths("DELETE")) == PODS
@@ -178,7 +181,7 @@ def test_a_run_in_which_all_goes_as_planned_has_no_incidents(peer: Accepting, tm
 def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_path: Path) -> None:
     """A controller makes another pod meanwhile, so that removal has to be asked for twice."""
     peer.left, peer.removals = {"pods": 2, "jobs": 1, "deployments": 1}, 2
-    folder = recorded(tmp_path, of_each_kind(), _Unrecorded(), clear_within_s=60)
+    folder = recorded(tmp_path, of_each_kind(), Unrecorded(), clear_within_s=60)
     assert incidents(folder) == [
         (Cause.LEFT_BEHIND, "The load left 1 Deployment, 1 Job and 2 Pods; the run requested the removal.")
     ]
@@ -187,16 +190,28 @@ def test_what_the_load_has_left_is_removed_and_waited_for(peer: Accepting, tmp_p
 
 def test_what_is_not_gone_in_time_is_reported(peer: Accepting, tmp_path: Path) -> None:
     peer.left, peer.removals = {"jobs": 1}, 10**6
-    folder = recorded(tmp_path, of_each_kind(), _Unrecorded(), clear_within_s=1)
+    folder = recorded(tmp_path, of_each_kind(), Unrecorded(), clear_within_s=1)
     assert incidents(folder) == [
         (Cause.LEFT_BEHIND, "The load left 1 Job; the run requested the removal."),
         (Cause.NOT_REMOVED, "1 Job: not removed within 1 s of the request."),
     ]
 
 
+def test_what_is_not_gone_from_a_namespace_that_stays_is_reported_with_the_command_for_it(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    peer.left, peer.removals = {"jobs": 1}, 10**6
+    folder = recorded(tmp_path, of_each_kind(), Unrecorded(), clear_within_s=1, lent="ns")
+    assert incidents(folder)[-1] == (
+        Cause.NOT_REMOVED,
+        "1 Job: not removed within 1 s of the request (remove them by: kubectl delete deployments,jobs,pods --namespace ns "
+        "--selector crashloop.dev/run=r,crashloop.dev/load).",
+    )
+
+
 def test_what_could_not_be_asked_about_is_reported(peer: Accepting, tmp_path: Path) -> None:
     peer.list_code = 500
-    folder = recorded(tmp_path, short(), _Unrecorded(), clear_within_s=1)
+    folder = recorded(tmp_path, short(), Unrecorded(), clear_within_s=1)
     ((cause, sentence),) = incidents(folder)
     assert cause is Cause.NOT_REMOVED
     said = "The remains of the load could not be removed: list Pods (crashloop.dev/run=r,crashloop.dev/load): "
@@ -216,7 +231,7 @@ def test_pods_that_linger_at_the_end_of_a_stage_are_reported(peer: Accepting, tm
         with (folder / MARKS).open("ab") as file:
             file.write(msgspec.json.encode(ended) + b"\n")
 
-    folder = recorded(tmp_path, short(), _Unrecorded(linger))
+    folder = recorded(tmp_path, short(), Unrecorded(linger))
     assert incidents(folder) == [
         (Cause.LINGERED, "stage 1 of 1 (storm) ended with 4 users that had not stopped."),
         (
@@ -234,7 +249,7 @@ def test_a_worker_that_dies_before_the_load_has_begun_ends_the_run(peer: Accepti
         if pid == pids[0]:
             psutil.Process(pid).kill()
 
-    folder = recorded(tmp_path, short(workers=2), _Unrecorded(started=kill_first))
+    folder = recorded(tmp_path, short(workers=2), Unrecorded(started=kill_first))
     assert incidents(folder) == [
         (Cause.LOAD, "The worker 1 of the load ended with signal 9 (Killed); see load/worker-1.log."),
         (Cause.LOAD, "The load had not begun then, and was abandoned."),
@@ -253,7 +268,7 @@ def test_a_worker_on_another_machine_that_goes_away_ends_its_part_of_the_load(pe
 
         longer = msgspec.structs.replace(SHORT, duration_s=600)
         the_plan = msgspec.structs.replace(plan(stages=(longer,), workers=1), listen=str(master))
-        folder = recorded(tmp_path, the_plan, _Unrecorded(kill))
+        folder = recorded(tmp_path, the_plan, Unrecorded(kill))
     host = socket.gethostname()
     assert incidents(folder) == [(Cause.LOAD, f"The worker 1 of the load ({host}) went away before the load was over.")]
     assert "drain" not in [mark.what for mark in folder.run.marks()]
@@ -277,7 +292,7 @@ def test_a_record_that_a_worker_on_another_machine_lost_leaves_the_load_open(pee
     master = Address(LOOPBACK, free_port())
     the_plan = msgspec.structs.replace(short(workers=1), listen=str(master))
     with remote_workers(master, tmp_path / "kubeconfig", twist=LOSES_ONE) as (worker,):
-        folder = recorded(tmp_path, the_plan, _Unrecorded())
+        folder = recorded(tmp_path, the_plan, Unrecorded())
         assert worker.ended()[0] == 0
     sentence = f"The worker 1 of the load ({socket.gethostname()}) sent 1 record that did not arrive."
     assert incidents(folder) == [(Cause.LOAD, sentence)]

@@ -86,6 +86,10 @@ def test_credentials_that_expire_during_a_run_end_it_with_what_was_judged_until_
         "Log in to the cluster again, or name another kubeconfig with --kubeconfig."
     ) in output
     assert f"namespace {NAMESPACE}: the objects of this run stay behind" in output
+    assert (
+        f"To remove them at once: kubectl delete pods,leases --namespace {NAMESPACE} --selector crashloop.dev/run="
+        in output
+    )
     results = msgspec.json.decode((tmp_path / "run" / "results.json").read_bytes(), type=Results)
     assert {each.outcome for each in results.verdicts} <= {Outcome.INCONCLUSIVE, Outcome.SKIPPED}
 
