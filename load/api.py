@@ -13,8 +13,9 @@ from locust.env import Environment
 from crashloop.kube.credentials import Access
 from crashloop.kube.errors import refusal
 from crashloop.spec.pod import GRACE_PERIOD_S
-from crashloop.stress.assignment import Operation
+from crashloop.stress.assignment import UNSERVED, Operation
 from load.manifests import Json, asked
+from load.watch_list import watch_list
 
 CONNECTIONS = 64
 ANSWER_S = 30.0
@@ -77,6 +78,30 @@ class Api:
         """Read all pods of the namespace that a label selector fits."""
         path = f"{self._path('Pod')}?{urlencode({'labelSelector': selector})}"
         return self._read("list", path, load, "", intended_ns, timeout_s)
+
+    def watch_list_pods(self, selector: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
+        """Read all pods of the namespace that a label selector fits by a streaming list."""
+        sent_ns = time.time_ns()
+        code, error = watch_list(self._access, self._path("Pod"), selector, within_s=timeout_s)
+        operation = Operation(
+            load=load,
+            what="watch-list",
+            intended_ns=None if code in UNSERVED else intended_ns,
+            sent_ns=sent_ns,
+            took_ns=time.time_ns() - sent_ns,
+            code=code,
+            error=error,
+        )
+        self._environment.events.request.fire(
+            request_type="WATCH",
+            name=f"{load}: {operation.what}",
+            response_time=operation.took_ns / 1e6,
+            response_length=0,
+            exception=OSError(error) if error else None,
+            context={},
+        )
+        self._log(operation)
+        return operation
 
     def log_of(self, pod: str, container: str, *, load: str) -> str | None:
         """The log of a container; None if it cannot be read."""

@@ -9,7 +9,7 @@ import gevent
 from locust import User, constant, task
 
 from crashloop.pods.manifest import RUN_LABEL
-from crashloop.stress.assignment import Operation
+from crashloop.stress.assignment import UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
 from crashloop.stress.pace import arrivals_ns
 from load.arrivals import Arrivals, to_the_end
@@ -250,12 +250,14 @@ class CanaryUser(ArrivingUser[Canary]):
 
     abstract = True
     has_lives = True
+    streams = True
+    """Whether the API server serves streaming lists, as far as is known."""
 
     def on_start(self) -> None:
         manifest = self.maker.read(self.load, self.next_serial())
         self.pod = manifest["metadata"]["name"]
         self.insist(manifest)
-        self.lists = itertools.cycle((False, True))
+        self.turns = itertools.cycle((self._get, self._list, *([self._watch_list] if self.load.watch_lists else [])))
         super().on_start()
 
     def on_stop(self) -> None:
@@ -263,12 +265,30 @@ class CanaryUser(ArrivingUser[Canary]):
         self.remove("Pod", self.pod)
 
     def arrive(self, intended_ns: int) -> None:
-        api, within_s = self.worker.api, self.load.answer_within_s
-        if next(self.lists):
-            selector = f"{RUN_LABEL}={self.worker.order.run}"
-            api.list_pods(selector, load=self.name, intended_ns=intended_ns, timeout_s=within_s)
-        else:
-            api.get_pod(self.pod, load=self.name, intended_ns=intended_ns, timeout_s=within_s)
+        next(self.turns)(intended_ns)
+
+    def _get(self, intended_ns: int) -> None:
+        within_s = self.load.answer_within_s
+        self.worker.api.get_pod(self.pod, load=self.name, intended_ns=intended_ns, timeout_s=within_s)
+
+    def _list(self, intended_ns: int) -> None:
+        within_s = self.load.answer_within_s
+        self.worker.api.list_pods(self._selector, load=self.name, intended_ns=intended_ns, timeout_s=within_s)
+
+    def _watch_list(self, intended_ns: int) -> None:
+        """Where it is not served a LIST takes its place, as in informers."""
+        if self.streams:
+            within_s = self.load.answer_within_s
+            read = self.worker.api.watch_list_pods(
+                self._selector, load=self.name, intended_ns=intended_ns, timeout_s=within_s
+            )
+            self.streams = read.code not in UNSERVED
+        if not self.streams:
+            self._list(intended_ns)
+
+    @property
+    def _selector(self) -> str:
+        return f"{RUN_LABEL}={self.worker.order.run}"
 
 
 USERS: dict[type[AnyLoad], type[User]] = {

@@ -1,8 +1,8 @@
 """One watch per worker: learns of the worker's pods from the API server, and reports their steps to waiting users."""
 
 import time
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from urllib.parse import urlencode, urlsplit
+from http.client import HTTPException
+from urllib.parse import urlencode
 
 import gevent
 import msgspec
@@ -11,6 +11,7 @@ from locust.env import Environment
 from crashloop.kube.credentials import Access
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import WORKER_LABEL, load_of
+from load.answers import OpenAnswer, Refused
 from load.followed import Followed
 from load.steps import SeenPod, Step
 
@@ -34,7 +35,7 @@ class _WatchEvent(msgspec.Struct):
 
 
 class _Failed(Exception):
-    """The API server did not answer, or refused."""
+    """The API server ended the watch."""
 
 
 class Watch(Followed):
@@ -58,7 +59,7 @@ class Watch(Followed):
                 if not self._version:
                     self._list()
                 self._stream()
-            except (_Failed, OSError, HTTPException, msgspec.MsgspecError) as error:
+            except (_Failed, Refused, OSError, HTTPException, msgspec.MsgspecError) as error:
                 self._fire("WATCH", "pods", 0.0, error)
                 gevent.sleep(RECONNECT_S)
 
@@ -110,30 +111,5 @@ class Watch(Followed):
             request_type=kind, name=name, response_time=took_ms, response_length=0, exception=error, context={}
         )
 
-    def _get(self, **query: str) -> "_Answer":
-        return _Answer(self._access, f"{self._path}?{urlencode(query)}")
-
-
-class _Answer:
-    """An open answer of the API server, read line by line."""
-
-    def __init__(self, access: Access, path: str) -> None:
-        parts = urlsplit(access.server)
-        where, timeout_s = (parts.hostname or "", parts.port), CONNECTION_S + 10.0
-        self._connection = (
-            HTTPSConnection(*where, timeout=timeout_s, context=access.tls)
-            if parts.scheme == "https"
-            else HTTPConnection(*where, timeout=timeout_s)
-        )
-        self._connection.request("GET", path, headers={"Accept": "application/json"} | access.headers())
-        self._response = self._connection.getresponse()
-
-    def __enter__(self) -> HTTPResponse:
-        if self._response.status == 200:
-            return self._response
-        text = self._response.read(200)
-        self._connection.close()
-        raise _Failed(f"the API server answered {self._response.status}: {text!r}")
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
+    def _get(self, **query: str) -> OpenAnswer:
+        return OpenAnswer(self._access, f"{self._path}?{urlencode(query)}", timeout_s=CONNECTION_S + 10.0)

@@ -4,16 +4,25 @@ The API server's own histograms begin when it has accepted a request. A reader o
 queues, and sees refusals; and a read that starts late because the one before hung is late, too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from crashloop.errors import ObservationError
 from crashloop.slo.blocks import UNKNOWN, block_of, blocks_in, percentile_interval
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.rows import ReadSli, SloRow
 from crashloop.slo.types import ApiRead, Measured, Phase, SliResult
 
+WATCH_LIST = "watch-list"
+"""A streaming list: not every API server serves them, nor does every load make them."""
+
 
 def reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> SliResult:
-    """With a percentile of the row: that of the latency, a failed read being a miss. Without: the number of failed reads."""
+    """With a percentile of the row: that of the latency, a failed read being a miss. Without: the number of failed reads.
+
+    Raises ObservationError where a run has no streaming lists, and the row is about these.
+    """
+    if sli.of == WATCH_LIST:
+        _need_watch_lists([each for each in measured.reads if each.kind == WATCH_LIST])
     found = _in(measured.reads, sli, window)
     failed = sum(1 for each in found if each.failed)
     result = SliResult(
@@ -42,4 +51,15 @@ def reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> SliRe
 
 
 def _in(reads: Iterable[ApiRead], sli: ReadSli, window: Phase) -> list[ApiRead]:
-    return [each for each in reads if sli.of in (None, each.kind) and window.from_ns <= each.intended_ns < window.to_ns]
+    served = (each for each in reads if sli.of in (None, each.kind) and not each.unserved)
+    return [each for each in served if window.from_ns <= each.intended_ns < window.to_ns]
+
+
+def _need_watch_lists(asked: Sequence[ApiRead]) -> None:
+    if not asked:
+        raise ObservationError("this load asked for no streaming lists; a canary with watch_lists does.")
+    if all(each.unserved for each in asked):
+        raise ObservationError(
+            f"the API server serves no streaming lists, it answered {asked[0].unserved}: they need its feature gate WatchList, "
+            "on by default from Kubernetes 1.34 on, and an etcd that reports progress."
+        )

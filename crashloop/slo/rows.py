@@ -117,7 +117,7 @@ class GrowthSli(Selection, frozen=True, kw_only=True, tag="growth", tag_field="k
 class ReadSli(_Strict, frozen=True, kw_only=True, tag="reads", tag_field="kind"):
     """Reads of the API server by the load's canary: a percentile of their latency, or without one the number that failed."""
 
-    of: Literal["get", "list"] | None = None
+    of: Literal["get", "list", "watch-list"] | None = None
     """Only these; all if None."""
 
 

@@ -124,11 +124,13 @@ class ApiRead(msgspec.Struct, frozen=True, kw_only=True):
     """One read of the API server by the load."""
 
     kind: str
-    """get or list."""
+    """get, list or watch-list."""
     intended_ns: int
     took_s: float
-    """From the intended moment to the answer, or to its failure."""
+    """From the intended moment to the answer, or to its failure; of a streaming list to the bookmark that ends it."""
     failed: bool = False
+    unserved: int = 0
+    """The HTTP status by which the API server said that it serves no such reads; 0 if it does."""
 
 
 class ServedPod(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,10 @@ ORDER_FORMAT = "crashloop.load/1"
 
 MARKS = "stages.jsonl"
 """Name of the file with the load generator's progress through the stages."""
-READS = ("get", "list")
+READS = ("get", "list", "watch-list")
 """Operations of a canary."""
+UNSERVED = (400, 422)
+"""HTTP status of an API server that serves no streaming lists: invalid options."""
 JOURNALS = "journals"
 """Folder of the logs of containers, as they were read before the removal of their pods."""
 PREPARED = "prepared"
@@ -107,7 +109,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     load: str
     what: str
-    """create, delete, patch, get, list, log, endpoints: a call to the API server. dropped: an arrival with no place left.
+    """create, delete, patch, get, list, watch-list, log, endpoints: a call to the API server; watch-list: a streaming list, up to
+    the bookmark that ends it. dropped: an arrival with no place left.
 
     request: an answer of a server, at the last try; intended long before, if it waited. unanswered: a request given up, at
     that time.
@@ -117,7 +120,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pod: str = ""
     """Name of its object."""
     intended_ns: int | None = None
-    """Its intended time by the rate (open model)."""
+    """Its intended time by the rate (open model). Of a streaming list that is not served: None, a LIST takes its place."""
     sent_ns: int
     took_ns: int = 0
     code: int = 0

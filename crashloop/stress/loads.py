@@ -279,7 +279,9 @@ class Canary(Load, frozen=True, kw_only=True, tag="canary"):
     """Reads of the API server at a rate (open model): in turn a GET of a pod of its own, and a LIST of the run's pods."""
 
     rate_per_s: float = 2.0
-    """Reads per second, half of each kind."""
+    """Reads per second, as many of each kind."""
+    watch_lists: bool = False
+    """Whether a streaming list of the run's pods has its turn, too; a LIST where the API server serves none."""
     answer_within_s: float = 10.0
     """Timeout of a read."""
     in_flight: int = 20

@@ -83,8 +83,9 @@ def user_in_words(load: AnyLoad) -> str:
             f"at once, abandoned after {load.start_within_s:g} s{_with(load.volume)}"
         )
     if isinstance(load, Canary):
+        lists = ", a LIST and a streaming list" if load.watch_lists else " and a LIST"
         return (
-            f"{load.rate_per_s:g} reads of the API server a second, in turn a GET of a pod and a LIST of the run's pods; each "
+            f"{load.rate_per_s:g} reads of the API server a second, in turn a GET of a pod{lists} of the run's pods; each "
             f"waits {load.answer_within_s:g} s at the most, at most {load.in_flight} at once"
         )
     if isinstance(load, Finish):

@@ -21,6 +21,8 @@ STORM = {"crashers": Crash(node="storm")}
 RUNNING = {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}
 PODS = ["crashers-0-0", "crashers-0-1", "crashers-0-2"]
 EXCEEDED = "pods are forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1"
+BOOKMARK = {"type": "BOOKMARK", "object": {"metadata": {"annotations": {"k8s.io/initial-events-end": "true"}}}}
+"""All that a streaming list delivers."""
 
 
 class Accepting:
@@ -41,6 +43,10 @@ class Accepting:
         """The most objects that it takes; further creates are refused as by a ResourceQuota."""
         self.expired = False
         """Whether it knows nobody any more; what is open stays open."""
+        self.watch_list_code = 200
+        """What a streaming list is answered with."""
+        self.bookmarks = True
+        """Whether the end of its initial events is told."""
         self.list_code = 200
         """What a list is answered with."""
         self.delete_code = 404
@@ -72,6 +78,9 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            if "sendInitialEvents=true" in self.path:
+                self._stream()
+                return
             if "watch=true" in self.path:
                 self._tell()
                 peer.stopped.wait()
@@ -81,6 +90,19 @@ def _handler(peer: Accepting) -> type[BaseHTTPRequestHandler]:
             name = urlsplit(self.path).path.rpartition("/")[2]
             left = [{"metadata": {"name": f"{name}-{number}"}} for number in range(peer.left.get(name, 0))]
             self._answer(peer.list_code, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": left})
+
+        def _stream(self) -> None:
+            """A streaming list without objects, which the client has to end."""
+            peer.queries.append(urlsplit(self.path).query)
+            if peer.watch_list_code != 200:
+                self._answer(peer.watch_list_code, {"kind": "Status"})
+                return
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            if peer.bookmarks:
+                self.wfile.write(json.dumps(BOOKMARK).encode() + b"\n")
+            self.rfile.read(1)
 
         def do_POST(self) -> None:
             if not peer.takes_another():

@@ -207,10 +207,10 @@ def failures(folder: Path) -> str:
 
 
 def canary(
-    folder: Path, enough: Callable[[list[Operation]], bool], *, answer_within_s: float = 60.0
+    folder: Path, enough: Callable[[list[Operation]], bool], *, answer_within_s: float = 60.0, watch_lists: bool = False
 ) -> list[Operation]:
     """The reads of three canaries, at least until these are enough."""
-    load = Canary(node="storm", rate_per_s=10, answer_within_s=answer_within_s)
+    load = Canary(node="storm", rate_per_s=10, answer_within_s=answer_within_s, watch_lists=watch_lists)
     generator = Generator(write_order(folder, duration_s=600, loads={"canary": load}), workers=0)
 
     def reads() -> list[Operation]:
@@ -250,3 +250,59 @@ def test_a_read_without_an_answer_has_failed_after_its_time(peer: Accepting, tmp
     )
     unanswered = [each for each in reads if each.pod == "canary-0-1"]
     assert all(each.error and each.took_ns >= 490_000_000 for each in unanswered)
+
+
+def test_a_canary_makes_streaming_lists_in_its_turn_and_ends_them_at_their_bookmark(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    def enough(reads: list[Operation]) -> bool:
+        found = [each.what for each in reads]
+        return min(map(found.count, READS)) >= 5
+
+    reads = canary(tmp_path, enough, watch_lists=True)
+    assert not any(each.error for each in reads)
+    assert all(each.intended_ns is not None and each.intended_ns <= each.sent_ns for each in reads)
+    assert {each.code for each in reads if each.what == "watch-list"} == {200}
+    assert {query for query in peer.queries if "sendInitialEvents" in query} == {
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+        "&labelSelector=crashloop.dev%2Frun%3Dr"
+    }
+
+
+def test_where_streaming_lists_are_not_served_lists_take_their_place(peer: Accepting, tmp_path: Path) -> None:
+    """Each of the three users asks once."""
+    peer.watch_list_code = 422
+
+    def enough(reads: list[Operation]) -> bool:
+        return [each.what for each in reads].count("list") >= 15
+
+    reads = canary(tmp_path, enough, watch_lists=True)
+    refused = [each for each in reads if each.what == "watch-list"]
+    assert [(each.code, each.intended_ns) for each in refused] == [(422, None)] * 3
+    others = [each for each in reads if each.what != "watch-list"]
+    assert not any(each.error for each in others)
+    kinds = [each.what for each in others]
+    assert kinds.count("list") > 1.5 * kinds.count("get")
+
+
+def test_a_streaming_list_that_fails_is_tried_again_in_its_next_turn(peer: Accepting, tmp_path: Path) -> None:
+    peer.watch_list_code = 503
+
+    def enough(reads: list[Operation]) -> bool:
+        return [each.what for each in reads].count("watch-list") >= 6
+
+    failed = [each for each in canary(tmp_path, enough, watch_lists=True) if each.what == "watch-list"]
+    assert {(each.code, each.error) for each in failed} == {(503, '{"kind": "Status"}')}
+    assert all(each.intended_ns is not None for each in failed)
+
+
+def test_a_streaming_list_without_its_bookmark_has_failed_after_its_time(peer: Accepting, tmp_path: Path) -> None:
+    peer.bookmarks = False
+
+    def enough(reads: list[Operation]) -> bool:
+        return any(each.what == "watch-list" for each in reads)
+
+    reads = canary(tmp_path, enough, watch_lists=True, answer_within_s=0.5)
+    unended = [each for each in reads if each.what == "watch-list"]
+    assert {(each.code, each.error) for each in unended} == {(0, "the initial events did not end within 0.5 s")}
+    assert all(each.took_ns >= 490_000_000 for each in unended)

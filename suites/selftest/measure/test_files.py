@@ -29,9 +29,9 @@ def test_rows_of_several_files_keep_their_order() -> None:
 def test_an_id_is_given_once_over_all_files() -> None:
     with pytest.raises(UsageError) as raised:
         load_rows("canary", "canary")
-    assert (
-        str(raised.value)
-        == "SLOs api-get-latency, api-list-latency, api-reads-failed, nodes-ready: defined more than once, in canary, canary."
+    assert str(raised.value) == (
+        "SLOs api-get-latency, api-list-latency, api-reads-failed, api-watch-list-latency, nodes-ready: defined more than once, "
+        "in canary, canary."
     )
 
 

@@ -47,6 +47,7 @@ OTHERS: dict[str, Any] = {
     "volume": "host",
     "readiness": ServerProbe(period_s=2),
     "service": "shared",
+    "watch_lists": True,
 }
 """Another value for fields that are no plain number."""
 

@@ -8,11 +8,20 @@ import pytest
 
 from crashloop.model.config import Curve, effective_curve
 from crashloop.profiles import load_profile
-from crashloop.slo.rows import ConservationSli, HistogramSli, Precondition, SampleSli, ServedSli, ShareSli, SloRow
+from crashloop.slo.rows import (
+    ConservationSli,
+    HistogramSli,
+    Precondition,
+    ReadSli,
+    SampleSli,
+    ServedSli,
+    ShareSli,
+    SloRow,
+)
 from crashloop.slo.served_figures import BOOT_S, FIGURES
 from crashloop.spec.policy import Action, RestartPolicy
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.loads import Burst, Churn, Crash, Demand, Finish, exit_codes
+from crashloop.stress.loads import Burst, Canary, Churn, Crash, Demand, Finish, exit_codes
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Stage, StressProfile, official_pods, pods_on
 from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile
@@ -201,3 +210,15 @@ def test_beyond_the_official_limit_no_slowness_of_the_node_drops_healthy_pods(na
             if isinstance(load, Churn) and pods_on(plan.load, stage, load.node) > official_pods(plan.cores):
                 stays_s = load.start_within_s + load.hold_s + GONE_S
                 assert load.in_flight >= load.rate_per_s * stays_s, f"{stage.label} drops pods"
+
+
+@pytest.mark.parametrize("name", ["quick", "storm-110", "knee"])
+def test_reads_of_each_kind_come_often_enough_for_their_row(name: str) -> None:
+    profile = load_stress_profile(name)
+    canary = profile.loads["canary"]
+    assert isinstance(canary, Canary)
+    rows = {each.sli.of: each for each in fitting_rows(profile) if isinstance(each.sli, ReadSli) and each.sli.of}
+    assert sorted(rows) == ["get", "list", "watch-list"][: 3 if canary.watch_lists else 2]
+    for row in rows.values():
+        shortest_s = min(stage.duration_s for stage in profile.stages if stage.name == row.phase)
+        assert canary.rate_per_s * shortest_s / len(rows) > row.min_samples
