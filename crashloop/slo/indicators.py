@@ -19,6 +19,7 @@ from crashloop.slo.kinds import kinds
 from crashloop.slo.moves import moves
 from crashloop.slo.ratio import ratio
 from crashloop.slo.reads import reads
+from crashloop.slo.recovery import recovery
 from crashloop.slo.relative import relative
 from crashloop.slo.rows import (
     ConservationSli,
@@ -30,6 +31,7 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
+    RecoverySli,
     RelativeSli,
     SampleSli,
     ServedSli,
@@ -195,6 +197,10 @@ def _kinds(_row: SloRow, sli: KindsSli, measured: Measured, window: Phase) -> li
     return [kinds(sli, measured, window)]
 
 
+def _recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -> list[SliResult]:
+    return [recovery(row, sli, measured, window)]
+
+
 def _served(_row: SloRow, sli: ServedSli, measured: Measured, window: Phase) -> list[SliResult]:
     return list(served(sli, measured, window))
 
@@ -212,5 +218,6 @@ _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]]
     ReadSli: _reads,
     RelativeSli: _relative,
     KindsSli: _kinds,
+    RecoverySli: _recovery,
     ServedSli: _served,
 }

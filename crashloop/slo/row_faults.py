@@ -24,6 +24,7 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
+    RecoverySli,
     RelativeSli,
     SampleSli,
     Selection,
@@ -38,6 +39,7 @@ from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.types import Phase
 
 _TIMED = (HistogramSli, SampleSli)
+_OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli, RecoverySli)
 
 
 def read_rows(text: str, *, name: str) -> SloFile:
@@ -80,6 +82,8 @@ def faults(row: SloRow) -> Iterator[str]:
     yield from _target(row.target, row)
     yield from _percentile(row)
     yield from _names(row)
+    if isinstance(row.sli, RecoverySli):
+        yield from _recovery(row, row.sli)
     if row.slice_s is not None and not 0 < row.slice_s < float("inf"):
         yield f"slice_s is {row.slice_s:g}; expected seconds above zero"
     if row.deviation is not None and row.target.keeps(row.deviation.up_to):
@@ -99,7 +103,7 @@ def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase], loads:
     if isinstance(sli, ServedSli):
         for load in filter(None, (sli.load, sli.relative_to)):
             yield from _known("load", load, tuple(loads))
-    for group in sli.groups if isinstance(sli, SampleSli | ShareSli | RateSli | ConservationSli) else ():
+    for group in sli.groups if isinstance(sli, _OF_PODS) else ():
         yield from _known("groups", group, tuple(groups))
     if row.phase is not None:
         yield from _known("phase", row.phase, names)
@@ -111,6 +115,8 @@ def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase], loads:
         yield from _known("idle", sli.idle, names)
     if isinstance(sli, GaugeSli) and sli.relative_to is not None:
         yield from _known("relative_to", sli.relative_to, names)
+    if isinstance(sli, RecoverySli):
+        yield from _known("after", sli.after, names)
     to = row.other or Other()
     for field, value, known in (("phase", to.phase, names), ("mix", to.mix, mixes), ("arm", to.arm, arms)):
         if value is not None:
@@ -128,7 +134,8 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
         yield f"target is {bounds[0]:g} {target.unit}; expected a number that is not negative"
     if isinstance(row.sli, ShareSli) and (target.unit != "%" or not all(each <= 100 for each in bounds)):
         yield f"target is {bounds[0] if bounds else '':g} {target.unit}; expected a share of 0 to 100 %"
-    if isinstance(row.sli, _TIMED) or (isinstance(row.sli, ReadSli) and row.percentile is not None):
+    latency = isinstance(row.sli, ReadSli) and row.percentile is not None
+    if latency or isinstance(row.sli, (*_TIMED, RecoverySli)):
         if target.unit != "s":
             yield f"target has the unit {target.unit!r}; an SLI of kind {_kind(row)} is in s"
         if target.at_least is not None:
@@ -153,10 +160,23 @@ def _percentile(row: SloRow) -> Iterator[str]:
     elif not 0 < row.percentile < 100:
         yield f"percentile is {row.percentile:g}; expected more than 0 and less than 100"
     elif row.min_samples < least_samples(row.percentile):
-        yield (
-            f"min_samples is {row.min_samples}; p{row.percentile:g} of fewer than {least_samples(row.percentile)} "
-            "is simply the largest"
-        )
+        yield _largest(row.min_samples, row.percentile)
+
+
+def _recovery(row: SloRow, sli: RecoverySli) -> Iterator[str]:
+    if row.phase is None:
+        yield "phase is missing; an SLI of kind recovery is judged in the phase after a load"
+    if not 1 <= sli.times < float("inf"):
+        yield f"times is {sli.times:g}; expected 1 or more"
+    if not 0 < sli.percentile < 100:
+        yield f"sli.percentile is {sli.percentile:g}; expected more than 0 and less than 100"
+    elif row.min_samples < least_samples(sli.percentile):
+        yield _largest(row.min_samples, sli.percentile)
+
+
+def _largest(samples: int, percentile: float) -> str:
+    least = least_samples(percentile)
+    return f"min_samples is {samples}; p{percentile:g} of fewer than {least} is simply the largest"
 
 
 def _names(row: SloRow) -> Iterator[str]:

@@ -17,6 +17,7 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
+    RecoverySli,
     SampleSli,
     ServedSli,
     ShareSli,
@@ -173,7 +174,7 @@ def _undecided(story: Story) -> Iterator[str]:
 
 def _seen(row: SloRow, result: SliResult | None) -> str:
     if result is None or result.value is None:
-        return f"no {noun(row)} seen"
+        return f"no {'recovery' if isinstance(row.sli, RecoverySli) else noun(row)} seen"
     prefix = f"p{row.percentile:g} " if row.percentile is not None else ""
     lower, upper = result.edges or (None, None)
     more = "more than " if lower is not None and upper is None else ""
@@ -259,6 +260,8 @@ def noun(row: SloRow) -> str:
         return "scrapes"
     if isinstance(sli, ReadSli):
         return "reads"
+    if isinstance(sli, RecoverySli):
+        return SAMPLES["pod-startup"].of
     if isinstance(sli, ServedSli):
         return FIGURES[sli.of].of
     assert isinstance(sli, ConservationSli)

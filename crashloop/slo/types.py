@@ -14,6 +14,8 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     """Such as baseline, steady, burst; several phases may share a name (blocks of a comparison)."""
     from_ns: int
     to_ns: int
+    came_ns: int | None = None
+    """When its load began to come, before the phase; None if that is not known."""
     arm: str = ""
     """In a comparison: baseline or treatment."""
     mix: str = ""

@@ -47,14 +47,17 @@ def measurements(
         if begin is None or to_ns is None or to_ns <= begin.t_ns:
             continue
         came, before = times.get((index, "begin")), times.get((index - 1, "end"))
+        came_ns = None if came is None else came.t_ns
         found.append(
             Measurement(
                 index=index,
                 stage=stage,
-                phase=Phase(name=stage.name, from_ns=begin.t_ns, to_ns=to_ns, arm=stage.arm, mix=stage.mix),
+                phase=Phase(
+                    name=stage.name, from_ns=begin.t_ns, to_ns=to_ns, came_ns=came_ns, arm=stage.arm, mix=stage.mix
+                ),
                 users=begin.users,
                 whole=end is not None,
-                came_ns=None if came is None else came.t_ns,
+                came_ns=came_ns,
                 users_before=0 if before is None else before.users,
             )
         )

@@ -8,7 +8,16 @@ from crashloop.errors import UsageError
 from crashloop.measure.files import load_rows
 from crashloop.slo.events import SHARES
 from crashloop.slo.row_faults import unfit
-from crashloop.slo.rows import HistogramSli, Precondition, RateSli, ReadSli, SampleSli, ShareSli, SloRow
+from crashloop.slo.rows import (
+    HistogramSli,
+    Precondition,
+    RateSli,
+    ReadSli,
+    RecoverySli,
+    SampleSli,
+    ShareSli,
+    SloRow,
+)
 from crashloop.slo.types import Phase
 from crashloop.stress.loads import GROUPS
 from crashloop.stress.profile import Slos, StressProfile
@@ -17,7 +26,7 @@ LEFT_ALONE = Precondition(fact="foreign_cpu_share", at_most=0.35)
 """Times and rates on a host with other work are no evidence about the load. The share includes CPU of no process: in a storm
 the kernel's own work for starting and ending containers takes up to a fifth of a quiet host."""
 
-_OF_TIME = (HistogramSli, SampleSli, RateSli, ReadSli)
+_OF_TIME = (HistogramSli, SampleSli, RateSli, ReadSli, RecoverySli)
 
 
 def rows_of(slos: Slos) -> tuple[SloRow, ...]:

@@ -175,7 +175,7 @@ def test_an_id_is_given_once() -> None:
 
 def test_a_file_that_is_missing_is_reported_with_what_there_is() -> None:
     shipped = ", ".join(sorted(path.stem for path in SLO_ROWS.glob("*.yaml")))
-    assert "official, replicas, restart-all, restarts" in shipped
+    assert "official, recovery, replicas, restart-all, restarts" in shipped
     with pytest.raises(UsageError) as raised:
         load_rows("offical")
     assert str(raised.value) == (

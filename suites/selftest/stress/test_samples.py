@@ -13,6 +13,7 @@ from crashloop.slo.rows import (
     HistogramSli,
     Precondition,
     ReadSli,
+    RecoverySli,
     SampleSli,
     ServedSli,
     ShareSli,
@@ -222,3 +223,12 @@ def test_reads_of_each_kind_come_often_enough_for_their_row(name: str) -> None:
     for row in rows.values():
         shortest_s = min(stage.duration_s for stage in profile.stages if stage.name == row.phase)
         assert canary.rate_per_s * shortest_s / len(rows) > row.min_samples
+
+
+@pytest.mark.parametrize("name", ["quick", "storm-110"])
+def test_enough_healthy_pods_come_before_and_after_a_storm_to_see_the_recovery(name: str) -> None:
+    profile = load_stress_profile(name)
+    (row,) = (each for each in fitting_rows(profile) if isinstance(each.sli, RecoverySli))
+    plan = planned(profile)
+    arrivals = {each.name: expected(plan, each, each.duration_s).arrivals for each in plan.stages}
+    assert min(arrivals["baseline"], arrivals["recovery"]) >= row.min_samples
