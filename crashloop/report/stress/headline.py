@@ -137,7 +137,9 @@ _MEANS = {
         "No gate accuses Kubernetes, but not every gate could be judged: the load differed from the plan, a precondition was "
         "broken, or samples were few."
     ),
-    Standing.ERROR: "The fault lies with this suite, its rows or the host, not with Kubernetes; the recording is kept.",
+    Standing.ERROR: (
+        "The fault lies with this suite, its rows, the credentials or the host, not with Kubernetes; the recording is kept."
+    ),
 }
 _READ_ON = (
     "Read the sentences of missed and unjudged SLOs before relying on this run: they name the missing evidence, and the "
@@ -154,5 +156,5 @@ _TO_DO = {
         "If the host was busy with other work, repeat the run on a quiet host."
     ),
     Standing.INCONCLUSIVE: "The sentences name the missing evidence.",
-    Standing.ERROR: "Read the sentences; a row that names an unknown metric is wrong itself.",
+    Standing.ERROR: "Read the sentences: they name what is left and how to remove it, or the row that is wrong itself.",
 }
