@@ -57,7 +57,7 @@ def check_last_exit(case: Case) -> Checked:
                 findings += _out_of_date(case, pod, spec.name, status, newer, present)
                 if is_running and present.ordinal > 0:
                     shown += 1
-                    findings += _previous(case, pod, spec.name, status, present)
+                    findings += _previous(case, pod, spec.name, status, present, seen)
     if not findings:
         findings += unwatched(case, "a status")
     if not findings and not shown:
@@ -88,13 +88,20 @@ class _Instances:
             return self._lives[ordinal]
         return self._by_id.get(container_id)
 
+    def is_before(self, container_id: str, ordinal: int) -> bool:
+        """Whether an id is that of an instance before this one."""
+        instance = self._by_id.get(container_id)
+        return instance is not None and instance.ordinal < ordinal
+
     def ended(self, container_id: str, ordinal: int) -> Instance | None:
         """One that is said to have ended; a life that was killed stamps no exit, so its journal says nothing of it."""
         instance = self.of(container_id, ordinal)
         return None if instance is not None and self._lives and instance.exit is None else instance
 
 
-def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, present: Instance) -> Iterator[Finding]:
+def _previous(
+    case: Case, pod: PodHistory, name: str, status: StatusReport, present: Instance, seen: _Instances
+) -> Iterator[Finding]:
     """What a status of a restarted container says about the instance before it."""
     last, previous = status.containers[name].last_state, pod.instances(name)[present.ordinal - 1]
     purged = case.lost_sandbox(previous, present) and previous.removed is not None
@@ -107,7 +114,7 @@ def _previous(case: Case, pod: PodHistory, name: str, status: StatusReport, pres
         collected = collected_early(pod.instances(name)).get(previous.ordinal)
         lines = status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
         yield fail_unless(_forgotten(collected), sentence, *lines)
-    elif last.container_id in {each.container_id for each in pod.instances(name)[: previous.ordinal]}:
+    elif seen.is_before(last.container_id, previous.ordinal):
         lines = (*present.lines[:1], status.line)
         sentence = (
             f'a status of "{name}" {at_lines(lines)} shows the exit of another instance than {previous.ordinal} as the last; '
