@@ -10,6 +10,7 @@ from crashloop.history.recording import PodHistory, Recording
 from crashloop.model.in_force import InForce
 from crashloop.model.prediction import Prediction
 from crashloop.model.restart import Decided, Decision, decide, stranded
+from crashloop.model.variants import Consulted
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import KubeletProfile
@@ -23,6 +24,8 @@ class Memo:
     """What the judgements on one recorded scenario have in common, worked out once; keys begin with the model's variants."""
 
     def __init__(self) -> None:
+        self.documented = Consulted()
+        """No variant, as all judgements by the promise have it."""
         self.predictions: dict[frozenset[str], Prediction] = {}
         self.delays: dict[tuple[frozenset[str], str, str], tuple[Any, ...]] = {}
         """By pod uid and container: crashloop.checks.measured_delay.MeasuredDelay."""

@@ -51,7 +51,7 @@ def _together(checks: Iterable[tuple[str, Callable[[], Checked]]]) -> Checked:
 
 def _comparisons(question: Question, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
     wanted = [name for name in question.requirement.checkers if name in COMPARISONS]
-    cases = [KINDS[type(each.scenario)].case(each.scenario, each, variants) for each in question.histories if wanted]
+    cases = [_case(each, variants) for each in question.histories if wanted]
     for name in wanted:
         yield name, partial(COMPARISONS[name], cases)
 
@@ -59,9 +59,13 @@ def _comparisons(question: Question, variants: frozenset[str]) -> Iterable[tuple
 def _checks(judgement: JudgementInput, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
     kind = KINDS[type(judgement.scenario)]
     wanted = [name for name in judgement.requirement.checkers if name in kind.checkers]
-    case = kind.case(judgement.scenario, judgement, variants) if wanted else None
+    case = _case(judgement, variants) if wanted else None
     for name in wanted:
         yield name, partial(kind.checkers[name], case)
+
+
+def _case(judgement: JudgementInput, variants: frozenset[str]) -> Any:
+    return KINDS[type(judgement.scenario)].case(judgement.scenario, judgement, variants or judgement.memo.documented)
 
 
 def _safely(name: str, check: Callable[[], Checked]) -> Checked:

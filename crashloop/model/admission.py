@@ -39,10 +39,10 @@ def kubelet_rejects(
     """Whether the kubelet fails a pod that is bound to it instead of running it."""
     # "the action is ignored" -- KEP-5532, Version Skew Strategy
     return (
-        RESTART_ALL_OFF_REJECTS_POD in deviations
+        needs_restart_all(pod)
         and is_enabled(NODE_DECLARED_FEATURES_GATE, gates, version)
-        and needs_restart_all(pod)
         and not is_enabled(RESTART_ALL_GATE, gates, version)
+        and RESTART_ALL_OFF_REJECTS_POD in deviations
     )
 
 

@@ -157,11 +157,9 @@ def _waits(entry: Counter, finished_s: float, setting: Setting) -> tuple[Branch,
         reason=f"the counter says {delay_s:g} s",
         next_delay_s=setting.curve.after(delay_s),
     )
-    if COUNTER_COLLECTED not in setting.deviations:
-        return (kept,)
     expires_s = entry.updated_s + RESET_AFTER_S - finished_s
     from_s, by_s = max(0.0, expires_s - entry.early_s), expires_s + COLLECTION_S
-    if latest <= from_s:
+    if latest <= from_s or COUNTER_COLLECTED not in setting.deviations:
         return (kept,)
     collected = Branch(
         delay_s=from_s,

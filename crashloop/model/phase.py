@@ -82,7 +82,7 @@ def phase(
         if state.last_exit_code is None:
             return False
         # A restart that was put off is decided anew, by the exit code: only 0 then makes a difference.
-        looks_done = CLEAN_EXIT_AFTER_KILL_STOPS in deviations and state.last_exit_code == 0
+        looks_done = state.killed and state.last_exit_code == 0 and CLEAN_EXIT_AFTER_KILL_STOPS in deviations
         decided = decide(
             pod,
             container,
@@ -95,7 +95,7 @@ def phase(
         return decided.decision is not Decision.STOP
 
     # "pod phase Pending while the containers are restarted" -- KEP-5532, Design Details
-    if RESTART_ALL_STAYS_RUNNING not in deviations and any(state.being_reset for state in states.values()):
+    if any(state.being_reset for state in states.values()) and RESTART_ALL_STAYS_RUNNING not in deviations:
         return PENDING
     if any(_failed(states[each.name]) and not restarts(each) for each in inits):
         return FAILED

@@ -161,7 +161,7 @@ class _Play:
         policy, _ = effective_policy(self.pod, container, self.gates, self.setting.version)
         deviations = self.setting.deviations
         looks_done = policy is RestartPolicy.ON_FAILURE and exit_code == 0 and delay_s > 0
-        if CLEAN_EXIT_AFTER_KILL_STOPS in deviations and looks_done:
+        if looks_done and CLEAN_EXIT_AFTER_KILL_STOPS in deviations:
             return Decided(Decision.STOP, "the restart was put off, and OnFailure then sees exit code 0")
         alone = not any(
             each.stage is Standing.RUNNING and each.container is not container

@@ -121,7 +121,7 @@ def stranded(
     """
     policy, _ = effective_policy(pod, container, gates, version)
     never = policy is RestartPolicy.NEVER and pod.restart_policy is RestartPolicy.NEVER
-    if RULES_MATCH_KILLS in deviations and never and alone:
+    if never and alone and RULES_MATCH_KILLS in deviations:
         return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
     return None
 
@@ -129,7 +129,7 @@ def stranded(
 def _runs_again(pod: Pod, container: Container, deviations: frozenset[str]) -> bool:
     """Whether another sandbox runs a container under Never again: it leaves out only what has succeeded under OnFailure."""
     regular_only = container.kind is ContainerKind.REGULAR and not pod.of_kind(ContainerKind.INIT)
-    return SANDBOX_REPEATS_NEVER in deviations and regular_only and pod.restart_policy is not RestartPolicy.NEVER
+    return regular_only and pod.restart_policy is not RestartPolicy.NEVER and SANDBOX_REPEATS_NEVER in deviations
 
 
 def _gets_no_sandbox(
@@ -143,7 +143,7 @@ def _gets_no_sandbox(
     """Whether the success of the only regular container keeps its pod from another sandbox, whatever its rules say."""
     policy, _ = effective_policy(pod, container, gates, version)
     alone = pod.of_kind(ContainerKind.REGULAR) == (container,)
-    return SUCCESS_GETS_NO_SANDBOX in deviations and alone and exit_code == 0 and policy is RestartPolicy.ON_FAILURE
+    return alone and exit_code == 0 and policy is RestartPolicy.ON_FAILURE and SUCCESS_GETS_NO_SANDBOX in deviations
 
 
 def effective_policy(
@@ -198,4 +198,4 @@ def _matches_kills(
     "For probe failures, use container-level restart policy only" -- pkg/kubelet/kuberuntime/kuberuntime_manager.go
     """
     policy, _ = effective_policy(pod, container, gates, version)
-    return RULES_MATCH_KILLS in deviations and policy is RestartPolicy.NEVER
+    return policy is RestartPolicy.NEVER and RULES_MATCH_KILLS in deviations

@@ -21,7 +21,7 @@ def drops_policies(scenario: PodScenario) -> bool:
 
 def as_stored(scenario: PodScenario, deviations: frozenset[str] = DOCUMENTED) -> PodScenario:
     """The scenario with the pod that its kubelet gets."""
-    if API_SERVER_DROPS_POLICIES not in deviations or not drops_policies(scenario):
+    if not drops_policies(scenario) or API_SERVER_DROPS_POLICIES not in deviations:
         return scenario
     containers = tuple(map(_without_rules, scenario.pod.containers))
     return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(scenario.pod, containers=containers))

@@ -6,6 +6,8 @@ is a known deviation. deviations.yaml refers to these names; every function of t
 set and applies those that concern it.
 """
 
+from typing import Self
+
 import msgspec
 
 from crashloop.spec.version import KubernetesVersion
@@ -14,6 +16,21 @@ Release = tuple[int, int]
 
 DOCUMENTED: frozenset[str] = frozenset()
 """No variant: what the KEPs and the documentation promise."""
+
+
+class Consulted(frozenset[str]):
+    """DOCUMENTED that notes which variants the model asks it for: any other one changes nothing of what the model says."""
+
+    asked: set[object]
+
+    def __new__(cls) -> Self:
+        made = super().__new__(cls)
+        made.asked = set()
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(name)
+        return False
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
