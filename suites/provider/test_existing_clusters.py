@@ -237,7 +237,7 @@ def test_only_nodes_with_the_chosen_labels_are_used(cluster: Cluster, options: O
     ("selector", "reason"),
     [
         ("pool=none", "--node-selector 'pool=none': no node of the cluster has these labels."),
-        ("pool=a b", "--node-selector 'pool=a b': list nodes: .*400 Bad Request"),
+        ("pool=a b", "--node-selector 'pool=a b': list nodes: the API server answered 400 BadRequest"),
     ],
     ids=["of-no-node", "that-is-none"],
 )
