@@ -43,6 +43,10 @@ def stress(
         int | None,
         typer.Option(min=1, max=8, metavar="N", help="Workers of the load generator. Default: the profile's."),
     ] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="Numbers of users in place of those of the profile's steps, as of knee."),
+    ] = None,
     listen: Annotated[
         str | None,
         typer.Option(
@@ -71,6 +75,7 @@ def stress(
     from crashloop.run.option_checks import check_provider
     from crashloop.rundir import folder_named
     from crashloop.stress.run import StressOptions, run_stress
+    from crashloop.stress.steps import counts_of
 
     given: dict[str, Any] = {
         "kubeconfig": kubeconfig,
@@ -88,6 +93,7 @@ def stress(
     progress = default_progress()
     options = StressOptions(
         profile=profile,
+        steps=() if steps is None else counts_of(steps),
         provider=provider,
         kubernetes_version=kubernetes_version,
         run_dir=None if run_dir is None else str(folder_named(run_dir)),
@@ -111,6 +117,7 @@ def stress(
 STRESS_EPILOG = epilog(
     Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
+    Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress --workers 2 --listen 192.0.2.7", "with the load from two other machines"),
     Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),

@@ -2,7 +2,7 @@
 
 Theory of operation. Every step is judged on its own by every row that is judged per phase. A step keeps the SLOs if one was
 judged and none broken; known deviations break nothing. The answer is the rate of the last step before the first that breaks
-one. The limit lies between the two: a finer answer needs finer steps.
+one. The limit lies between the two: the verdict names the steps of a run that narrows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,10 +17,11 @@ from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan_text import crashing_pods
+from crashloop.stress.profile import Stage
+from crashloop.stress.steps import LEAST_STEPS, OPTION, finer, stepped_load
 from crashloop.verdict import Outcome
 
 NAME = "highest-rate"
-LEAST_STEPS = 3
 TEXT = RowText(
     id=NAME,
     definition=(
@@ -35,6 +36,7 @@ TEXT = RowText(
 
 
 class _Step(NamedTuple):
+    stage: Stage
     pods: int
     restarts_per_s: float
     kept: tuple[str, ...]
@@ -69,9 +71,17 @@ def highest_rate(
     if not best.kept:
         return _verdict(Outcome.INCONCLUSIVE, f"{breaks}, and no SLO could be judged at {best.words}.")
     kept = counted(len(best.kept), "SLO")
+    narrower = _narrower([each.stage for each in steps], best.stage, found[first].stage)
     return _verdict(
-        Outcome.PASS, f"{best.words} keep all of {kept} that could be judged; {breaks}.", best.restarts_per_s
+        Outcome.PASS, f"{best.words} keep all of {kept} that could be judged; {breaks}.{narrower}", best.restarts_per_s
     )
+
+
+def _narrower(stages: Sequence[Stage], best: Stage, breaking: Stage) -> str:
+    """What to run for a finer answer."""
+    load = stepped_load(stages)
+    counts = finer(best, breaking, load) if load else ()
+    return f" {OPTION} {','.join(map(str, counts))} narrows it." if counts else ""
 
 
 def _is_of_a_step(row: SloRow) -> bool:
@@ -94,6 +104,7 @@ def _step(
 ) -> _Step:
     verdicts = [judge(row, step) for row in rows]
     return _Step(
+        stage=step.stage,
         pods=pods,
         restarts_per_s=rate(step),
         kept=tuple(each.slo for each in verdicts if each.outcome is Outcome.PASS),

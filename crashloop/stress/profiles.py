@@ -1,6 +1,6 @@
 """Stress profiles as files: manifests/stress/<name>.yaml, or a file of the user's own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.compared import COMPARABLE
 from crashloop.stress.loads import Demand
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, pods_on
+from crashloop.stress.steps import with_steps
 
 STRESS_MANIFESTS = MANIFESTS / "stress"
 
@@ -22,10 +23,11 @@ MAX_NAME = 20
 """Longest name of a load or node: with a number it is part of a pod's name of at most 63 letters."""
 
 
-def load_stress_profile(profile: str | Path) -> StressProfile:
+def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = ()) -> StressProfile:
     """The profile of that name in manifests/stress, or in the file whose path is given (.yaml or with a slash).
 
-    Raises UsageError for a file that is missing, is no stress profile, or is inconsistent.
+    `steps` are numbers of users in place of those of its own steps. Raises UsageError for a file that is missing, is no stress
+    profile, or is inconsistent, and for `steps` of a profile that has none.
     """
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
@@ -35,6 +37,8 @@ def load_stress_profile(profile: str | Path) -> StressProfile:
     except msgspec.ValidationError as error:
         raise _wrong(path, f"{error}.") from error
     read = msgspec.structs.replace(read, name=path.stem, description=purpose(text))
+    if steps:
+        read = with_steps(read, steps)
     faults = list(_faults(read))
     if faults:
         raise _wrong(path, "\n".join(faults))

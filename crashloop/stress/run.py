@@ -44,6 +44,8 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     profile: str
     """A name of manifests/stress, or a path."""
+    steps: tuple[int, ...] = ()
+    """Numbers of users in place of those of the profile's steps."""
     provider: str = "local"
     kubernetes_version: str | None = None
     run_dir: str | None = None
@@ -67,7 +69,7 @@ def plan_stress(options: StressOptions) -> StressPlan:
 
     An existing cluster is surveyed for it: raises UsageError and PrerequisiteError for what stands in the way there.
     """
-    profile = load_stress_profile(options.profile)
+    profile = load_stress_profile(options.profile, steps=options.steps)
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
     if options.listen is not None:

@@ -59,7 +59,7 @@ def test_it_is_that_of_the_last_step_before_one_breaks() -> None:
     assert (verdict.outcome, verdict.value, verdict.fails_the_run) == (Outcome.PASS, 3.0, False)
     assert verdict.sentence == (
         "highest-rate: 3.0 restarts/s of 10 crashing pods keep all of 2 SLOs that could be judged; "
-        "4.0 restarts/s of 20 crashing pods break late."
+        "4.0 restarts/s of 20 crashing pods break late. --steps 10,12,15,18,20 narrows it."
     )
 
 

@@ -1,0 +1,68 @@
+"""The steps of a load: stages of one profile that differ in the number of users of one load alone. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.stress.costing import UNDER_LOAD
+from crashloop.stress.profile import Count, Stage, StressProfile
+
+LEAST_STEPS = 3
+FINER_STEPS = 5
+OPTION = "--steps"
+
+
+def steps_of(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """The stages under load, in order, whatever differs between them."""
+    return tuple(stage for stage in stages if stage.name == UNDER_LOAD and not stage.arm)
+
+
+def stepped_load(steps: Sequence[Stage]) -> str | None:
+    """The load whose number of users alone differs between so many stages; None if they are no steps."""
+    if len(steps) < LEAST_STEPS:
+        return None
+    names = {name for step in steps for name in step.users}
+    differing = [name for name in names if len({step.users.get(name) for step in steps}) > 1]
+    return differing[0] if len(differing) == 1 else None
+
+
+def with_steps(profile: StressProfile, counts: Sequence[int]) -> StressProfile:
+    """The profile with steps of these numbers of users in place of its own. Raises UsageError for a profile without steps."""
+    own = steps_of(profile.stages)
+    load = stepped_load(own)
+    if load is None:
+        raise UsageError(
+            f'{OPTION}: the stages of stress profile "{profile.name}" are no steps.\n'
+            f"Steps are at least {LEAST_STEPS} stages named {UNDER_LOAD} that differ in the number of users of one load, "
+            "as in knee."
+        )
+    begin = profile.stages.index(own[0])
+    after = (stage for stage in profile.stages[begin:] if stage not in own)
+    steps = (_step(own[0], load, count) for count in counts)
+    return msgspec.structs.replace(profile, stages=(*profile.stages[:begin], *steps, *after))
+
+
+def counts_of(text: str) -> tuple[int, ...]:
+    """The numbers of `--steps`, such as "20,25,30". Raises UsageError unless they grow, and are enough."""
+    numbers = text.split(",")
+    counts = tuple(int(each) for each in numbers if each.strip().isdecimal())
+    if len(counts) != len(numbers) or len(counts) < LEAST_STEPS or sorted(set(counts)) != list(counts):
+        raise UsageError(
+            f"{OPTION} {text}: expected at least {LEAST_STEPS} numbers of users, each larger than the one before, "
+            "such as 20,25,30."
+        )
+    return counts
+
+
+def finer(kept: Stage, broken: Stage, load: str) -> tuple[int, ...]:
+    """Steps from one that keeps the SLOs to the one that breaks one; empty if there are none between them."""
+    low, high = int(kept.users[load]), int(broken.users[load])
+    parts = FINER_STEPS - 1
+    counts = sorted({low + round(number * (high - low) / parts) for number in range(FINER_STEPS)})
+    return tuple(counts) if len(counts) >= LEAST_STEPS else ()
+
+
+def _step(like: Stage, load: str, count: int) -> Stage:
+    users: dict[str, Count] = {**like.users, load: count}
+    return msgspec.structs.replace(like, mix=f"{count} pods", users=users)
