@@ -6,7 +6,7 @@ A row has one primary effect of the runs with one treatment, or all of its prima
 read it as higher: of a treatment that is dearer, their share is the power. *Higher or lower* are those that called it a
 difference: of A/A their share is that of false alarms. Readings are those of the run, by Holm among its primary effects. A run
 without a reading found nothing, and counts; interrupted runs and those without a comparison are named and left out. Intervals
-of shares are Wilson's, of 95 %.
+of shares are Wilson's, of 95 %. An A/A run also has the share of its relabellings with a false alarm (bench.relabelled).
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from bench.relabelled import relabelled
 from crashloop.report.stress.results import Comparison, StressResults
 from crashloop.settings import resolve_settings
 from crashloop.slo.effect import Effect, EffectReading
@@ -45,6 +46,7 @@ class ComparedRun(NamedTuple):
     """The primary effects of a run, by name."""
 
     treatment: str
+    """Profile and treatment, such as `ab-kubelet: A/A`."""
     took_s: float
     effects: dict[str, Effect]
 
@@ -150,6 +152,12 @@ def _share(number: int, runs: int) -> str:
     return f"{number} of {runs}: {100 * number / runs:.0f} % ({100 * lower:.0f} to {100 * upper:.0f} %)"
 
 
+def of_relabellings(run: ComparedRun) -> str | None:
+    """The false alarms among the relabellings of an A/A run, as a sentence; None where they are not known."""
+    found = relabelled(tuple(run.effects.values())) if run.treatment.endswith(f": {EQUAL}") else None
+    return found and f"{_share(found.alarms, found.labellings)} relabellings of its pairs call a difference."
+
+
 def main(paths: Sequence[Path]) -> None:
     found = []
     for path in paths or sorted(resolve_settings().paths.runs_dir.glob("*-stress")):
@@ -159,6 +167,8 @@ def main(paths: Sequence[Path]) -> None:
             print(f"{path}: is left out; it holds no judged comparison that came to its end.", file=sys.stderr)
         else:
             found.append(one)
+            if sentence := of_relabellings(one):
+                print(f"{path}: {sentence}")
     print(table(counted(found)))
 
 

@@ -113,6 +113,7 @@ def compare(
         p_equivalence=p_of_inequivalence(found, math.log1p(margin)),
         smallest_visible=_exp(smallest_visible(found, level=LEVEL / (among if primary else 1))),
         log_ratios=tuple(logs),
+        disturbances={name: tuple(numbers) for name, numbers in disturbances.items()},
         notes=tuple(_confounded(disturbances)),
     )
     return decided([effect])[0]

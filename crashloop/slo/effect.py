@@ -59,6 +59,9 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """The ratio, above 1, that would have been found with a power of 80 %."""
     log_ratios: tuple[float, ...] = ()
     """Of the single pairs, in the order of time."""
+    disturbances: dict[str, tuple[float, ...]] = {}
+    """What the ratio is adjusted for: place, order and `before`, each with one number per pair. Everything else follows from
+    them and `log_ratios`."""
     notes: tuple[str, ...] = ()
     """What the effect cannot be separated from."""
 
