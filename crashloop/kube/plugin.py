@@ -5,6 +5,7 @@ Protocol: "client-go credential plugins" in the Kubernetes documentation (client
 
 import base64
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -23,6 +24,10 @@ ANSWERS_WITHIN_S = 120.0
 """A plug-in may open a browser for a person to log in."""
 EARLY = timedelta(seconds=30)
 """How long before its expiry a credential is replaced: a request takes time."""
+ASKED_AGAIN = timedelta(seconds=10)
+"""How long a plug-in that failed is left alone."""
+
+log = logging.getLogger(__name__)
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -51,26 +56,43 @@ def read_access(kubeconfig: str, context: str | None = None) -> Access:
 
 
 class _Plugin:
-    """Runs the program when there is no credential, or its time is over. Thread-safe."""
+    """Runs the program when there is no credential, or its time is over. Thread-safe.
+
+    If it fails later on, the credential before goes on being used: the API server decides what it is still worth.
+    """
 
     def __init__(self, named: Named, access: Access) -> None:
         self._named = named
         self._access = access
         self._lock = threading.Lock()
         self._current: _Status | None = None
+        self._failed: datetime | None = None
 
     def headers(self) -> Headers:
-        """Raises UsageError if the plug-in gives no credential."""
+        """Raises UsageError if the plug-in has never given a credential."""
         with self._lock:
-            if self._current is None or _is_over(self._current):
-                self._current = self._ask()
-                pair = {
-                    "client-certificate": self._current.client_certificate_data,
-                    "client-key": self._current.client_key_data,
-                }
-                encoded = {f"{name}-data": _base64(text) for name, text in pair.items() if text}
-                present(self._access.tls, self._named, encoded)
+            if self._current is None:
+                self._current = self._renewed()
+            elif _is_over(self._current) and not self._has_just_failed():
+                self._current = self._renewed_or(self._current)
             return bearer(self._current.token) if self._current.token else {}
+
+    def _renewed_or(self, before: _Status) -> _Status:
+        try:
+            return self._renewed()
+        except UsageError as error:
+            log.warning("%s The credential before it goes on being used.", error)
+            self._failed = datetime.now(UTC)
+            return before
+
+    def _has_just_failed(self) -> bool:
+        return self._failed is not None and datetime.now(UTC) < self._failed + ASKED_AGAIN
+
+    def _renewed(self) -> _Status:
+        found = self._ask()
+        pair = {"client-certificate": found.client_certificate_data, "client-key": found.client_key_data}
+        present(self._access.tls, self._named, {f"{name}-data": _base64(text) for name, text in pair.items() if text})
+        return found
 
     def _ask(self) -> _Status:
         spec: Entry = self._named.user["exec"]

@@ -162,6 +162,19 @@ def test_a_plug_in_runs_again_once_its_token_is_over(tmp_path: Path) -> None:
     assert starts(tmp_path) == 2
 
 
+def test_the_last_credential_is_used_on_when_its_plug_in_fails_and_the_plug_in_is_left_alone_for_a_while(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = printing(token="t", expirationTimestamp="2020-01-01T00:00:00Z")
+    failing = f"if len(open({str(tmp_path / 'starts')!r}).read()) > 1: raise SystemExit(3)\n{first}"
+    access = read_access(plugin(tmp_path, failing))
+    assert [access.headers(), access.headers()] == [{"Authorization": "Bearer t"}] * 2
+    assert starts(tmp_path) == 2
+    (said,) = caplog.messages
+    assert "ended with exit code 3" in said
+    assert said.endswith("The credential before it goes on being used.")
+
+
 def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path) -> None:
     told = f"print(json.dumps({{'status': {{'token': os.environ[{EXEC_INFO!r}] + os.environ['ZONE']}}}}))"
     fields = {"provideClusterInfo": True, "env": [{"name": "ZONE", "value": "z"}]}
