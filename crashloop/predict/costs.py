@@ -32,6 +32,8 @@ class CostsAt(msgspec.Struct, frozen=True, kw_only=True):
     runtime_cpu_s: float
     apiserver_cpu_s: float
     etcd_cpu_s: float
+    overhead_s: float | None = None
+    """None in files of versions that knew one overhead only."""
     intervals: dict[str, tuple[float, float]] = {}
     """95 % intervals by what varied within the measurement, by the name of the cost; absent where unknown."""
 

@@ -3,6 +3,7 @@
 A restart costs more where restarts are rare: then every change of a status is a request of its own, and nothing is shared. So
 a costs file may hold the costs at several rates and curves. The curve with the nearest maximum (by its logarithm) counts;
 between two rates costs are linear, outside of them those of the nearest rate. Without such loads they are the same everywhere.
+The same holds for the overhead: the busier a node, the later it finds an exit.
 """
 
 from math import log
@@ -20,7 +21,8 @@ def costs_at(costs: Costs, restarts_per_s: float, curve: Curve) -> Costs:
     if not rows:
         return costs
     rates = [each.restarts_per_s for each in rows]
-    found = {name: float(np.interp(restarts_per_s, rates, [getattr(each, name) for each in rows])) for name in COSTED}
+    named = (*COSTED, "overhead_s") if all(each.overhead_s is not None for each in rows) else COSTED
+    found = {name: float(np.interp(restarts_per_s, rates, [getattr(each, name) for each in rows])) for name in named}
     return msgspec.structs.replace(costs, **found)
 
 

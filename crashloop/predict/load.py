@@ -33,6 +33,7 @@ HALF_RELIST_S = 0.5
 """How long an exit waits for the next relist on average: pkg/kubelet/kubelet.go@v1.37.1, genericPlegRelistPeriod 1 s."""
 AT_CEILING = 0.95
 """From this share of the CPU's ceiling on, the CPU counts as the limit of the restarts in a window."""
+_HALVINGS = 40
 WINDOWS_S = (10.0, 30.0, 70.0, 300.0, 600.0, 1800.0)
 
 
@@ -154,7 +155,7 @@ def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
         at_least_per_s=load.nodes * containers / (slowest_wait_s(load.curve.maximum_s) + load.run_s),
         ceiling_per_s=load.nodes * by_cpu,
         limit=Limit.CURVE if by_curve <= by_cpu else Limit.NODE_CPU,
-        knee_pods=by_cpu * cycle_s / load.containers,
+        knee_pods=by_cpu * _cycle_at_s(by_cpu, load, costs) / load.containers,
         api_requests_per_s=total * passed * here.api_requests,
         merges_statuses=passed < 1,
         etcd_writes_per_s=total * passed * here.api_writes,
@@ -182,9 +183,15 @@ def settles_within_s(load: CrashLoad, costs: Costs) -> float:
     return sum(load.run_s + mean_wait_s(delay_s, overhead) for delay_s in growing)
 
 
-def _cycle_s(load: CrashLoad, costs: Costs) -> float:
+def _cycle_s(load: CrashLoad, costs: Costs, *, overhead: float | None = None) -> float:
     """From one start to the next at the maximum of the curve, on average."""
-    return load.run_s + mean_wait_s(load.curve.maximum_s, overhead_s(load, costs))
+    own = overhead_s(load, costs) if overhead is None else overhead
+    return load.run_s + mean_wait_s(load.curve.maximum_s, own)
+
+
+def _cycle_at_s(rate: float, load: CrashLoad, costs: Costs) -> float:
+    """The same on a node with that rate of restarts."""
+    return _cycle_s(load, costs, overhead=_overhead_at_s(rate, load, costs))
 
 
 def mean_wait_s(delay_s: float, overhead_s: float) -> float:
@@ -193,16 +200,35 @@ def mean_wait_s(delay_s: float, overhead_s: float) -> float:
 
 
 def overhead_s(load: CrashLoad, costs: Costs) -> float:
-    """From an exit to the next start beyond delay and jitter, where the CPU is free.
+    """From an exit to the next start beyond delay and jitter, at the rate of the load, as far as loads were measured.
 
     If the costs were measured with a busy CPU, the measured overhead is mostly waiting; then it is half a relist and the
     restart's own CPU time.
     """
-    return HALF_RELIST_S + _service_s(load, costs) if costs.saturated else costs.overhead_s
+    if costs.saturated:
+        return HALF_RELIST_S + _service_s(load, costs)
+    containers = load.pods * load.containers
+    slowest, fastest = 0.0, containers / _cycle_s(load, costs, overhead=0.0)
+    for _ in range(_HALVINGS):  # the rate at which overhead and rate agree
+        rate = (slowest + fastest) / 2
+        if rate * _cycle_at_s(rate, load, costs) < containers:
+            slowest = rate
+        else:
+            fastest = rate
+    return _overhead_at_s(fastest, load, costs)
+
+
+def free_overhead_s(load: CrashLoad, costs: Costs) -> float:
+    """The same on a node with few restarts: what a busier one adds to it is waiting for CPU."""
+    return _overhead_at_s(0.0, load, costs)
+
+
+def _overhead_at_s(rate: float, load: CrashLoad, costs: Costs) -> float:
+    return overhead_s(load, costs) if costs.saturated else costs_at(costs, rate, load.curve).overhead_s
 
 
 def node_of(load: CrashLoad, costs: Costs) -> SimulatedNode:
-    """One node of a load, for the simulation. The overhead of a restart on a free CPU is that of the closed form."""
+    """One node of a load, for the simulation, which plays the waiting for CPU itself."""
     service_s = _service_s(load, costs)
     return SimulatedNode(
         containers=load.pods * load.containers,
@@ -210,7 +236,7 @@ def node_of(load: CrashLoad, costs: Costs) -> SimulatedNode:
         run_s=load.run_s,
         places=_places(load),
         service_s=service_s,
-        find_s=max(0.0, overhead_s(load, costs) - service_s),
+        find_s=max(0.0, free_overhead_s(load, costs) - service_s),
     )
 
 

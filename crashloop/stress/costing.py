@@ -76,6 +76,7 @@ def _at(plan: StressPlan, stage: Measurement, costs: Costs) -> CostsAt | None:
         restarts_per_s=round(costs.restarts / stage.phase.seconds, 3),
         maximum_s=curve.maximum_s,
         restarts=costs.restarts,
+        overhead_s=costs.overhead_s,
         intervals=costs.intervals,
         **{name: getattr(costs, name) for name in COSTED},
     )

@@ -37,7 +37,7 @@ def test_the_table_names_the_knee_and_where_the_costs_are_from() -> None:
 
 def test_a_sentence_comes_first() -> None:
     text = said("--max", "10s", "--from", "300s", "--nodes", "500", "--crashing-pods", "60")
-    assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.3 x the restarts")
+    assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.7 x the restarts")
     assert "A prediction for 60 nodes of 2 cores with 1 crashing pod each, 500 nodes in all" in text
 
 

@@ -16,8 +16,8 @@ SIXTY_OF_500 = CrashLoad(nodes=60, pods=1, of_nodes=500, curve=TEN_SECONDS)
 
 def test_a_lower_maximum_is_one_sentence() -> None:
     assert headline(predictions(SIXTY_OF_500, MEASURED)) == (
-        "Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.3 x the restarts (0.19 to 4.42 a second), "
-        "+32.1 requests/s, 4.12 % of the nearest limit of the control plane (etcd, writes to its log)."
+        "Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.7 x the restarts (0.19 to 4.5 a second), "
+        "+32.7 requests/s, 4.19 % of the nearest limit of the control plane (etcd, writes to its log)."
     )
 
 
@@ -49,7 +49,7 @@ def test_beyond_the_knee_the_sentence_gives_bounds() -> None:
 def test_the_worst_case_is_every_pod() -> None:
     load = msgspec.structs.replace(SIXTY_OF_500, of_pods=30)
     (text,) = every_pod_sentence(predictions(load, MEASURED))
-    assert text.startswith("If every pod crashes (15,000 crashing pods): 1,106 restarts/s")
+    assert text.startswith("If every pod crashes (15,000 crashing pods): 1,124 restarts/s")
     assert not list(every_pod_sentence(predictions(SIXTY_OF_500, MEASURED)))
 
 
@@ -68,4 +68,4 @@ def test_rows_beyond_the_measured_rate_are_marked_as_extrapolated() -> None:
 def test_limits_that_kubernetes_does_not_set_have_no_headroom() -> None:
     rows = {row[0]: row for row in limit_rows(predictions(SIXTY_OF_500, MEASURED))}
     assert rows["CPU of the API server"][3:5] == ("–", "–")
-    assert rows["etcd, writes to its log"][3:5] == ("4.12 %", "24.3 x")
+    assert rows["etcd, writes to its log"][3:5] == ("4.19 %", "23.9 x")

@@ -71,6 +71,24 @@ def test_costs_measured_at_the_limit_do_not_count_the_waiting_twice() -> None:
     assert told.knee_pods == pytest.approx(9 * (1.25 + 0.5 + 2 / 9))
 
 
+@pytest.mark.parametrize(("pods", "restarts_per_s"), [(5, 2.37), (10, 4.64), (20, 8.59)])
+def test_the_default_costs_give_the_rates_of_the_run_that_they_are_from(pods: int, restarts_per_s: float) -> None:
+    found = of(pods, cores=2.0, costs=MEASURED)
+    assert found.restarts_per_s == pytest.approx(restarts_per_s, rel=0.02)
+
+
+def test_the_overhead_is_that_of_the_load_and_the_knee_that_of_the_node() -> None:
+    few, many = of(5, cores=2.0, costs=MEASURED), of(20, cores=2.0, costs=MEASURED)
+    assert few.restarts_per_s / 5 > 1.05 * many.restarts_per_s / 20
+    assert few.knee_pods == many.knee_pods
+
+
+def test_costs_with_one_overhead_only_have_it_under_every_load() -> None:
+    loads = tuple(msgspec.structs.replace(each, overhead_s=None) for each in MEASURED.by_load)
+    earlier = msgspec.structs.replace(MEASURED, by_load=loads)
+    assert of(5, cores=2.0, costs=earlier).restarts_per_s == pytest.approx(5 / (1.25 + MEASURED.overhead_s))
+
+
 def test_a_load_too_large_to_simulate_tells_how_far_it_was() -> None:
     found = of(1000, cores=1000.0, containers=10)
     assert found.first[-1].to_s < 1800

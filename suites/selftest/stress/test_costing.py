@@ -84,7 +84,7 @@ def test_every_stage_below_the_limit_is_a_load_of_its_own() -> None:
     (load,) = costs.by_load
     assert (load.restarts_per_s, load.maximum_s, load.restarts) == (1.2, 1.0, 120)
     assert (load.api_requests, load.kubelet_cpu_s) == (costs.api_requests, costs.kubelet_cpu_s)
-    assert load.intervals == costs.intervals
+    assert (load.overhead_s, load.intervals) == (costs.overhead_s, costs.intervals)
 
 
 def test_the_source_says_what_crashed_in_each_stage_that_tells_something() -> None:
