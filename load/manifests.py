@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.pods.manifest import RUN_LABEL, pod_manifest
+from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL, pod_manifest
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,
@@ -23,6 +23,7 @@ from crashloop.stress.loads import (
     Rollout,
     Volume,
 )
+from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.pods import name_of, scenario_of
 from load.server import PORT, as_server
 
@@ -45,7 +46,7 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
 
     def crashing(self, load: Crash, serial: int) -> Json:
         """A pod of a crash storm, bound to its node."""
-        return self._pod(load, serial)
+        return self._pod(load, serial) if load.own is None else self._of_template(load.own, load.node, serial)
 
     def healthy(self, load: Churn, serial: int) -> Json:
         """A pod that runs until it is deleted, bound to its node by the scheduler."""
@@ -123,6 +124,20 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
             _mount(manifest["spec"], load.volume)
         return manifest
 
+    def _of_template(self, template: PodTemplate, node: str, serial: int) -> Json:
+        """A pod of the user's own, as it is but for its name, labels, node and deadline."""
+        name = self.name(serial)
+        tolerations = [*(template.spec.get("tolerations") or ()), {"operator": "Exists"}]
+        spec = {
+            "nodeName": self.order.hosts[node],
+            "activeDeadlineSeconds": self._lives_s(),
+            # As of all pods of the suite: a node that is not ready must not cost the pod.
+            "tolerations": tolerations,
+        }
+        labels = {SCENARIO_LABEL: name, RUN_LABEL: self.order.run} | self._labels()
+        metadata = {"name": name, "labels": template.labels | labels, "annotations": template.annotations}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.spec | spec}
+
     def _lives_s(self) -> int:
         return max(1, round(self.order.ends_after_s))
 
@@ -163,5 +178,6 @@ def _template(manifest: Json) -> Json:
 
 def asked(manifest: Json, sent_ns: int) -> Json:
     """The object with the time of its request, for the recorder."""
-    metadata = manifest["metadata"] | {"annotations": {ASKED_ANNOTATION: str(sent_ns)}}
-    return manifest | {"metadata": metadata}
+    metadata = manifest["metadata"]
+    annotations = metadata.get("annotations", {}) | {ASKED_ANNOTATION: str(sent_ns)}
+    return manifest | {"metadata": metadata | {"annotations": annotations}}

@@ -61,7 +61,8 @@ class Worker:
 
     def keep_journals(self, name: str, load: AnyLoad, pod: str) -> None:
         """Write the logs of a pod's containers for the recorder; what cannot be read is missing in the pod's history."""
-        for container in scenario_of(load, pod, profile="").pod.containers:
+        keeping = [each for each in scenario_of(load, pod, profile="").pod.containers if each.program.known]
+        for container in keeping:
             log = self.api.log_of(pod, container.name, load=name)
             if log is not None:
                 self._records.keep_journal(pod, container.name, log)

@@ -25,7 +25,7 @@ def check_starts_once(case: Case) -> Checked:
             findings += _overlapping(spec.name, instances)
             if not instances:
                 findings.append(inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'))
-            elif not spec.program.exits and not _is_killed(case, spec) and len(instances) > 1:
+            elif spec.program.known and not spec.program.exits and not _is_killed(case, spec) and len(instances) > 1:
                 lines = instances[1].lines[:1]
                 findings.append(
                     fail(f'"{spec.name}" was started again {at_lines(lines)}; it was to start once.', *lines)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOption, epilog, out
-from crashloop.run.options import EXISTING, LENDERS, OF_LENDERS, PROVIDERS
+from crashloop.run.options import EXISTING, LENDERS, MAKERS, OF_LENDERS, PROVIDERS
 
 DEFAULT_WEB_PORT = 8089
 LOAD_WITHIN_S = 600.0
@@ -33,6 +33,13 @@ def stress(
         Path | None,
         typer.Option(
             metavar="PATH", help="Your own kubelet: of the treatment in a comparison, otherwise of all nodes."
+        ),
+    ] = None,
+    image_archive: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Images for all nodes, as `docker save` writes them (`template:` of a load); repeatable.",
         ),
     ] = None,
     cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Run on this cluster (`crashloop up`).")] = None,
@@ -68,6 +75,7 @@ def stress(
     node_profile: Annotated[list[str] | None, of_existing("--node-profile")] = None,
 ) -> None:
     """Run a load of crashing pods on nodes, measure its effects, and judge them by SLOs."""
+    from crashloop.errors import UsageError
     from crashloop.progress import default_progress
     from crashloop.report.stress.document import stress_document
     from crashloop.report.terminal import render
@@ -90,6 +98,8 @@ def stress(
     named = {option.name: given[option.field] for option in OF_LENDERS}
     of_makers = {"--kubelet-binary": kubelet_binary, "--cluster": cluster, "--keep": keep}
     check_provider(provider, named | of_makers)
+    if image_archive and provider in LENDERS:
+        raise UsageError(f"--image-archive: only for --provider {', '.join(MAKERS)}; let the nodes pull the image.")
     progress = default_progress()
     options = StressOptions(
         profile=profile,
@@ -104,6 +114,7 @@ def stress(
         listen=listen,
         web_port=web_port if web else None,
         existing=existing_options(**given) if provider in LENDERS else None,
+        image_archives=tuple(str(each.absolute()) for each in image_archive or ()),
     )
     if web:
         progress.console.print(f"Locust's web UI: http://127.0.0.1:{web_port}", soft_wrap=True)
@@ -119,6 +130,7 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
+    Example("crashloop stress ./mine.yaml --image-archive app.tar", "your own image, by `template:` of a load"),
     Example("crashloop stress --workers 2 --listen 192.0.2.7", "with the load from two other machines"),
     Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),
     exit_codes=JUDGED,

@@ -29,9 +29,15 @@ REPORTED_S = 30.0
 
 def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> list[SliResult]:
     """The difference of the three in starts: one result per node. Raises ObservationError where a side is missing."""
-    pods = [pod for pod in in_groups(measured.lifecycles, sli.groups) if pod.starts_ns]
+    everyone = list(in_groups(measured.lifecycles, sli.groups))
+    pods = [pod for pod in everyone if pod.starts_ns]
     if not pods:
         raise ObservationError("no starts were recorded by ground truth.")
+    unheard = [pod.pod for pod in everyone if not pod.starts_ns and any(pod.restart_counts.values())]
+    if unheard:
+        raise ObservationError(
+            f"ground truth lacks the starts of {len(unheard)} pods that restarted, such as {unheard[0]}."
+        )
     found = find(measured, COUNTER, window.from_ns, window.to_ns)
     lacks = notes(found)
     compared = []

@@ -101,7 +101,7 @@ def _stateful_startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:
 
 
 def _start(pod: Lifecycle) -> Iterator[MeasuredEvent]:
-    if pod.began_ns is not None and not pod.has_init:
+    if pod.began_ns is not None and not pod.has_init and not pod.may_pull:
         yield _event(pod.began_ns, pod.started_ns, pod.seen_until_ns)
 
 

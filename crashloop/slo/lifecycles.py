@@ -19,6 +19,8 @@ from crashloop.spec.version import KubernetesVersion
 
 Decides = Callable[[str, int | None], bool]
 """A predicate of a container's name and exit code."""
+Expects = Callable[[str, int | None], bool | None]
+"""The same; None where it is not known."""
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +39,7 @@ def lifecycles(
     group: str = "",
     stateless: bool = True,
     promise: Promise | None = None,
-    expects: Decides | None = None,
+    expects: Expects | None = None,
     triggers: Decides | None = None,
     until_ns: int | None = None,
 ) -> tuple[Lifecycle, ...]:
@@ -73,7 +75,7 @@ def lifecycle(
     stateless: bool = True,
     has_init: bool = False,
     promise: Promise | None = None,
-    expects: Decides | None = None,
+    expects: Expects | None = None,
     triggers: Decides | None = None,
     seen_until_ns: int | None = None,
 ) -> Lifecycle:
@@ -115,18 +117,19 @@ def lifecycle(
 class _Asked:
     """Whether a restart was due: by a rule or a policy, or by a RestartAllContainers of the pod."""
 
-    def __init__(self, expects: Decides, all_ns: Sequence[int]) -> None:
+    def __init__(self, expects: Expects, all_ns: Sequence[int]) -> None:
         self._expects = expects
         self._all_ns = all_ns
 
     def after(self, container: str, exited: Instance, following: Instance | None) -> bool | None:
-        """Whether a restart is due after an exit; None where its exit code is not known.
+        """Whether a restart is due after an exit; None where its exit code, or what that means, is not known.
 
         A RestartAllContainers makes one start of every container due, whether it still ran or had exited before.
         """
         if exited.exit_code is None:
             return None
-        return self._expects(container, exited.exit_code) or self._with_all(exited, following)
+        expected = self._expects(container, exited.exit_code)
+        return None if expected is None else expected or self._with_all(exited, following)
 
     def _with_all(self, exited: Instance, following: Instance | None) -> bool:
         began_ns, again_ns = exited.begun_ns, following.begun_ns if following else None

@@ -87,6 +87,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """No volumes but secret, configMap, downwardAPI, emptyDir and projected: the scope of the official start-up SLI."""
     has_init: bool = False
     """Whether it has init containers, whose time the official SLI excludes: here such pods are excluded from it."""
+    may_pull: bool = False
+    """Whether images may be pulled for its start, whose time the official SLI excludes, too: likewise."""
     created_ns: int | None = None
     """The pod's creationTimestamp, whole seconds; the official SLI starts here."""
     asked_ns: int | None = None

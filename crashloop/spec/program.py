@@ -69,6 +69,9 @@ class Program(msgspec.Struct, frozen=True):
     """CPU seconds that each life takes before it runs."""
     startup_read_mb: int = 0
     """MiB that each life reads before it runs; the first one writes the file."""
+    known: bool = True
+    """Whether its lives are those above. If not, it is of a user's own image: nobody knows when and how it exits, and it keeps no
+    journal."""
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""
@@ -117,3 +120,6 @@ def runs(*lives: tuple[float, int]) -> Program:
 
 HOLDS = Program()
 """A program that never exits by itself."""
+
+THEIRS = Program(known=False)
+"""The program of a user's own image."""

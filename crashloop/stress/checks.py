@@ -26,8 +26,8 @@ def checks(
     scrapes: Sequence[Scrapes] = (),
 ) -> tuple[SloVerdict, ...]:
     """The verdicts about the run itself, without checks that no load of the plan can show."""
-    loaded = {plan.load.loads[name] for stage in plan.stages for name in stage.users}
-    restarted = {load for load in loaded if _is_restarted(load)}
+    loaded = [plan.load.loads[name] for name in {name for stage in plan.stages for name in stage.users}]
+    restarted = [load for load in loaded if _is_restarted(load)]
     early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, restarted)) else []
     lost = no_lost_restart(plan, measured, recorded, scrapes)
     return (
@@ -42,7 +42,7 @@ def checks(
 def _is_restarted(load: AnyLoad) -> bool:
     """Whether a load's containers exit by themselves and have to be restarted; a server may or may not be killed."""
     if isinstance(load, Crash):
-        return load.rule is not None or load.restart_policy is not RestartPolicy.NEVER
+        return load.own is not None or load.rule is not None or load.restart_policy is not RestartPolicy.NEVER
     return isinstance(load, Rollout) or (isinstance(load, Jobs) and load.failures > 0)
 
 

@@ -12,6 +12,7 @@ from crashloop.predict.costs import COSTED, Costs, CostsAt
 from crashloop.slo.costs import costs_of
 from crashloop.slo.types import Measured
 from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.loads import Crash
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import restarted_share, user_in_words
@@ -96,9 +97,7 @@ def _source(plan: StressPlan, stage: Measurement) -> str:
 
 def _load(plan: StressPlan, stage: Measurement) -> str:
     """The crashing loads of a stage: lives that run have other costs than lives that exit at once."""
-    loads = (
-        f"{count} x {user_in_words(load)}"
-        for name, count in stage.stage.users.items()
-        if restarted_share(load := plan.load.loads[name])
-    )
-    return f"stage {stage.stage.label} ({', '.join(loads)}; every life writes to its journal)"
+    crashing = {name: plan.load.loads[name] for name in stage.stage.users if _crashes(plan, name)}
+    loads = ", ".join(f"{stage.stage.users[name]} x {user_in_words(load)}" for name, load in crashing.items())
+    theirs = any(isinstance(load, Crash) and load.own is not None for load in crashing.values())
+    return f"stage {stage.stage.label} ({loads}{'' if theirs else '; every life writes to its journal'})"

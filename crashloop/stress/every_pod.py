@@ -14,6 +14,9 @@ from crashloop.spec.requirement import Requirement
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 
+OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "ready-conditions", "starts-once"})
+"""Checkers that need to know neither what a program does, nor what pulls, hooks and kills took the kubelet's time."""
+
 
 class EveryPod:
     """Judges one pod after the other. Pods of a load are alike: the model plays each kind of them through once."""
@@ -23,25 +26,33 @@ class EveryPod:
     ) -> None:
         """`version` is the cluster's."""
         self._catalogue, self._deviations, self._version = catalogue, deviations, version
+        self._of_any_program = {
+            name: each for name, each in catalogue.items() if OF_ANY_PROGRAM.issuperset(each.everywhere)
+        }
         self._predictions: dict[tuple[Pod, str], dict[frozenset[str], Prediction]] = {}
         """By pod and profile."""
 
     def judge(self, recording: Recording, kubelet: KubeletProfile) -> Iterator[Verdict]:
         """One verdict per requirement; none for a history without its first line.
 
-        The pod is the one that the history declares: the plan of a stress run has loads, not pods.
+        The pod is the one that the history declares: the plan of a stress run has loads, not pods. Of a user's own pod only those
+        requirements are judged that hold whatever its containers do.
         """
         scenario = recording.begin.scenario if recording.begin else None
         if scenario is None or scenario.pod_spec is None:
             return
+        is_known = all(each.program.known for each in scenario.pod_spec.containers)
+        catalogue = self._catalogue if is_known else self._of_any_program
+        if not catalogue:
+            return
         memo = Memo()
         memo.predictions = self._predictions.setdefault((scenario.pod_spec, kubelet.name), {})
         question = JudgementInput(
-            requirement=next(iter(self._catalogue.values())),
+            requirement=next(iter(catalogue.values())),
             scenario=scenario,
             profile=kubelet,
             version=self._version,
             recording=recording,
             memo=memo,
         )
-        yield from judge_everywhere(self._catalogue, question, self._deviations)
+        yield from judge_everywhere(catalogue, question, self._deviations)

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from crashloop.history.event import Channel
-from crashloop.history.recording import Gap, Recording
+from crashloop.history.recording import Gap, PodHistory, Recording
 from crashloop.history.reduction import read_recording
+from crashloop.history.statuses import ContainerState
 from crashloop.model.config import Curve, effective_curve
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.restart import Decision, decide
+from crashloop.report.text import counted
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
 from crashloop.spec.pod import Pod
@@ -17,8 +19,10 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.assignment import Operation
 from crashloop.stress.folder import StressDir
-from crashloop.stress.loads import AnyLoad, Jobs, Rollout, group, has_known_delays, is_stateless, load_of
+from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, group, has_known_delays, is_stateless, load_of
+from crashloop.stress.own_delays import with_known_delays
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.pod_template import PodTemplate
 from crashloop.verdict import Verdict
 
 
@@ -46,6 +50,8 @@ class StressEvidence(msgspec.Struct, kw_only=True):
     """By the pod's name."""
     of_pods: tuple[Verdict, ...] = ()
     """Of each pod, on the requirements that hold for every pod."""
+    waits: dict[str, str] = {}
+    """By the name of a user's own pod that ran nothing, as far as is known: why, by its last status."""
 
 
 PodJudge = Callable[[Recording, KubeletProfile], Iterable[Verdict]]
@@ -60,6 +66,7 @@ def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_:
     lacking: list[str] = []
     circumstances: dict[str, Circumstances] = {}
     of_pods: list[Verdict] = []
+    waits: dict[str, str] = {}
     events = 0
     for path in sorted(run.history_dir.glob("*.jsonl")):
         with path.open("rb") as lines:
@@ -68,6 +75,9 @@ def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_:
         until_ns = next((ends_ns[name] for name in owners(load, path.stem) if name in ends_ns), None)
         found.extend(lifecycles_of(recording, load, plan, until_ns))
         lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
+        if isinstance(load, Crash) and load.own is not None:
+            lacking.extend(f"{path.stem}: {sentence}" for sentence in unheard(recording))
+            waits.update((path.stem, why) for pod in recording.pods if (why := waits_for(pod)))
         circumstances[path.stem] = circumstances_of(recording)
         of_pods.extend(judge(recording, plan.kubelet(load.node)))
         events += recording.events
@@ -78,6 +88,7 @@ def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_:
         operations=operations,
         circumstances=circumstances,
         of_pods=tuple(of_pods),
+        waits=waits,
     )
 
 
@@ -87,8 +98,10 @@ def lifecycles_of(
     """The pods of a history until that moment (UTC), with the model's due delays and expected restarts."""
     kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
     spec = recording.begin.scenario.pod_spec if recording.begin else None
-    decided = None if spec is None else _Decided(spec, kubelet, version)
-    return lifecycles(
+    own = load.own if isinstance(load, Crash) else None
+    is_decided = spec is not None and (own is None or _is_decided(own))
+    decided = _Decided(spec, kubelet, version, own) if spec is not None and is_decided else None
+    found = lifecycles(
         recording,
         group=group(load),
         stateless=is_stateless(load),
@@ -97,6 +110,15 @@ def lifecycles_of(
         triggers=decided.restarts_all if decided else None,
         until_ns=until_ns,
     )
+    return found if own is None else tuple(with_known_delays(each, own) for each in found)
+
+
+def _is_decided(template: PodTemplate) -> bool:
+    """Whether the model decides after exits of a user's own pod.
+
+    A hook that hangs holds every restart up, and a kill is no exit that could restart all containers.
+    """
+    return not template.has_hooks and not (template.pod.restarts_all and template.killed_after_s)
 
 
 def _ends_ns(operations: Iterable[Operation]) -> dict[str, int]:
@@ -139,6 +161,36 @@ def shortcomings(recording: Recording) -> Iterator[str]:
                 yield f"start or exit of {unseen} instances of {container!r} was not seen"
 
 
+def unheard(recording: Recording) -> Iterator[str]:
+    """Pods that ran, whose containers keep no journal, on a node without events of the runtime."""
+    for pod in recording.pods:
+        containers = pod.statuses[-1].containers.values() if pod.statuses else ()
+        count = sum(each.restart_count for each in containers)
+        has_run = any(each.container_id for each in containers)
+        if has_run and Channel.RUNTIME not in pod.channels:
+            yield (
+                f"its containers keep no journal, and the runtime's events were not seen: {counted(count, 'restart')} by "
+                "restartCount, at unknown times."
+            )
+
+
+def waits_for(pod: PodHistory) -> str:
+    """What keeps a pod from running its containers, by its last status; empty if they run, or it does not say."""
+    last = pod.statuses[-1] if pod.statuses else None
+    if last is None or pod.containers:
+        return ""
+    if last.reason:
+        return f"the pod is {last.phase} ({last.reason})"
+    waiting = ((name, each.state) for name, each in last.containers.items() if each.state.kind == "waiting")
+    said = ((name, state) for name, state in waiting if state.reason not in ("", "PodInitializing"))
+    return next((f'container "{name}" waits ({_said(state)})' for name, state in said), "")
+
+
+def _said(state: ContainerState) -> str:
+    """Reason and message of a wait, in one line."""
+    return ": ".join(filter(None, (state.reason, " ".join(state.message.split()).rstrip("."))))
+
+
 def _may_hide_restarts(gap: Gap) -> bool:
     return gap.lost and gap.channel == Channel.RUNTIME
 
@@ -152,20 +204,29 @@ def _kubelet_started_ns(recording: Recording) -> tuple[int, ...]:
 class _Decided:
     """The model's decision about each exit."""
 
-    def __init__(self, pod: Pod, kubelet: KubeletProfile, version: KubernetesVersion) -> None:
+    def __init__(
+        self, pod: Pod, kubelet: KubeletProfile, version: KubernetesVersion, own: PodTemplate | None = None
+    ) -> None:
         self._pod = pod
+        self._killable = own.killed_after_s.keys() if own else frozenset[str]()
+        """Containers whose exits may be kills."""
         self._gates = effective_gates(kubelet, version)
         self._version = kubelet_version(kubelet, version)
 
-    def restarts(self, container: str, exit_code: int | None) -> bool:
-        return exit_code is not None and self._decide(container, exit_code) is not Decision.STOP
+    def restarts(self, container: str, exit_code: int | None) -> bool | None:
+        """None where that depends on whether it was a kill."""
+        if exit_code is None:
+            return False
+        kinds = (False, True) if container in self._killable else (False,)
+        decided = {self._decide(container, exit_code, killed=killed) is not Decision.STOP for killed in kinds}
+        return decided.pop() if len(decided) == 1 else None
 
     def restarts_all(self, container: str, exit_code: int | None) -> bool:
         return exit_code is not None and self._decide(container, exit_code) is Decision.RESTART_ALL
 
-    def _decide(self, container: str, exit_code: int) -> Decision:
+    def _decide(self, container: str, exit_code: int, *, killed: bool = False) -> Decision:
         found = self._pod.container(container)
-        return decide(self._pod, found, exit_code, gates=self._gates, version=self._version).decision
+        return decide(self._pod, found, exit_code, gates=self._gates, version=self._version, killed=killed).decision
 
 
 def _promise(

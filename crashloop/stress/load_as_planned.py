@@ -15,6 +15,7 @@ from crashloop.stress.assignment import Operation
 from crashloop.stress.evidence_reader import StressEvidence, owners
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Canary, Crash, Demand, OpenLoad, Rollout, load_of
+from crashloop.stress.own_pods import faults_of_own_pods
 from crashloop.stress.phases import Measurement, stage_name
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.run_checks import gate
@@ -34,6 +35,7 @@ def load_as_planned(
     missing = [
         *_stages(plan, measured),
         *_pods(plan, measured, recorded),
+        *faults_of_own_pods(plan.load.loads, measured, _by_load(recorded.lifecycles, plan.load.loads), recorded.waits),
         *_lingering(plan, measured, recorded.lifecycles),
         *_refused(plan.load.loads, recorded),
         *_untried(plan.load.loads, measured, recorded.operations),

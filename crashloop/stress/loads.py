@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from crashloop.spec.policy import Action, RestartPolicy, RestartRule
+from crashloop.stress.pod_template import PodTemplate
 
 LOAD_LABEL = "crashloop.dev/load"
 """Label of every object of a load: the load's name."""
@@ -68,7 +69,8 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     """A crash storm: each user is one pod that exits again and again.
 
     With a rule the containers restart because of it (KEP-5307; RestartAllContainers: KEP-5532). `restart_policy` still applies
-    to the pod, so under Never every restart is the rule's doing.
+    to the pod, so under Never every restart is the rule's doing. With a template the pod is the user's own, which has to crash
+    by itself.
     """
 
     containers: int = 1
@@ -86,8 +88,17 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     host_network: bool = False
     """Whether the pod has the network of its node, and so none of a network plugin."""
     volume: Volume | None = None
+    template: PodTemplate | str | None = None
+    """The user's own pod: path of a YAML file, from the folder of the profile; in a resolved profile what was read there."""
+
+    @property
+    def own(self) -> PodTemplate | None:
+        """The template, as read."""
+        return self.template if isinstance(self.template, PodTemplate) else None
 
     def __post_init__(self) -> None:
+        if self.template is not None:
+            self._require_alone()
         _within("containers", self.containers, 1, 20)
         _within("companions", self.companions, 0, 10)
         _within("run_s", self.run_s, 0, 3600)
@@ -95,6 +106,18 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
         _within("succeeding", self.succeeding, 0, 1)
         if self.rule is not None and self.rule.action is Action.RESTART_ALL_CONTAINERS and self.containers != 1:
             raise ValueError(f"containers is {self.containers}; with RestartAllContainers one container triggers it")
+
+    def _require_alone(self) -> None:
+        """The template decides what the other fields say of a pod."""
+        plain = {each.name: each.default for each in msgspec.structs.fields(self)}
+        given = [name for name in plain.keys() - _BESIDE_TEMPLATE if getattr(self, name) != plain[name]]
+        if given:
+            names = ", ".join(sorted(given))
+            raise ValueError(f"{names} beside template; the pod of the template is used as it is, so leave {names} out")
+
+
+_BESIDE_TEMPLATE = frozenset({"node", "template"})
+"""Fields of a crash load that go with a template."""
 
 
 class Churn(Load, frozen=True, kw_only=True, tag="churn"):
@@ -319,11 +342,18 @@ GROUPS = frozenset(_GROUPS.values())
 
 def is_stateless(load: AnyLoad) -> bool:
     """Whether its pods are in the scope of the official SLI of stateless pods."""
+    if isinstance(load, Crash) and load.own is not None:
+        return load.own.is_stateless
     return not (isinstance(load, Crash | Churn) and load.volume == "host")
 
 
 def has_known_delays(load: AnyLoad) -> bool:
-    """Whether all exits are the containers' own, so that the model gives the due delay: no kills, no RestartAllContainers."""
+    """Whether exits are the containers' own, so that the model gives the due delay: no kills, no RestartAllContainers.
+
+    Of a template, whether that holds for any life: one that lasts may have been ended by a probe (crashloop.stress.own_delays).
+    """
+    if isinstance(load, Crash) and load.own is not None:
+        return not load.own.pod.restarts_all and all(load.own.killed_after_s.values())
     return isinstance(load, Crash) and (load.rule is None or load.rule.action is not Action.RESTART_ALL_CONTAINERS)
 
 

@@ -8,6 +8,7 @@ from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe, Volume
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.profile import Disturbance, Stage
 
 _VOLUMES: Mapping[Volume, str] = {"memory": "a volume in memory", "host": "a volume of the host"}
@@ -59,7 +60,12 @@ def crashing_pods(stage: Stage, loads: Mapping[str, AnyLoad]) -> int:
 
 
 def restarted_share(load: AnyLoad) -> float:
-    """Share of a load's pods that crash endlessly: without pods that stay down, healthy pods, Jobs and servers."""
+    """Share of a load's pods that crash endlessly: without pods that stay down, healthy pods, Jobs and servers.
+
+    Those of a template are assumed to crash.
+    """
+    if isinstance(load, Crash) and load.own is not None:
+        return 1.0
     if isinstance(load, Crash):
         return (1 - load.succeeding) * _is_restarted(load, load.exit_code) + load.succeeding * _is_restarted(load, 0)
     return float(isinstance(load, Rollout))
@@ -76,7 +82,7 @@ def _is_restarted(load: Crash, exit_code: int) -> bool:
 def user_in_words(load: AnyLoad) -> str:
     """One user of a load, with all of its fields."""
     if isinstance(load, Crash):
-        return _crash(load)
+        return _crash(load) if load.own is None else _of_template(load.own)
     if isinstance(load, Churn):
         return (
             f"healthy pods, {load.rate_per_s:g} a second, held for {load.hold_s:g} s once started; at most {load.in_flight} "
@@ -128,6 +134,15 @@ def _crash(load: Crash) -> str:
     if load.volume is not None:
         parts.append(_VOLUMES[load.volume])
     return "; ".join(parts)
+
+
+def _of_template(template: PodTemplate) -> str:
+    pod, images = template.pod, template.images
+    images_of = f"image{'s' * (len(images) != 1)} {', '.join(images)}"
+    return (
+        f"the pod of {template.file}, as it is: {counted(len(pod.containers), 'container')}, {images_of}; "
+        f"restart policy {pod.restart_policy.value}"
+    )
 
 
 def _with(volume: Volume | None) -> str:

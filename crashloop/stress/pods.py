@@ -18,7 +18,7 @@ _NEVER = RestartPolicy.NEVER
 def pod_of(load: AnyLoad, serial: int) -> Pod:
     """The pod with that serial number on its worker."""
     if isinstance(load, Crash):
-        return _crashing(load, serial)
+        return _crashing(load, serial) if load.own is None else load.own.pod
     if isinstance(load, Churn | Canary):
         return Pod(containers=(Container(program=HOLDS),))
     if isinstance(load, Finish):

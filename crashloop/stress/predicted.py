@@ -16,7 +16,8 @@ from crashloop.stress.profile import Stage
 def predicted_per_s(plan: StressPlan, stage: Stage) -> float | None:
     """Restarts per second by `crashloop predict`, whose costs are those of another run.
 
-    None unless exactly one load restarts, container by container, with delays at their maximum before the measurement.
+    None unless exactly one load of known lives restarts, container by container, with delays at their maximum before the
+    measurement.
     """
     found = [
         (load, int(count)) for name, count in stage.users.items() if restarted_share(load := plan.load.loads[name])
@@ -26,7 +27,7 @@ def predicted_per_s(plan: StressPlan, stage: Stage) -> float | None:
     ((load, count),) = found
     pods = round(count * restarted_share(load))
     restarts_all = isinstance(load, Crash) and load.rule and load.rule.action is Action.RESTART_ALL_CONTAINERS
-    if not isinstance(load, Crash) or restarts_all or not pods:
+    if not isinstance(load, Crash) or load.own is not None or restarts_all or not pods:
         return None
     kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
     curve = effective_curve(kubelet, version, deviations=as_shipped(kubelet_version(kubelet, version)))

@@ -15,6 +15,7 @@ from crashloop.stress.compared import COMPARABLE
 from crashloop.stress.loads import Demand
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, pods_on
 from crashloop.stress.steps import with_steps
+from crashloop.stress.templates import with_templates
 
 STRESS_MANIFESTS = MANIFESTS / "stress"
 
@@ -26,8 +27,9 @@ MAX_NAME = 20
 def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = ()) -> StressProfile:
     """The profile of that name in manifests/stress, or in the file whose path is given (.yaml or with a slash).
 
-    `steps` are numbers of users in place of those of its own steps. Raises UsageError for a file that is missing, is no stress
-    profile, or is inconsistent, and for `steps` of a profile that has none.
+    `steps` are numbers of users in place of those of its own steps. The pod templates that it names are read with it. Raises
+    UsageError for a file that is missing, is no stress profile, or is inconsistent, for such a template, and for `steps` of a
+    profile that has none.
     """
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
@@ -42,7 +44,10 @@ def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = ()) -> St
     faults = list(_faults(read))
     if faults:
         raise _wrong(path, "\n".join(faults))
-    return read
+    try:
+        return msgspec.structs.replace(read, loads=with_templates(read.loads, path.parent))
+    except UsageError as error:
+        raise _wrong(path, str(error)) from error
 
 
 def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:

@@ -119,6 +119,9 @@ class StressRecorder:
             if not self._is_whole() and not self._generator.has_begun():
                 self._note(Cause.LOAD, "The load had not begun then, and was abandoned.")
                 return
+            if missing := self._evidence.session.images.overdue(now_s):
+                self._note(Cause.LOAD, f"{missing} The load was abandoned.")
+                return
             self._disturb(now_s - began_s)
             self._evidence.session.sweep()
             if now_s - reported_s >= REPORT_EVERY_S:

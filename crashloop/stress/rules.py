@@ -16,17 +16,26 @@ def heeded(name: str, load: AnyLoad, kubelet: KubeletProfile, version: Kubernete
     An API server without the feature refuses pods with rules (1.33), or removes the rules. Raises UsageError for a load that
     needs rules on such a kubelet.
     """
-    if not isinstance(load, Crash | Finish) or load.rule is None:
-        return load
-    restarts_all = load.rule.action is Action.RESTART_ALL_CONTAINERS
-    wanted = (RESTART_RULES_GATE, RESTART_ALL_GATE) if restarts_all else (RESTART_RULES_GATE,)
     gates = effective_gates(kubelet, version)
-    missing = [gate for gate in wanted if not gates.get(gate, False)]
-    if not missing:
+    missing = [gate for gate in _wanted(load) if not gates.get(gate, False)]
+    if not missing or not isinstance(load, Crash | Finish):
         return load
-    if any(load.rule.matches(code) for code in exit_codes(load)):
+    if load.rule is None or any(load.rule.matches(code) for code in exit_codes(load)):
         raise UsageError(
             f"load {name!r}: its restart rule needs the feature gate {missing[0]}, which kubelet profile {kubelet.name!r} "
             f"does not enable in Kubernetes {version}.\nUse another profile or another version."
         )
     return msgspec.structs.replace(load, rule=None)
+
+
+def _wanted(load: AnyLoad) -> tuple[str, ...]:
+    """The feature gates that a load needs. A container restart policy is part of the same feature, but for that of a sidecar."""
+    if isinstance(load, Crash) and load.own is not None:
+        pod = load.own.pod
+        ruled = any(each.rules or (each.restart_policy and not each.is_sidecar) for each in pod.containers)
+        restarts_all = pod.restarts_all
+    elif isinstance(load, Crash | Finish) and load.rule is not None:
+        ruled, restarts_all = True, load.rule.action is Action.RESTART_ALL_CONTAINERS
+    else:
+        return ()
+    return (*((RESTART_RULES_GATE,) if ruled else ()), *((RESTART_ALL_GATE,) if restarts_all else ()))

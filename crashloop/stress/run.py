@@ -1,7 +1,8 @@
 """Runs a stress profile: plan, cluster, load, evidence, verdicts, report."""
 
 import os
-from collections.abc import Callable
+import tarfile
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,6 +39,9 @@ from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.rows import fitting_rows, rows_of
 from crashloop.stress.testbed import site
 
+_INDEXES = frozenset({"manifest.json", "index.json"})
+"""Of a docker-archive, and of an OCI archive."""
+
 
 class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The user's options; written to run.json."""
@@ -62,6 +66,8 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where Locust's web UI is served. Default: nowhere."""
     existing: ExistingOptions | None = None
     """The cluster of the provider `existing`, and the limits of its use."""
+    image_archives: tuple[str, ...] = ()
+    """Files as `docker save` writes them: images for all nodes."""
 
 
 def plan_stress(options: StressOptions) -> StressPlan:
@@ -134,7 +140,14 @@ def run_stress(
     lifeline = Lifeline(os.pipe()[0])
     rows = rows_of(plan.load.slos)
     where_at = site(
-        run, plan, lifeline, progress, cluster=options.cluster, keep=options.keep, existing=options.existing
+        run,
+        plan,
+        lifeline,
+        progress,
+        cluster=options.cluster,
+        keep=options.keep,
+        existing=options.existing,
+        image_archives=[Path(each) for each in options.image_archives],
     )
     try:
         with where_at as where:
@@ -152,6 +165,7 @@ def run_stress(
 
 def _check(plan: StressPlan, options: StressOptions) -> None:
     """Before anything is written. Raises UsageError and PrerequisiteError."""
+    check_archives(options.image_archives)
     if options.existing is not None:
         return  # the survey has
     maker = owning_provider(options.provider)
@@ -162,6 +176,22 @@ def _check(plan: StressPlan, options: StressOptions) -> None:
         return
     check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
     maker.check(ClusterRequest(name=SUITE, kubernetes_version=plan.kubernetes_version, nodes=()))
+
+
+def check_archives(archives: Iterable[str]) -> None:
+    """Raise UsageError for a file that is no archive of images: no tar, or without an index of the images in it."""
+    for each in archives:
+        try:
+            with tarfile.open(each) as tar:
+                indexed = not _INDEXES.isdisjoint(tar.getnames())
+        except (OSError, tarfile.TarError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise UsageError(f"--image-archive {each}: it cannot be read as a tar ({reason}).") from error
+        if not indexed:
+            raise UsageError(
+                f"--image-archive {each}: no images in it; expected a file as `docker save` writes it, with "
+                f"{' or '.join(sorted(_INDEXES))}."
+            )
 
 
 def _kubelet(name: str, profile: StressProfile, version: KubernetesVersion) -> KubeletProfile:

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.journal import journal_events, read_journal
@@ -22,7 +24,8 @@ from crashloop.record.history_ends import begin_event, end_events, start_history
 from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import journal_path
-from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, load_of
+from crashloop.stress.awaited_images import AwaitedImages
+from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, Crash, load_of
 from crashloop.stress.pods import scenario_of
 
 SETTLES_S = 5.0
@@ -59,6 +62,7 @@ class LoadEventRouter(EventRouter):
         self._closed: set[str] = set()
         self._strangers: set[str] = set()
         self._gone_s: dict[str, float] = {}
+        self.images = AwaitedImages([name for name, load in loads.items() if isinstance(load, Crash) and load.own])
         self.starts = 0
         """Container starts so far, by the runtime."""
         self.pods = 0
@@ -72,6 +76,8 @@ class LoadEventRouter(EventRouter):
     def met(self, pod: PodObject) -> PodRecording | None:
         """Begin the history of a pod with the time of its create request, which is an annotation of the pod."""
         about = pod.metadata
+        if self.images.concern(load_of(about.name, tuple(self._loads))):
+            self.images.take(about.name, msgspec.json.decode(pod.status), time.monotonic())
         watched = self.find(about.name)
         if watched is None or about.uid in watched.pods:
             return watched
@@ -103,6 +109,7 @@ class LoadEventRouter(EventRouter):
             self.starts += 1
         elif event.kind is Kind.DELETED:
             self._gone_s[pod] = time.monotonic()
+            self.images.forget(pod)
 
     def place(self, nodes: Mapping[str, tuple[Node, KubeletProfile]]) -> None:
         """Histories that begin from now on are those of pods on these nodes."""

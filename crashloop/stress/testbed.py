@@ -1,7 +1,8 @@
 """The cluster of a stress run: a new or a kept one; the nodes of the profile, and a namespace."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -56,9 +57,10 @@ def site(
     cluster: str | None = None,
     keep: bool = False,
     existing: ExistingOptions | None = None,
+    image_archives: Sequence[Path] = (),
 ) -> Iterator[Site]:
     """A site that is ready. A cluster that was made for it is removed afterwards, unless it is kept; one that exists is left
-    as it was.
+    as it was. `image_archives` are loaded into each of its nodes.
 
     Raises the provider's errors; Interrupted during bring-up.
     """
@@ -74,6 +76,9 @@ def site(
             up = stack.enter_context(kept)
             lent = {node.name for node in up.info.nodes}
             up.add_nodes(tuple(each for each in plan.requests if each.name not in lent), progress)
+        for archive in image_archives:
+            with progress.step(f"images of {archive.name}"):
+                up.load_images(archive)
         api = KubeApi(up.info.kubeconfig, context=up.info.context)
         stack.callback(api.close)
         run.write(run.cluster_json, up.info)

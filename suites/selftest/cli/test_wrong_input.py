@@ -175,6 +175,10 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("stress", "--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
         (("stress", "--run-dir", "/dev/null"), "--run-dir /dev/null: it is a file; a folder was expected."),
         (("observe", "--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
+        (
+            ("stress", "--provider", "existing", "--image-archive", "app.tar"),
+            "--image-archive: only for --provider local, kind; let the nodes pull the image.",
+        ),
         (("stress", "--workers", "-1"), "Invalid value for '--workers'"),
         (("stress", "--workers", "0"), "Invalid value for '--workers'"),
         (("stress", "--workers", "9"), "Invalid value for '--workers'"),

@@ -25,6 +25,7 @@ from crashloop.stress.loads import (
     load_of,
     succeeds,
 )
+from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.pods import serial_of
 from load.manifests import Maker, asked
 
@@ -233,3 +234,33 @@ def test_a_pod_tells_its_serial_number_by_its_name() -> None:
 def test_an_order_comes_back_as_it_was_written() -> None:
     order = maker(CRASH).order
     assert msgspec.json.decode(msgspec.json.encode(order), type=Order) == order
+
+
+def test_a_pod_of_a_template_is_the_user_s_but_for_what_the_run_needs() -> None:
+    theirs = {
+        "containers": [{"name": "app", "image": "registry.example/app:1", "command": ["/app"]}],
+        "restartPolicy": "OnFailure",
+        "tolerations": [{"key": "pool"}],
+    }
+    labels = {"app": "theirs", "crashloop.dev/run": "another"}
+    load = Crash(
+        node="n", template=PodTemplate(file="app.yaml", labels=labels, annotations={"note": "theirs"}, spec=theirs)
+    )
+    pod = asked(maker(load).crashing(load, 5), 17)
+    assert pod["metadata"] == {
+        "name": "crashers-2-5",
+        "labels": {
+            "app": "theirs",
+            "crashloop.dev/scenario": "crashers-2-5",
+            "crashloop.dev/run": "r",
+            "crashloop.dev/load": "crashers",
+            "crashloop.dev/worker": "2",
+        },
+        "annotations": {"note": "theirs", ASKED_ANNOTATION: "17"},
+    }
+    assert pod["spec"] == theirs | {
+        "nodeName": "node-1",
+        "activeDeadlineSeconds": 300,
+        "tolerations": [{"key": "pool"}, {"operator": "Exists"}],
+    }
+    assert theirs["tolerations"] == [{"key": "pool"}]

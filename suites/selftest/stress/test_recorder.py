@@ -19,6 +19,7 @@ from crashloop.kube.client import KubeApi
 from crashloop.record.lifeline import Lifeline
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
+from crashloop.stress.awaited_images import AwaitedImages
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.generator import LOOPBACK, free_port
 from crashloop.stress.incidents import Cause
@@ -53,6 +54,7 @@ class Unrecorded:
     ) -> None:
         self.session = self
         self.starts = self.present = 0
+        self.images = AwaitedImages(())
         self.crash: BaseException | None = None
         self.add_harness = started
         self._meanwhile = meanwhile

@@ -1,0 +1,258 @@
+"""A template of the user's own: which files hold one, what a load cannot take of it, and that it is read once."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from crashloop.cluster.tars import File, tar_bytes
+from crashloop.errors import UsageError
+from crashloop.profiles import load_profile
+from crashloop.spec.pod import ContainerKind
+from crashloop.spec.policy import Action, RestartPolicy
+from crashloop.stress.loads import Crash, has_known_delays, is_stateless
+from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.plan_text import user_in_words
+from crashloop.stress.pod_template import PodTemplate, faults_of
+from crashloop.stress.pods import pod_of
+from crashloop.stress.profile import StressProfile
+from crashloop.stress.profiles import load_stress_profile
+from crashloop.stress.run import check_archives
+
+PROFILE = """\
+nodes: [{name: a, profile: max-1s}]
+loads:
+  app: {kind: crash, node: a, template: theirs/app.yaml}
+stages:
+  - {name: storm, duration_s: 10, users: {app: 3}}
+"""
+POD = {"containers": [{"name": "app", "image": "registry.example/app:1"}]}
+
+
+def spec(**fields: Any) -> dict[str, Any]:
+    """A pod spec with a container of these fields."""
+    return {"containers": [{"name": "app", "image": "registry.example/app:1", **fields}]}
+
+
+def template(pod_spec: dict[str, Any]) -> PodTemplate:
+    return PodTemplate(file="app.yaml", spec=pod_spec)
+
+
+def written(folder: Path, *documents: Any, profile: str = PROFILE) -> Path:
+    """A profile in a folder, with the documents of its template below it."""
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "app.yaml").write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    path = folder / "mine.yaml"
+    path.write_text(profile, encoding="utf-8")
+    return path
+
+
+def own(profile: StressProfile) -> PodTemplate:
+    load = profile.loads["app"]
+    assert isinstance(load, Crash)
+    assert load.own is not None
+    return load.own
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UsageError) as refused:
+        load_stress_profile(path)
+    return str(refused.value)
+
+
+LABELLED = {"metadata": {"labels": {"app": "mine"}}, "spec": POD}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": "Pod", **LABELLED},
+        {"kind": "Deployment", "spec": {"template": LABELLED}},
+        {"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": LABELLED}}}},
+        {"kind": "PodTemplate", "template": LABELLED},
+    ],
+    ids=["pod", "deployment", "cron job", "pod template"],
+)
+def test_a_pod_is_found_in_whatever_makes_pods(tmp_path: Path, document: dict[str, Any]) -> None:
+    found = own(load_stress_profile(written(tmp_path, {"kind": "Service", "spec": {"ports": []}}, document)))
+    assert (found.file, found.labels, found.spec) == ("app.yaml", {"app": "mine"}, POD)
+
+
+def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
+    """The plan is read again without the file."""
+    path = written(tmp_path, {"kind": "Pod", "spec": POD})
+    plan = plan_of(
+        load_stress_profile(path), provider="local", kubernetes_version="1.37.1", cores=2, kubelet=load_profile
+    )
+    (tmp_path / "theirs" / "app.yaml").unlink()
+    again = msgspec.json.decode(msgspec.json.encode(plan), type=StressPlan)
+    assert own(again.load).spec == POD
+    assert again == plan
+
+
+@pytest.mark.parametrize(
+    ("documents", "sentence"),
+    [
+        (
+            [{"kind": "Service", "spec": {"ports": []}}],
+            "no pods in it (Service); expected one: a Pod, a PodTemplate or",
+        ),
+        ([], "no pods in it (nothing); expected one"),
+        ([{"kind": "Pod", "spec": POD}, {"kind": "Pod", "spec": POD}], "2 pods in it (Pod, Pod); expected one"),
+        ([{"kind": "Pod", "spec": {"containers": []}}], "its pod spec has no containers."),
+        ([{"kind": "Pod", "spec": {"volumes": []}}], "its pod spec: Object missing required field `containers`."),
+        ([{"kind": "Pod", "spec": {"containers": [{"name": "a"}]}}], "missing required field `image`"),
+        (
+            [{"kind": "Pod", "metadata": {"labels": ["a"]}, "spec": POD}],
+            "Expected `object`, got `array` - at `$.labels`.",
+        ),
+        (
+            [{"kind": "Pod", "spec": POD | {"nodeName": "n"}}],
+            "spec.nodeName is set, which a run sets or replaces itself",
+        ),
+        ([{"kind": "Pod", "spec": POD | {"nodeSelector": {"a": "b"}}}], "spec.nodeSelector is set"),
+        ([{"kind": "Pod", "spec": POD | {"activeDeadlineSeconds": 5}}], "spec.activeDeadlineSeconds is set"),
+        (
+            [{"kind": "Pod", "spec": POD | {"restartPolicy": "Never"}}],
+            "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart.",
+        ),
+        ([{"kind": "Pod", "spec": POD | {"restartPolicy": "Sometimes"}}], "Invalid enum value 'Sometimes'"),
+        ([{"kind": "Pod", "spec": {"containers": POD["containers"] * 2}}], "container names are not unique"),
+        (
+            [{"kind": "Pod", "spec": spec(image="app")}],
+            "container 'app': its image app would be pulled at every restart",
+        ),
+        (
+            [{"kind": "Pod", "spec": spec(image="h:5000/app:latest")}],
+            "h:5000/app:latest would be pulled at every restart",
+        ),
+        ([{"kind": "Pod", "spec": spec(imagePullPolicy="Always")}], "would be pulled at every restart"),
+    ],
+    ids=[
+        "no pod",
+        "empty",
+        "two pods",
+        "no containers",
+        "no list of containers",
+        "no image",
+        "no labels",
+        "node name",
+        "node selector",
+        "deadline",
+        "never",
+        "unknown policy",
+        "one name twice",
+        "no tag",
+        "tag latest",
+        "always pulled",
+    ],
+)
+def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents: list[Any], sentence: str) -> None:
+    path = written(tmp_path, *documents)
+    said = refusal(path)
+    assert sentence in said
+    assert said.startswith("stress profile \"mine\": load 'app', template theirs/app.yaml: ")
+    assert said.endswith(f"Seen in {path}.")
+
+
+def test_a_template_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, profile=PROFILE.replace("theirs/app.yaml", "app.yml"))
+    assert "load 'app', template app.yml: it cannot be read (No such file or directory)." in refusal(path)
+
+
+def test_a_template_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "theirs" / "app.yaml").write_text("kind: {Pod", encoding="utf-8")
+    assert "template theirs/app.yaml: it is not YAML: " in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ("run_s: 1", "run_s"),
+        ("exit_code: 3, succeeding: 0.5", "exit_code, succeeding"),
+        ("containers: 2, companions: 1", "companions, containers"),
+        ("rule: {operator: In, values: [1]}", "rule"),
+        ("startup: {cpu_s: 1}", "startup"),
+        ("restart_policy: OnFailure", "restart_policy"),
+        ("host_network: true, volume: host", "host_network, volume"),
+    ],
+    ids=["life", "exit codes", "containers", "rule", "start-up", "policy", "surroundings"],
+)
+def test_fields_that_a_template_decides_are_refused_beside_it(tmp_path: Path, fields: str, named: str) -> None:
+    path = written(tmp_path, {"kind": "Pod", "spec": POD}, profile=PROFILE.replace("template:", f"{fields}, template:"))
+    sentence = f"{named} beside template; the pod of the template is used as it is, so leave {named} out"
+    assert sentence in refusal(path)
+
+
+def test_a_pull_that_is_rare_is_taken() -> None:
+    for fields in ({"image": "app", "imagePullPolicy": "IfNotPresent"}, {"image": "h:5000/app@sha256:0"}):
+        assert list(faults_of(template(spec(**fields)))) == []
+
+
+def test_restart_policies_and_rules_of_a_template_are_those_of_its_scenario() -> None:
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    regular = spec(restartPolicy="Never", restartPolicyRules=[rule])["containers"]
+    inits = [{"name": "proxy", "image": "p:1", "restartPolicy": "Always"}]
+    theirs = template({"restartPolicy": "Never", "containers": regular, "initContainers": inits})
+    assert list(faults_of(theirs)) == []
+    proxy, app = pod_of(Crash(node="a", template=theirs), 0).containers
+    assert (proxy.kind, proxy.is_sidecar, app.restart_policy) == (ContainerKind.INIT, True, RestartPolicy.NEVER)
+    assert [(each.action, each.values) for each in app.rules] == [(Action.RESTART, (42,))]
+    assert not app.program.known
+
+
+def test_rules_of_a_template_need_a_kubelet_that_heeds_them(tmp_path: Path) -> None:
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    path = written(tmp_path, {"kind": "Pod", "spec": spec(restartPolicy="Never", restartPolicyRules=[rule])})
+    with pytest.raises(UsageError, match="load 'app': its restart rule needs the feature gate ContainerRestartRules"):
+        plan_of(load_stress_profile(path), provider="local", kubernetes_version="1.34.4", cores=2, kubelet=load_profile)
+
+
+@pytest.mark.parametrize(
+    ("fields", "killed_after_s", "known"),
+    [
+        ({}, {}, True),
+        ({"readinessProbe": {"periodSeconds": 1}}, {}, True),
+        ({"livenessProbe": {"initialDelaySeconds": 5}}, {"app": 24.0}, True),
+        ({"startupProbe": {"failureThreshold": 1}}, {"app": 0.0}, False),
+        ({"lifecycle": {"postStart": {"exec": {"command": ["true"]}}}}, {"app": 0.0}, False),
+    ],
+    ids=["nothing", "readiness", "liveness", "startup at once", "hook"],
+)
+def test_a_kill_is_possible_once_a_probe_can_have_failed_often_enough(
+    fields: dict[str, Any], killed_after_s: dict[str, float], known: bool
+) -> None:
+    theirs = template(spec(**fields))
+    assert theirs.killed_after_s == killed_after_s
+    assert has_known_delays(Crash(node="a", template=theirs)) is known
+
+
+def test_a_template_with_a_volume_of_the_host_is_stateful() -> None:
+    for source, stateless in (("emptyDir", True), ("hostPath", False)):
+        theirs = template(POD | {"volumes": [{"name": "v", source: {}}]})
+        assert is_stateless(Crash(node="a", template=theirs)) is stateless
+
+
+def test_a_load_with_a_template_is_told_by_its_file_and_images() -> None:
+    assert user_in_words(Crash(node="a", template=template(POD))) == (
+        "the pod of app.yaml, as it is: 1 container, image registry.example/app:1; restart policy Always"
+    )
+
+
+def test_a_file_that_is_no_archive_of_images_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "app.tar"
+    with pytest.raises(UsageError, match=r"--image-archive .*app.tar: it cannot be read as a tar \(No such file"):
+        check_archives([str(path)])
+    path.write_text("no tar", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"--image-archive .*app.tar: it cannot be read as a tar"):
+        check_archives([str(path)])
+    path.write_bytes(tar_bytes([File(name="app", content=b"")]))
+    with pytest.raises(
+        UsageError, match=r"no images in it; expected a file as `docker save` writes it, with index.json or"
+    ):
+        check_archives([str(path)])
+    path.write_bytes(tar_bytes([File(name="manifest.json", content=b"[]")]))
+    check_archives([str(path)])
