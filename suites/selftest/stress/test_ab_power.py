@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ab_power import ANY, ComparedRun, compared_run, counted, table
+from bench.ab_power.counting import ANY, ComparedRun, compared_run, counted
+from bench.ab_power.text import table
 from crashloop.report.stress.results import Comparison, StressResults
 from crashloop.slo.effect import Effect, EffectReading
 from crashloop.spec.profile import KubeletProfile

@@ -22,6 +22,7 @@ from crashloop.stress.loads import (
 )
 from crashloop.stress.phases import measurements
 from crashloop.stress.plan_text import crashing_pods, planned_run, user_in_words
+from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.profile import Disturbance, Stage
 from suites.selftest.kit.stress_kit import MARKS, marks, plan
 
@@ -48,6 +49,7 @@ OTHERS: dict[str, Any] = {
     "readiness": ServerProbe(period_s=2),
     "service": "shared",
     "watch_lists": True,
+    "template": PodTemplate(file="app.yaml", spec={"containers": [{"name": "app", "image": "registry.example/app:1"}]}),
 }
 """Another value for fields that are no plain number."""
 

@@ -6,8 +6,9 @@ import random
 import msgspec
 import pytest
 
-from bench.ab_power import ComparedRun, of_relabellings
-from bench.relabelled import MAX_PAIRS, Relabelled, relabelled
+from bench.ab_power.counting import ComparedRun
+from bench.ab_power.relabelled import MAX_PAIRS, Relabelled, relabelled
+from bench.ab_power.text import of_relabellings
 from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
 from crashloop.slo.effect import Effect
 

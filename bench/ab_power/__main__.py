@@ -1,0 +1,37 @@
+"""Print the power and the false alarms of A/B comparisons, as a Markdown table.
+
+python -m bench.ab_power [RUN ...]      (default: the stress runs below runs/)
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.ab_power.counting import compared_run, counted
+from bench.ab_power.text import of_relabellings, table
+from crashloop.settings import resolve_settings
+from crashloop.stress.folder import StressDir
+from crashloop.stress.publishing import published_stress
+
+
+def main(paths: Sequence[Path]) -> None:
+    found = []
+    for path in paths or sorted(resolve_settings().paths.runs_dir.glob("*-stress")):
+        run = StressDir.open(path)
+        one = compared_run(published_stress(run), run.stress_plan()) if run.slo_json.exists() else None
+        if one is None:
+            print(f"{path}: is left out; it holds no judged comparison that came to its end.", file=sys.stderr)
+        else:
+            found.append(one)
+            if sentence := of_relabellings(one):
+                print(f"{path}: {sentence}")
+    print(table(counted(found)))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.ab_power", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*")
+    main(parser.parse_args().runs)
