@@ -9,7 +9,7 @@ belongs to the same component. A component's CPU never decreases.
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
@@ -84,6 +84,8 @@ class ProcessAccount:
         self._folder = folder_of(info)
         self._counts_held = counts_held
         self._roots = {os.getpid(), *harness_pids}
+        self._cpus = os.sched_getaffinity(0)
+        """Those that the run and its cluster may use: the host, as far as they see one."""
         self._seen: dict[int, _Seen] = {}
         self._strangers: set[int] = set()
         self._ended: dict[_Key, _Spent] = {}
@@ -116,7 +118,7 @@ class ProcessAccount:
         if self._counts_held:
             yield from self._held()
         if self._components is not None:
-            yield from _host()
+            yield from _host(self._cpus)
 
     def _held(self) -> Iterator[Sample]:
         """What the nodes' components hold, with the processes below them: those of the containers."""
@@ -163,6 +165,7 @@ class ProcessAccount:
             self._restarts[key] = self._restarts.get(key, 0) + 1
         if member.is_main:
             self._began.add(key)
+            self._cpus.update(process.cpu_affinity())
 
     def _part(self, pid: int, seen: _Seen) -> None:
         """A process ended, or another process has its id."""
@@ -189,11 +192,12 @@ class ProcessAccount:
                 yield process
 
 
-def _host() -> Iterator[Sample]:
-    times = psutil.cpu_times()
-    idle = times.idle + getattr(times, "iowait", 0.0)
+def _host(cpus: Collection[int]) -> Iterator[Sample]:
+    used = [times for cpu, times in enumerate(psutil.cpu_times(percpu=True)) if cpu in cpus]
+    idle = sum(times.idle + getattr(times, "iowait", 0.0) for times in used)
     # Guest time is part of user time already.
-    total = sum(value for name, value in times._asdict().items() if not name.startswith("guest"))
+    total = sum(value for times in used for name, value in times._asdict().items() if not name.startswith("guest"))
+    yield _sample("host_cpu_cores", {}, len(used))
     yield _sample("host_cpu_seconds_total", {"mode": "idle"}, idle)
     yield _sample("host_cpu_seconds_total", {"mode": "busy"}, total - idle)
     with contextlib.suppress(OSError):

@@ -83,6 +83,7 @@ SOURCES: Mapping[str, frozenset[str]] = {
             "component_read_bytes_total",
             "component_resident_memory_bytes",
             "component_restarts_total",
+            "host_cpu_cores",
             "host_cpu_seconds_total",
             "host_cpu_pressure_seconds_total",
         }

@@ -108,12 +108,12 @@ def _nodes(measured: Measured, _phase: Phase) -> float | None:
 
 
 def _cores(measured: Measured, _phase: Phase) -> float | None:
-    """Of the smallest node."""
+    """Of the smallest node, and no more than the run may use of its host (taskset)."""
     found = [
         float(series.values[-1])
         for each in measured.scrapes
         for series in each.series
-        if series.name == "machine_cpu_cores" and len(series.values)
+        if series.name in ("machine_cpu_cores", "host_cpu_cores") and len(series.values)
     ]
     return min(found, default=None)
 

@@ -3,6 +3,9 @@
 A kubelet's `cgroupRoot` must exist before it starts: in every v1 hierarchy, with cpuset filled in on each level
 (an empty cpuset admits no process), or in the one v2 hierarchy, with the controllers delegated to every level.
 
+A cluster keeps to the CPUs of the process that makes it (`taskset --cpu-list 0 crashloop ...`). What it starts inherits
+them, but a process that enters a cgroup takes the CPUs of that: so the cluster's cgroup gets the same ones.
+
 The cgroup at the top weighs what a thread of this process weighs: containers and the kubelets that start them, which
 are in no such cgroup, share the CPU alike at every niceness.
 """
@@ -19,7 +22,10 @@ from crashloop.errors import ClusterError
 from crashloop.priority import weight
 from crashloop.waiting import wait_until
 
-_CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
+_CPUS = "cpuset.cpus"
+_CPUSET_FILES = (_CPUS, "cpuset.mems")
+_CLUSTER_LEVEL = 1
+"""A cgroup's path is the project's name, the cluster's and the node's."""
 _WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
 """Weights on cgroup v1 and v2, with their default."""
 _NEEDED_V2 = ("cpuset", "cpu", "memory", "pids")
@@ -70,11 +76,13 @@ def make(host: CgroupHost, path: str) -> None:
 
 def _make_below(folder: Path, path: str, *, version: int) -> None:
     top = folder / Path(path).parts[0]
-    for part in Path(path).parts:
+    for level, part in enumerate(Path(path).parts):
         if version == 2:
             _hand_down(folder)
         child = folder / part
         child.mkdir(exist_ok=True)
+        if level == _CLUSTER_LEVEL:
+            _keep_to_own_cpus(child)
         for name in _CPUSET_FILES:
             if version == 1 and (folder / name).exists() and not (child / name).read_text().strip():
                 (child / name).write_text((folder / name).read_text())
@@ -82,6 +90,12 @@ def _make_below(folder: Path, path: str, *, version: int) -> None:
     if version == 2:
         _hand_down(folder)
     _weigh(top)
+
+
+def _keep_to_own_cpus(folder: Path) -> None:
+    file = folder / _CPUS
+    if file.exists() and not file.read_text().strip():
+        file.write_text(",".join(map(str, sorted(os.sched_getaffinity(0)))))
 
 
 def _weigh(folder: Path) -> None:

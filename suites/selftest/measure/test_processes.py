@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
@@ -240,3 +241,26 @@ def test_the_host_is_reported_by_mode(tmp_path: Path) -> None:
     }
     assert told[("host_cpu_seconds_total", "idle")] > 0
     assert told[("host_cpu_seconds_total", "busy")] > 0
+
+
+def test_the_host_is_that_part_of_it_which_the_run_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> dict[str, float]:
+        samples = ProcessAccount(info(tmp_path, Capability.NODES_ON_HOST)).read()
+        return {series.labels.get("mode", series.name): value for _, series, value in samples if "host" in series.name}
+
+    alone = min(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {alone})
+    before, part, after = psutil.cpu_times(percpu=True)[alone].idle, read(), psutil.cpu_times(percpu=True)[alone]
+    assert part["host_cpu_cores"] == 1
+    assert before <= part["idle"] <= after.idle + after.iowait
+
+
+def test_a_cluster_with_more_cpus_than_the_harness_has_those_of_its_components(
+    program: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = os.sched_getaffinity(0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {min(every)})
+    cluster = info(tmp_path, Capability.NODES_ON_HOST)
+    with burning(program("kubelet"), tmp_path, "node-1"):
+        said = {series.name: value for _, series, value in ProcessAccount(cluster).read()}
+    assert said["host_cpu_cores"] == len(every)

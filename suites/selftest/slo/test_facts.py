@@ -66,6 +66,12 @@ def test_facts_of_a_phase() -> None:
     }
 
 
+def test_cores_that_the_run_may_not_use_do_not_count() -> None:
+    bound = scrapes(TIMES, {("host_cpu_cores", ()): (1, 1, 1)}, source="processes")
+    assert facts_of(storm(bound, cadvisor()), STORM)["cores"] == 1
+    assert facts_of(storm(bound, cadvisor(0.5)), STORM)["cores"] == 0.5
+
+
 def test_what_was_not_measured_is_not_known() -> None:
     assert facts_of(measured(), phase()) == {}
 

@@ -1,5 +1,6 @@
 """Cgroups of a cluster on folders that stand for the kernel's hierarchies."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -21,18 +22,36 @@ def v2_host(root: Path, controllers: str = "cpuset cpu io memory pids") -> Cgrou
     return CgroupHost(version=2, mounts=(str(root),))
 
 
-def test_v1_makes_the_cgroup_in_every_hierarchy_and_fills_cpuset_in(tmp_path: Path) -> None:
-    cpuset, memory = tmp_path / "cpuset", tmp_path / "memory"
+def v1_host(root: Path) -> CgroupHost:
+    """A kernel makes the files of a cgroup, here they are there before it."""
+    cpuset, memory = root / "cpuset", root / "memory"
     memory.mkdir()
     for folder in (cpuset, cpuset / "crashloop", cpuset / "crashloop/demo", cpuset / PATH):
         folder.mkdir()
         for name, value in (("cpuset.cpus", "0-1\n"), ("cpuset.mems", "0\n")):
             (folder / name).write_text(value if folder == cpuset else "\n")
-    make(CgroupHost(version=1, mounts=(str(cpuset), str(memory))), PATH)
-    assert (memory / PATH).is_dir()
-    assert (cpuset / PATH / "cpuset.cpus").read_text() == "0-1\n"
-    assert (cpuset / PATH / "cpuset.mems").read_text() == "0\n"
-    assert list((memory / PATH).iterdir()) == []
+    return CgroupHost(version=1, mounts=(str(cpuset), str(memory)))
+
+
+def test_v1_makes_the_cgroup_in_every_hierarchy_and_fills_cpuset_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 0})
+    make(v1_host(tmp_path), PATH)
+    assert (tmp_path / "memory" / PATH).is_dir()
+    assert (tmp_path / "cpuset" / PATH / "cpuset.cpus").read_text() == "0,1"
+    assert (tmp_path / "cpuset" / PATH / "cpuset.mems").read_text() == "0\n"
+    assert list((tmp_path / "memory" / PATH).iterdir()) == []
+
+
+def test_a_cluster_keeps_to_the_cpus_of_the_process_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1})
+    make(v1_host(tmp_path), PATH)
+    assert (tmp_path / "cpuset/crashloop/cpuset.cpus").read_text() == "0-1\n"
+    assert (tmp_path / "cpuset/crashloop/demo/cpuset.cpus").read_text() == "1"
+    assert (tmp_path / "cpuset" / PATH / "cpuset.cpus").read_text() == "1"
 
 
 def test_v2_hands_the_controllers_down_to_each_level(tmp_path: Path) -> None:
