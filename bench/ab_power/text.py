@@ -1,12 +1,14 @@
-"""Counts of comparisons as a Markdown table, and the false alarms among the relabellings of one run as a sentence."""
+"""Counts of comparisons as a Markdown table, and what the relabellings of one run show as a sentence."""
 
 from collections.abc import Iterable
 
 from bench.ab_power.counting import EQUAL, ComparedRun, Counted
-from bench.ab_power.relabelled import relabelled
+from bench.ab_power.relabelled import Relabelled, false_alarms, power
 from crashloop.slo.estimates import wilson
 from crashloop.slo.paired import POWER
 
+PLANTED = 1.05
+"""A difference that a comparison has to see."""
 HEADER = (
     "Treatment",
     "Primary effect",
@@ -43,6 +45,19 @@ def _share(number: int, runs: int) -> str:
 
 
 def of_relabellings(run: ComparedRun) -> str | None:
-    """The false alarms among the relabellings of an A/A run, as a sentence; None where they are not known."""
-    found = relabelled(tuple(run.effects.values())) if run.treatment.endswith(f": {EQUAL}") else None
-    return found and f"{_share(found.alarms, found.labellings)} relabellings of its pairs call a difference."
+    """False alarms and power among the relabellings of an A/A run, as a sentence; None where they are not known."""
+    effects = tuple(run.effects.values())
+    alarms = false_alarms(effects) if run.treatment.endswith(f": {EQUAL}") else None
+    if alarms is None:
+        return None
+    seen = ", ".join(
+        f"{name} {_percent(found)}" for at, name in enumerate(run.effects) if (found := power(effects, at, PLANTED))
+    )
+    return (
+        f"of {alarms.labellings:,} relabellings of its pairs {_percent(alarms)} call a difference. {100 * (PLANTED - 1):.0f} % "
+        f"more would be called higher in so many of them: {seen}."
+    )
+
+
+def _percent(found: Relabelled) -> str:
+    return f"{100 * found.found / found.labellings:.1f} %"

@@ -1,4 +1,4 @@
-"""The relabellings of an A/A run count what its scatter makes the comparison call a difference."""
+"""The relabellings of an A/A run show what its scatter makes of equal arms, and of dearer ones."""
 
 import math
 import random
@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from bench.ab_power.counting import ComparedRun
-from bench.ab_power.relabelled import MAX_PAIRS, Relabelled, relabelled
+from bench.ab_power.relabelled import MAX_PAIRS, Relabelled, false_alarms, power
 from bench.ab_power.text import of_relabellings
 from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
-from crashloop.slo.effect import Effect
+from crashloop.slo.effect import Effect, EffectReading
 
 
 def pair(turn: int, ratio: float, before: float) -> tuple[Block, Block]:
@@ -30,23 +30,40 @@ def effect(seed: int, *, pairs: int = 8, shift: float = 0.0) -> Effect:
 
 
 def test_about_one_in_twenty_relabellings_of_equal_arms_is_a_false_alarm() -> None:
-    found = [relabelled([effect(3 * run), effect(3 * run + 1), effect(3 * run + 2)]) for run in range(12)]
-    assert all(each is not None and each.labellings == 128 for each in found)
-    assert sum(each.alarms for each in found if each) / (12 * 128) < 0.06
+    found = [false_alarms([effect(3 * run), effect(3 * run + 1), effect(3 * run + 2)]) for run in range(12)]
+    assert all(each is not None and each.labellings == 256 for each in found)
+    assert sum(each.found for each in found if each) / (12 * 256) < 0.06
 
 
 def test_pairs_that_all_agree_are_an_alarm_in_the_labelling_of_the_run_and_few_others() -> None:
-    found = relabelled([effect(1, shift=1.0)])
+    found = false_alarms([effect(1, shift=1.0)])
     assert found is not None
-    assert 1 <= found.alarms <= 10
+    assert 2 <= found.found <= 20
 
 
 def test_effects_are_relabelled_together() -> None:
     one, other = effect(1, shift=1.0), effect(2)
-    alone, both = relabelled([one]), relabelled([one, other])
+    alone, both = false_alarms([one]), false_alarms([one, other])
     assert alone is not None
     assert both is not None
-    assert both.alarms <= alone.alarms + 128 // 20
+    assert both.found <= alone.found + 256 // 20
+
+
+def test_a_large_planted_difference_is_seen_in_nearly_all_relabellings_and_none_in_few() -> None:
+    effects = [effect(1), effect(2)]
+    large, none, cheaper = (power(effects, 0, ratio) for ratio in (1.2, 1.0, 1 / 1.2))
+    assert large is not None
+    assert none is not None
+    assert large.found >= 0.99 * 256
+    assert none.found <= 0.05 * 256
+    assert cheaper == Relabelled(0, 256)
+
+
+def test_the_power_of_relabellings_is_that_of_new_runs_with_the_same_scatter() -> None:
+    relabelled = [power([effect(run)], 0, 1.02) for run in range(40)]
+    again = [effect(run, shift=math.log(1.02)).reading is EffectReading.HIGHER for run in range(200, 500)]
+    share = sum(each.found for each in relabelled if each) / (40 * 256)
+    assert share == pytest.approx(sum(again) / 300, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -61,15 +78,15 @@ def test_effects_are_relabelled_together() -> None:
     ids=["no effect", "one pair", "too many pairs", "pairs of different number", "a run of an earlier version"],
 )
 def test_without_all_pairs_nothing_is_said(effects: list[Effect]) -> None:
-    assert relabelled(effects) is None
+    assert false_alarms(effects) is None
+    assert power(effects, 0, 1.05) is None
 
 
 def test_only_runs_of_equal_kubelets_are_relabelled() -> None:
-    effects = {"figure": effect(1, shift=1.0)}
-    found = relabelled(list(effects.values()))
-    assert isinstance(found, Relabelled)
+    effects = {"figure": effect(1), "other": effect(2)}
     sentence = of_relabellings(ComparedRun(treatment="ab-kubelet: A/A", took_s=1.0, effects=effects))
-    assert sentence is not None
-    assert sentence.startswith(f"{found.alarms} of 128: ")
-    assert sentence.endswith(" relabellings of its pairs call a difference.")
+    assert sentence == (
+        "of 256 relabellings of its pairs 3.1 % call a difference. 5 % more would be called higher in so many of them: "
+        "figure 98.4 %, other 93.8 %."
+    )
     assert of_relabellings(ComparedRun(treatment="ab-kubelet: dearer", took_s=1.0, effects=effects)) is None
