@@ -1,23 +1,26 @@
 """Draw the tables and pictures of docs/benchmark.md and docs/liveness-loop.md from stress runs; the prose is written by hand.
 
     python -m bench.page RUN ...
+    python -m bench.page --as NAME RUN      (a run under other conditions than the page's own of its profile)
 
 The numbers behind a page are beside its pictures, for others to compute with: <profile>.slo.json, the load as it was planned
 (<profile>.load.json), and the cost of a restart (<profile>.costs.json), if it was measured.
 
 Each run fills the parts of the pages that are marked with the name of its profile: <!-- storm-110: stages --> and so on, up to
 <!-- end -->. A mark that no run fills stays as it is. Of several runs of one profile the newest does, and <!-- quick: spread -->
-compares them all (<profile>.runs.json).
+compares them all (<profile>.runs.json). A run with a NAME of its own fills the marks with that name, and
+<!-- knee-1-core: cores --> puts it beside the published run of its profile.
 """
 
 import argparse
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from bench.page.cores import cores
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
 from bench.page.servers import servers
 from bench.page.spread import Repeat, repeat_of, spread
@@ -40,6 +43,8 @@ class Run(NamedTuple):
     """As it was planned."""
     repeats: tuple[Repeat, ...] = ()
     """All runs of the profile, oldest first."""
+    other: StressResults | None = None
+    """The published run of the same profile, for a run with a name of its own."""
 
 
 PARTS: dict[str, Callable[[Run, Path], str]] = {
@@ -50,6 +55,7 @@ PARTS: dict[str, Callable[[Run, Path], str]] = {
     "compared": lambda run, _: compared(run.results),
     "costs": lambda run, _: costs(run.results),
     "spread": lambda run, _: spread(run.repeats),
+    "cores": lambda run, _: cores(run.results, run.other),
     "servers": lambda run, _: servers(run.results, run.load),
     "timeline": lambda run, pictures: as_markdown(along_time(run.results), pictures),
     "against": lambda run, pictures: as_markdown(against(run.results), pictures),
@@ -84,26 +90,53 @@ def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
     return by_profile
 
 
-def main(paths: list[Path]) -> None:
+def published(folder: Path, name: str) -> Run | None:
+    """The run behind a page's parts with that name, by the numbers beside the page's pictures; None without these."""
+
+    def numbers(kind: str, of: Any, name: str = name) -> Any:
+        file = folder / f"{name}.{kind}.json"
+        return msgspec.json.decode(file.read_bytes(), type=of) if file.exists() else None
+
+    results, load = numbers("slo", StressResults), numbers("load", StressProfile)
+    if results is None or load is None:
+        return None
+    other = None if results.profile == name else numbers("slo", StressResults, results.profile)
+    return Run(results, load, numbers("runs", tuple[Repeat, ...]) or (), other)
+
+
+def main(paths: list[Path], name: str | None) -> None:
     runs = newest(StressDir.open(path) for path in paths)
     for page in PAGES:
-        text = filled(page.read_text(encoding="utf-8"), runs, page.with_suffix(""))
+        folder = page.with_suffix("")
+        named = {name or profile: _beside(run, folder) for profile, run in runs.items()}
+        text = filled(page.read_text(encoding="utf-8"), named, folder)
         page.write_text(text, encoding="utf-8")
-        for name, run in runs.items():
-            if any(match["profile"] == name for match in MARK.finditer(text)):
-                write_numbers(run, page.with_suffix(""))
+        for each, run in named.items():
+            if any(match["profile"] == each for match in MARK.finditer(text)):
+                write_numbers(each, run, folder)
 
 
-def write_numbers(run: Run, folder: Path) -> None:
+def _beside(run: Run, folder: Path) -> Run:
+    other = published(folder, run.load.name)
+    return run._replace(other=None if other is None else other.results)
+
+
+def write_numbers(as_name: str, run: Run, folder: Path) -> None:
     """Everything that the parts of a page are made of, and its costs."""
     repeats = run.repeats if len(run.repeats) > 1 else None
     numbers = {"slo": run.results, "load": run.load, "costs": run.results.costs, "runs": repeats}
     for name, value in numbers.items():
         if value is not None:
-            (folder / f"{run.load.name}.{name}.json").write_bytes(msgspec.json.encode(value) + b"\n")
+            (folder / f"{as_name}.{name}.json").write_bytes(msgspec.json.encode(value) + b"\n")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--as", metavar="NAME", dest="name", help="the name of its marks (default: that of its profile)"
+    )
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+")
-    main(parser.parse_args().runs)
+    options = parser.parse_args()
+    if options.name is not None and len(options.runs) != 1:
+        parser.error(f"--as {options.name}: expected one RUN, not {len(options.runs)}")
+    main(options.runs, options.name)

@@ -6,28 +6,25 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.page.__main__ import MARK, PAGES, PARTS, Run, newest
+from bench.page.__main__ import MARK, PAGES, PARTS, newest, published
+from bench.page.cores import cores
 from bench.page.spread import Repeat, spread
-from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
-from crashloop.stress.profile import StressProfile
 from crashloop.stress.publishing import publish_stress
 from suites.selftest.kit.stress_kit import example_run
 
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]
-TABLES = ("about", "stages", "verdicts", "requirements", "compared", "costs", "servers", "spread")
+TABLES = ("about", "stages", "verdicts", "requirements", "compared", "costs", "servers", "spread", "cores")
 """The other parts are pictures."""
 
 
 @pytest.mark.parametrize(("page", "numbers"), PUBLISHED, ids=lambda path: path.name)
 def test_a_published_table_is_computed_from_the_numbers_beside_it(page: Path, numbers: Path, tmp_path: Path) -> None:
-    results = msgspec.json.decode(numbers.read_bytes(), type=StressResults)
-    load = numbers.with_name(f"{results.profile}.load.json")
-    runs = numbers.with_name(f"{results.profile}.runs.json")
-    repeats = msgspec.json.decode(runs.read_bytes(), type=tuple[Repeat, ...]) if runs.exists() else ()
-    run = Run(results, msgspec.json.decode(load.read_bytes(), type=StressProfile), repeats)
-    marks = [match for match in MARK.finditer(page.read_text(encoding="utf-8")) if match["profile"] == results.profile]
+    name = numbers.name.removesuffix(".slo.json")
+    run = published(numbers.parent, name)
+    assert run is not None
+    marks = [match for match in MARK.finditer(page.read_text(encoding="utf-8")) if match["profile"] == name]
     tables = {match["part"]: match[0] for match in marks if match["part"] in TABLES}
     assert "about" in tables
     for part, shown in tables.items():
@@ -75,3 +72,15 @@ def test_of_several_runs_of_a_profile_the_newest_is_shown_and_all_are_compared(t
     assert set(found) == {"example"}
     assert found["example"].results.started.day == 23
     assert [each.started.day for each in found["example"].repeats] == [21, 23]
+
+
+def test_a_run_on_fewer_cores_stands_beside_that_on_all_of_them_by_the_stages_of_both(tmp_path: Path) -> None:
+    many = judge_run(example_run(tmp_path).run)
+    assert many.planned is not None
+    on_one = msgspec.structs.replace(many.planned, host_cores=1)
+    few = msgspec.structs.replace(many, planned=on_one, stages=many.stages[1:])
+    shown = cores(few, many).splitlines()
+    assert shown[0] == "|  | storm |"
+    assert [line.split(" | ")[0] for line in shown[2:4]] == ["| restarts/s, 1 core", "| restarts/s, 2 cores"]
+    with pytest.raises(ValueError, match="no numbers of profile example are published to compare with"):
+        cores(few, None)
