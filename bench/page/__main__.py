@@ -8,22 +8,20 @@ The numbers behind a page are beside its pictures, for others to compute with: <
 
 Each run fills the parts of the pages that are marked with the name of its profile: <!-- storm-110: stages --> and so on, up to
 <!-- end -->. A mark that no run fills stays as it is. Of several runs of one profile the newest does, and <!-- quick: spread -->
-compares them all (<profile>.runs.json). A run with a NAME of its own fills the marks with that name, and
-<!-- knee-1-core: cores --> puts it beside the published run of its profile.
+compares them all, with those of the same load that were published before (<profile>.runs.json). A run with a NAME of its own
+fills the marks with that name, and <!-- knee-1-core: cores --> puts it beside the published run of its profile.
 """
 
 import argparse
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import msgspec
 
 from bench.page.cores import cores
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
+from bench.page.published import Run, beside, write_numbers
 from bench.page.servers import servers
-from bench.page.spread import Repeat, repeat_of, spread
+from bench.page.spread import repeat_of, spread
 from bench.page.tables import about, compared, costs, requirements, stages, verdicts
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
@@ -33,18 +31,6 @@ from crashloop.stress.publishing import published_stress
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (DOCS / "benchmark.md", DOCS / "liveness-loop.md")
 MARK = re.compile(r"<!-- (?P<profile>[\w-]+): (?P<part>\w+) -->\n.*?<!-- end -->", re.DOTALL)
-
-
-class Run(NamedTuple):
-    """A run to draw from."""
-
-    results: StressResults
-    load: StressProfile
-    """As it was planned."""
-    repeats: tuple[Repeat, ...] = ()
-    """All runs of the profile, oldest first."""
-    other: StressResults | None = None
-    """The published run of the same profile, for a run with a name of its own."""
 
 
 PARTS: dict[str, Callable[[Run, Path], str]] = {
@@ -90,44 +76,16 @@ def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
     return by_profile
 
 
-def published(folder: Path, name: str) -> Run | None:
-    """The run behind a page's parts with that name, by the numbers beside the page's pictures; None without these."""
-
-    def numbers(kind: str, of: Any, name: str = name) -> Any:
-        file = folder / f"{name}.{kind}.json"
-        return msgspec.json.decode(file.read_bytes(), type=of) if file.exists() else None
-
-    results, load = numbers("slo", StressResults), numbers("load", StressProfile)
-    if results is None or load is None:
-        return None
-    other = None if results.profile == name else numbers("slo", StressResults, results.profile)
-    return Run(results, load, numbers("runs", tuple[Repeat, ...]) or (), other)
-
-
 def main(paths: list[Path], name: str | None) -> None:
     runs = newest(StressDir.open(path) for path in paths)
     for page in PAGES:
         folder = page.with_suffix("")
-        named = {name or profile: _beside(run, folder) for profile, run in runs.items()}
+        named = {each: beside(run, each, folder) for each, run in ((name or own, run) for own, run in runs.items())}
         text = filled(page.read_text(encoding="utf-8"), named, folder)
         page.write_text(text, encoding="utf-8")
         for each, run in named.items():
             if any(match["profile"] == each for match in MARK.finditer(text)):
                 write_numbers(each, run, folder)
-
-
-def _beside(run: Run, folder: Path) -> Run:
-    other = published(folder, run.load.name)
-    return run._replace(other=None if other is None else other.results)
-
-
-def write_numbers(as_name: str, run: Run, folder: Path) -> None:
-    """Everything that the parts of a page are made of, and its costs."""
-    repeats = run.repeats if len(run.repeats) > 1 else None
-    numbers = {"slo": run.results, "load": run.load, "costs": run.results.costs, "runs": repeats}
-    for name, value in numbers.items():
-        if value is not None:
-            (folder / f"{as_name}.{name}.json").write_bytes(msgspec.json.encode(value) + b"\n")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.page.__main__ import MARK, PAGES, PARTS, newest, published
+from bench.page.__main__ import MARK, PAGES, PARTS, newest
 from bench.page.cores import cores
+from bench.page.published import Run, beside, published, write_numbers
 from bench.page.spread import Repeat, spread
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
@@ -84,3 +85,40 @@ def test_a_run_on_fewer_cores_stands_beside_that_on_all_of_them_by_the_stages_of
     assert [line.split(" | ")[0] for line in shown[2:4]] == ["| restarts/s, 1 core", "| restarts/s, 2 cores"]
     with pytest.raises(ValueError, match="no numbers of profile example are published to compare with"):
         cores(few, None)
+
+
+def run_of(root: Path, day: int) -> Run:
+    return newest([published_at(root, day)])["example"]
+
+
+def test_repeats_of_one_load_add_up_over_the_publications_of_a_page(tmp_path: Path) -> None:
+    for day in (21, 22, 23):
+        run = run_of(tmp_path / f"run-{day}", day)
+        write_numbers("example", beside(run, "example", tmp_path), tmp_path)
+    found = published(tmp_path, "example")
+    assert found is not None
+    assert [each.started.day for each in found.repeats] == [21, 22, 23]
+    assert [each.started.day for each in beside(run, "example", tmp_path).repeats] == [21, 22, 23]
+
+
+def test_a_load_that_changed_begins_its_repeats_anew(tmp_path: Path) -> None:
+    write_numbers("example", run_of(tmp_path / "before", 21), tmp_path)
+    after = run_of(tmp_path / "after", 22)
+    changed = after._replace(load=msgspec.structs.replace(after.load, scrape_every_s=9.0))
+    alone = beside(changed, "example", tmp_path)
+    assert [each.started.day for each in alone.repeats] == [22]
+    (tmp_path / "example.runs.json").write_bytes(b"[]")
+    write_numbers("example", alone, tmp_path)
+    assert not (tmp_path / "example.runs.json").exists()
+
+
+def test_a_run_with_a_name_of_its_own_has_the_published_run_of_its_profile_beside_it(tmp_path: Path) -> None:
+    usual, other = run_of(tmp_path / "usual", 21), run_of(tmp_path / "other", 22)
+    write_numbers("example", usual, tmp_path)
+    write_numbers("on-one-core", beside(other, "on-one-core", tmp_path), tmp_path)
+    found = published(tmp_path, "on-one-core")
+    assert found is not None
+    assert found.results.started.day == 22
+    assert found.other is not None
+    assert found.other.started.day == 21
+    assert found.repeats == ()
