@@ -7,7 +7,7 @@ from crashloop.report.stress.results import Comparison
 from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
 from crashloop.slo.effect import Effect, decided
 from crashloop.slo.events import in_groups
-from crashloop.slo.preconditions import FACTS
+from crashloop.slo.preconditions import FACTS, percentage
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase
 from crashloop.stress.compared import COMPARED
@@ -16,6 +16,7 @@ from crashloop.stress.phases import Measurement
 from crashloop.stress.places import host_of
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import BOTH, ComparisonDesign, StressNode
+from crashloop.stress.rows import MOST_FOREIGN
 
 PERCENTILES = (50, 90)
 
@@ -65,8 +66,20 @@ def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison
             baseline=plan.kubelet(node_of[BASELINE].name).name,
             treatment=plan.kubelet(node_of[TREATMENT].name).name,
             effects=tuple(next(read) for _ in effects),
+            doubt=_doubt([each for each in measured if each.phase.arm and each.stage.mix == mix], seen),
         )
         for mix, effects in found.items()
+    )
+
+
+def _doubt(measured: Sequence[Measurement], seen: Seen) -> str:
+    shares = (_foreign_share(each.phase, seen) for each in measured)
+    highest = max((each for each in shares if each is not None), default=0.0)
+    if highest <= MOST_FOREIGN:
+        return ""
+    return (
+        f"Others used up to {percentage(highest)} of the host's CPU in a block, more than the {percentage(MOST_FOREIGN)} up to "
+        "which figures are those of the nodes."
     )
 
 
@@ -117,8 +130,11 @@ def _before(measured: Measurement, seen: Seen) -> float | None:
     if measured.came_ns is None or not measured.stage.washout_s:
         return None
     from_ns = measured.came_ns - round(measured.stage.washout_s * 1e9)
-    washout = Phase(name="wash-out", from_ns=from_ns, to_ns=measured.came_ns)
-    return FACTS["foreign_cpu_share"].find(Measured(phases=(washout,), scrapes=tuple(seen.scrapes)), washout)
+    return _foreign_share(Phase(name="wash-out", from_ns=from_ns, to_ns=measured.came_ns), seen)
+
+
+def _foreign_share(phase: Phase, seen: Seen) -> float | None:
+    return FACTS["foreign_cpu_share"].find(Measured(phases=(phase,), scrapes=tuple(seen.scrapes)), phase)
 
 
 def _evidence(seen: Seen) -> tuple[Sequence[Scrapes], Sequence[Lifecycle], Mapping[str, float]]:

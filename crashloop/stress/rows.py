@@ -22,7 +22,9 @@ from crashloop.slo.types import Phase
 from crashloop.stress.loads import GROUPS
 from crashloop.stress.profile import Slos, StressProfile
 
-LEFT_ALONE = Precondition(fact="foreign_cpu_share", at_most=0.35)
+MOST_FOREIGN = 0.35
+"""Share of the host's CPU that others may use; beyond it figures are theirs."""
+LEFT_ALONE = Precondition(fact="foreign_cpu_share", at_most=MOST_FOREIGN)
 """Times and rates on a host with other work are no evidence about the load. The share includes CPU of no process: in a storm
 the kernel's own work for starting and ending containers takes up to a fifth of a quiet host."""
 

@@ -226,6 +226,8 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
         "note",
         PAGE,
     )
+    if comparison.doubt:
+        yield Paragraph(comparison.doubt)
     effects = [
         (
             f"{'primary: ' if each.primary else ''}{each.what}, {each.statistic} ({each.unit})",

@@ -120,6 +120,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Kubelet profile of the baseline's node."""
     treatment: str
     effects: tuple[Effect, ...]
+    doubt: str = ""
+    """Why its figures may not be those of the nodes, as a sentence; empty if nothing speaks against them."""
 
 
 class OpenModel(msgspec.Struct, frozen=True, kw_only=True):

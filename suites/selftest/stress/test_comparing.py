@@ -9,7 +9,7 @@ from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.loads import Crash
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
-from suites.selftest.kit.slo_kit import crasher, restart, scrapes
+from suites.selftest.kit.slo_kit import Values, crasher, restart, scrapes
 from suites.selftest.kit.stress_kit import MAX_1S, marks, plan
 
 TARGETS = {"pod-startup": 5.0, "restart-lateness": 3.0}
@@ -29,7 +29,20 @@ def of(component: str, node: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return CPU, (("component", component), ("node", node))
 
 
-def seen(effect: float, *, slower_host: float = 1.0, alternates: bool = True) -> tuple[Comparison, ...]:
+def host_used(others: float) -> Scrapes:
+    """Two cores, of which others use that share in the fourth round, and nobody before and after."""
+    times = (0.0, 330.0, 380.0, 800.0)
+    mode = "host_cpu_seconds_total"
+    values: Values = {
+        (mode, (("mode", "busy"),)): (0.0, 0.0, 100 * others, 100 * others),
+        (mode, (("mode", "idle"),)): (0.0, 660.0, 660 + 100 * (1 - others), 1600 - 100 * others),
+    }
+    return scrapes(times, values, source="processes", node="")
+
+
+def seen(
+    effect: float, *, slower_host: float = 1.0, alternates: bool = True, others: float | None = None
+) -> tuple[Comparison, ...]:
     """Eight rounds of 50 s with 25 restarts on each host; 0.1 CPU s per restart, times the factors."""
     design = ComparisonDesign(primary=("kubelet_cpu_s_per_restart",), alternates=alternates)
     the_plan = plan(MAX_1S, MAX_1S, nodes=NODES, loads=LOADS, stages=(AT_ONCE,), rounds=8, comparison=design)
@@ -62,7 +75,8 @@ def seen(effect: float, *, slower_host: float = 1.0, alternates: bool = True) ->
         for index in range(8)
         for host in ("one", "two")
     ]
-    return comparisons(Seen(the_plan, HOSTS, [cpu], pods, TARGETS), stages)
+    sources = [cpu] if others is None else [cpu, host_used(others)]
+    return comparisons(Seen(the_plan, HOSTS, sources, pods, TARGETS), stages)
 
 
 def effect_on(found: tuple[Comparison, ...], what: str) -> Effect:
@@ -75,6 +89,19 @@ def test_arms_that_are_loaded_at_once_are_a_pair_on_the_hosts_that_they_had() ->
     assert (cpu.pairs, cpu.primary, cpu.reading) == (8, True, EffectReading.HIGHER)
     assert cpu.ratio == pytest.approx(1.05, rel=1e-3)
     assert cpu.notes == ()
+
+
+@pytest.mark.parametrize("others", [None, 0.2], ids=["not measured", "little"])
+def test_a_host_that_others_left_alone_is_no_doubt(others: float | None) -> None:
+    (comparison,) = seen(1.05, others=others)
+    assert comparison.doubt == ""
+
+
+def test_others_on_the_host_in_one_block_are_a_doubt_about_the_comparison() -> None:
+    (comparison,) = seen(1.05, others=0.6)
+    assert comparison.doubt == (
+        "Others used up to 55 % of the host's CPU in a block, more than the 35 % up to which figures are those of the nodes."
+    )
 
 
 def test_a_slower_host_is_no_effect_if_the_arms_change_places() -> None:

@@ -21,7 +21,7 @@ from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.figures import figure_text, stage_figure_text
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.plots import TOP, rows
-from crashloop.report.stress.results import Dots, RowText, Series, StageResult, StressResults, outcome_of
+from crashloop.report.stress.results import Comparison, Dots, RowText, Series, StageResult, StressResults, outcome_of
 from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 from crashloop.report.stress.text import environment_in_words, ratios_in_words
 from crashloop.report.stress.verdicts import run_results
@@ -43,6 +43,12 @@ def with_verdict(
     more = SloVerdict(slo="extra", outcome=outcome, mode=mode, sentence=sentence, target=0, unit="s")
     verdicts = (*results.verdicts, more)
     return msgspec.structs.replace(results, verdicts=verdicts, outcome=outcome_of(verdicts))
+
+
+def test_a_doubt_about_a_comparison_stands_in_every_view_of_it(results: StressResults) -> None:
+    doubted = Comparison(mix="", baseline="max-300s", treatment="max-1s", effects=(), doubt="Others used the host.")
+    document = stress_document(msgspec.structs.replace(results, comparisons=(doubted,)))
+    assert all("Others used the host." in view for view in (to_html(document), to_markdown(document)))
 
 
 def test_the_page_runs_nothing_and_loads_nothing_from_anywhere(results: StressResults) -> None:
