@@ -105,7 +105,7 @@ stress-full: setup ## 110 pods on a node, every mix, maximum 1 s against 300 s (
 stress-judged: setup ## Stress runs that judge the requirements of the scope full (about 35 minutes)
 	$(call STRESS_EACH,$(STRESS_JUDGED))
 
-stress-soak: setup ## Stress runs that judge those of the scope soak (about 2 h 40 min)
+stress-soak: setup ## Stress runs that judge those of the scope soak (about 2 h 45 min)
 	$(call STRESS_EACH,$(STRESS_SOAK))
 
 stress-suite: setup ## Live tests of stress runs, faults included (about 4 minutes)

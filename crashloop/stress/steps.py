@@ -28,7 +28,10 @@ def stepped_load(steps: Sequence[Stage]) -> str | None:
 
 
 def with_steps(profile: StressProfile, counts: Sequence[int]) -> StressProfile:
-    """The profile with steps of these numbers of users in place of its own. Raises UsageError for a profile without steps."""
+    """The profile with steps of these numbers of users in place of its own, each as long as its next larger one.
+
+    Raises UsageError for a profile without steps.
+    """
     own = steps_of(profile.stages)
     load = stepped_load(own)
     if load is None:
@@ -39,7 +42,7 @@ def with_steps(profile: StressProfile, counts: Sequence[int]) -> StressProfile:
         )
     begin = profile.stages.index(own[0])
     after = (stage for stage in profile.stages[begin:] if stage not in own)
-    steps = (_step(own[0], load, count) for count in counts)
+    steps = (_step(own, load, count) for count in counts)
     return msgspec.structs.replace(profile, stages=(*profile.stages[:begin], *steps, *after))
 
 
@@ -63,6 +66,7 @@ def finer(kept: Stage, broken: Stage, load: str) -> tuple[int, ...]:
     return tuple(counts) if len(counts) >= LEAST_STEPS else ()
 
 
-def _step(like: Stage, load: str, count: int) -> Stage:
+def _step(own: Sequence[Stage], load: str, count: int) -> Stage:
+    like = next((each for each in own if int(each.users[load]) >= count), own[-1])
     users: dict[str, Count] = {**like.users, load: count}
     return msgspec.structs.replace(like, mix=f"{count} pods", users=users)

@@ -16,8 +16,17 @@ def test_other_numbers_take_the_place_of_the_steps_and_nothing_else_changes() ->
     own, other = load_stress_profile("knee"), load_stress_profile("knee", steps=(20, 25, 30))
     assert [stage.label for stage in other.stages] == ["baseline", "storm, 20 pods", "storm, 25 pods", "storm, 30 pods"]
     assert [stage.users.get("crashers") for stage in other.stages] == [None, 20, 25, 30]
-    assert other.stages[0] == own.stages[0]
-    assert {stage.duration_s for stage in other.stages} == {stage.duration_s for stage in own.stages}
+    assert [stage for stage in other.stages if stage in own.stages] == [own.stages[0], own.stages[3]]
+
+
+def test_another_step_is_as_long_as_the_next_larger_one_of_the_profile() -> None:
+    other = load_stress_profile("knee", steps=(20, 21, 40, 120))
+    assert [(stage.duration_s, stage.settle_s) for stage in other.stages[1:]] == [
+        (60, 8),
+        (120, 30),
+        (120, 30),
+        (120, 30),
+    ]
 
 
 @pytest.mark.parametrize("profile", ["quick", "shapes", "full"])
