@@ -8,6 +8,7 @@ import gevent
 import msgspec
 from locust.env import Environment
 
+from crashloop.errors import UsageError
 from crashloop.kube.credentials import Access
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import WORKER_LABEL, load_of
@@ -59,7 +60,7 @@ class Watch(Followed):
                 if not self._version:
                     self._list()
                 self._stream()
-            except (_Failed, Refused, OSError, HTTPException, msgspec.MsgspecError) as error:
+            except (_Failed, Refused, UsageError, OSError, HTTPException, msgspec.MsgspecError) as error:
                 self._fire("WATCH", "pods", 0.0, error)
                 gevent.sleep(RECONNECT_S)
 

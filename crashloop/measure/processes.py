@@ -193,7 +193,10 @@ class ProcessAccount:
 
 
 def _host(cpus: Collection[int]) -> Iterator[Sample]:
-    used = [times for cpu, times in enumerate(psutil.cpu_times(percpu=True)) if cpu in cpus]
+    every = psutil.cpu_times(percpu=True)
+    used = [times for cpu, times in enumerate(every) if cpu in cpus]
+    if len(used) < len(cpus):
+        used = every  # /proc/stat numbers them in another way: below lxcfs, or beside CPUs that are offline
     idle = sum(times.idle + getattr(times, "iowait", 0.0) for times in used)
     # Guest time is part of user time already.
     total = sum(value for times in used for name, value in times._asdict().items() if not name.startswith("guest"))

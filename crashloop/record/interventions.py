@@ -16,7 +16,7 @@ from crashloop.record.channels.containerd.attribution import is_instance_of, is_
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord
 from crashloop.record.channels.events import intervention_event, now_ns
 from crashloop.record.config_objects import ConfigObjects
-from crashloop.record.node_facts import KUBELET_ANSWERS_S
+from crashloop.record.nodes import KUBELET_ANSWERS_S
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
 from crashloop.record.registry_images import ScenarioImages

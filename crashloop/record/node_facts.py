@@ -1,6 +1,5 @@
 """Facts about the kubelet of every node: read after the start of the node, and again after every restart."""
 
-import logging
 import threading
 from collections.abc import Callable
 
@@ -13,14 +12,9 @@ from crashloop.kube.client import Json, KubeApi
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.channels.node_restarts import NodeSign, news, read_sign
 from crashloop.record.event_router import EventRouter
-from crashloop.record.nodes import node_event, read_configz
+from crashloop.record.nodes import KUBELET_ANSWERS_S, awaited_configz, node_event, read_configz
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.waiting import WaitTimeout, wait_until
-
-KUBELET_ANSWERS_S = 30.0
-
-log = logging.getLogger(__name__)
 
 
 class NodeFacts:
@@ -115,17 +109,7 @@ class NodeFacts:
         threading.Thread(target=self._answer, args=(node, process), name=f"restart-{node}", daemon=True).start()
 
     def _answer(self, node: str, process: KubeletProcess) -> None:
-        configz: Json | None = None
-        if self._has_configz:
-            try:
-                configz = wait_until(
-                    f"the kubelet of {node} to answer with its configuration",
-                    lambda: read_configz(self._api, node, log_level=logging.DEBUG),
-                    timeout_s=KUBELET_ANSWERS_S,
-                    every_s=0.5,
-                )
-            except WaitTimeout as error:
-                log.warning("%s", error)
+        configz = awaited_configz(self._api, node) if self._has_configz else None
         if self._process(node) not in (None, process):
             return  # another process has answered: this one has gone
         self._newest[node] = self._event(self._nodes[node], configz, process, None)

@@ -14,6 +14,9 @@ from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.channels.node_restarts import NodeSign
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.profile_match import matches_profile
+from crashloop.waiting import WaitTimeout, wait_until
+
+KUBELET_ANSWERS_S = 30.0
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,20 @@ def node_event(
     if sign is not None:
         data |= msgspec.to_builtins(sign)
     return received_event(Channel.KUBELET, Kind.NODE, read_ns, data, node=node)
+
+
+def awaited_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
+    """The effective configuration of a kubelet that was just restarted; None, with a warning, if it does not answer in time."""
+    try:
+        return wait_until(
+            f"the kubelet of {node} to answer with its configuration",
+            lambda: read_configz(api, node, log_level=logging.DEBUG),
+            timeout_s=KUBELET_ANSWERS_S,
+            every_s=0.5,
+        )
+    except WaitTimeout as error:
+        log.warning("%s", error)
+        return None
 
 
 def read_configz(api: KubeApi, node: str, *, log_level: int = logging.WARNING) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
     unheard = [pod.pod for pod in everyone if not pod.starts_ns and any(pod.restart_counts.values())]
     if unheard:
         raise ObservationError(
-            f"ground truth lacks the starts of {len(unheard)} pods that restarted, such as {unheard[0]}."
+            f"ground truth lacks the starts of {len(unheard)} of {len(everyone)} pods, which restarted, such as {unheard[0]}."
         )
     found = find(measured, COUNTER, window.from_ns, window.to_ns)
     lacks = notes(found)

@@ -19,6 +19,8 @@ from crashloop.slo.text import number
 from crashloop.slo.types import Measured, Phase, SliResult
 
 STARTUP = SAMPLES["pod-startup"]
+LEAST_FAST = 5
+"""Pods in a row that start within the bound up to the end of the phase; fewer show no recovery."""
 
 
 def recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -> SliResult:
@@ -41,6 +43,11 @@ def recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -
         Start((t_ns - load.to_ns) / 1e9, took_s) for t_ns, took_s in zip(found.times_ns, found.values, strict=True)
     )
     recovered = recovered_s(starts, bound_s)
+    fast = sum(each.asked_s >= recovered for each in starts) if recovered is not None else 0
+    if len(starts) > fast and 0 < fast < LEAST_FAST:
+        raise ObservationError(
+            f"{fast} of {len(starts)} pods, the last ones, started within the bound; {LEAST_FAST} in a row are needed."
+        )
     slow = [each.asked_s for each in starts if each.took_s > bound_s]
     value = recovered if recovered is not None or not slow else slow[-1]
     words = f"{number(bound_s)} s, {sli.times:g} times the p{sli.percentile:g} of phase {before.label}"
@@ -93,8 +100,8 @@ def _story(starts: list[Start], recovered: float | None, slow: int, words: str, 
         return ""
     if recovered is None:
         return (
-            f"At that time after the end of phase {load.label} a pod still took longer to start than {words}, as did {slow} of "
-            f"{len(starts)} pods in all; none came later."
+            f"At that time after the end of phase {load.label} the last pod still took longer to start than {words}; {slow} of "
+            f"{len(starts)} pods did."
         )
     return (
         f"It counts from the end of phase {load.label} to the first pod from which on all start within {words}; {slow} of "

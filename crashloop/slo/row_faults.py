@@ -166,6 +166,8 @@ def _percentile(row: SloRow) -> Iterator[str]:
 def _recovery(row: SloRow, sli: RecoverySli) -> Iterator[str]:
     if row.phase is None:
         yield "phase is missing; an SLI of kind recovery is judged in the phase after a load"
+    if row.slice_s is not None:
+        yield "slice_s is given; an SLI of kind recovery has one value, that of the whole phase"
     if not 1 <= sli.times < float("inf"):
         yield f"times is {sli.times:g}; expected 1 or more"
     if not 0 < sli.percentile < 100:

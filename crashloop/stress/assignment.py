@@ -63,7 +63,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     taken_within_s: float = 60.0
     """Longest outage of the API server while objects for a whole stage are made."""
     refused_within_s: float = 10.0
-    """Longest time for which a request is repeated that the API server refuses."""
+    """How long a refused request is repeated."""
     remote_workers: int = 0
     """Workers of a master that come from other machines; they get this order, and send their lines, as messages."""
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from crashloop.kube.client import Json
 from crashloop.kube.missing_image import MissingImage, missing_images
+from crashloop.report.text import counted
 from crashloop.stress.loads import load_of
 
 GIVEN_S = 40.0
@@ -54,7 +55,7 @@ class AwaitedImages:
         load = load_of(late[0], self._loads)
         pods = sum(load_of(pod, self._loads) == load for pod in late)
         return (
-            f"load {load}: {pods} of its pods cannot have their image: container {each.container!r} of {late[0]} waits for "
+            f"load {load}: {counted(pods, 'pod')} without its image: container {each.container!r} of {late[0]} waits for "
             f"{each.image} ({each.reason}: {each.message.rstrip('.')}). Give its archive with --image-archive, or name an image "
             "that the node can pull."
         )

@@ -1,12 +1,14 @@
 """Requirements that hold for every pod of a run, judged on the pods of its loads."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from crashloop.checks.case import Memo
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import Recording
 from crashloop.model.prediction import Prediction
+from crashloop.model.variants import Consulted
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile
@@ -16,6 +18,13 @@ from crashloop.verdict import Verdict
 
 OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "ready-conditions", "starts-once"})
 """Checkers that need to know neither what a program does, nor what pulls, hooks and kills took the kubelet's time."""
+
+
+class Played(NamedTuple):
+    """What the model says of one kind of pod. A prediction asks its own Consulted for variants, so both belong together."""
+
+    documented: Consulted
+    predictions: dict[frozenset[str], Prediction]
 
 
 class EveryPod:
@@ -29,7 +38,7 @@ class EveryPod:
         self._of_any_program = {
             name: each for name, each in catalogue.items() if OF_ANY_PROGRAM.issuperset(each.everywhere)
         }
-        self._predictions: dict[tuple[Pod, str], dict[frozenset[str], Prediction]] = {}
+        self._played: dict[tuple[Pod, str], Played] = {}
         """By pod and profile."""
 
     def judge(self, recording: Recording, kubelet: KubeletProfile) -> Iterator[Verdict]:
@@ -46,7 +55,8 @@ class EveryPod:
         if not catalogue:
             return
         memo = Memo()
-        memo.predictions = self._predictions.setdefault((scenario.pod_spec, kubelet.name), {})
+        played = Played(memo.documented, memo.predictions)
+        memo.documented, memo.predictions = self._played.setdefault((scenario.pod_spec, kubelet.name), played)
         question = JudgementInput(
             requirement=next(iter(catalogue.values())),
             scenario=scenario,

@@ -1,5 +1,6 @@
 """Records a stress run: histories of the pods by every channel, and metrics of every component."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -11,7 +12,7 @@ from crashloop.measure.measuring import Measuring
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.lifeline import Lifeline
-from crashloop.record.nodes import node_event, read_configz
+from crashloop.record.nodes import awaited_configz, node_event, read_configz
 from crashloop.record.thread_crashes import ThreadCrashes
 from crashloop.slo.rows import SloRow, families_of
 from crashloop.spec.profile import KubeletProfile
@@ -90,12 +91,20 @@ class StressEvidence:
         """Scrape all sources now, for the edge of a measurement."""
         self._measuring.scrape_now()
 
+    @property
+    def _has_configz(self) -> bool:
+        return Capability.CONFIGZ in self._site.info.capabilities
+
     def _describe(self, node: Node) -> Event:
-        can_tell = Capability.CONFIGZ in self._site.info.capabilities
-        configz = read_configz(self._site.api, node.name) if can_tell else None
+        configz = read_configz(self._site.api, node.name) if self._has_configz else None
         return node_event(node.name, self._kubelets[node.name], configz, self._rig.process(node.name))
 
     def _kubelet_restarted(self, name: str, process: KubeletProcess) -> None:
-        event = node_event(name, self._kubelets[name], None, process)
-        self._about[name] = event
-        self.session.node(name, event)
+        threading.Thread(target=self._answer, args=(name, process), name=f"restart-{name}", daemon=True).start()
+
+    def _answer(self, name: str, process: KubeletProcess) -> None:
+        """The restarted kubelet and its configuration, which it shows some seconds later."""
+        configz = awaited_configz(self._site.api, name) if self._has_configz else None
+        if self._rig.process(name) in (None, process):
+            self._about[name] = node_event(name, self._kubelets[name], configz, process)
+            self.session.node(name, self._about[name])

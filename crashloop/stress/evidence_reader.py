@@ -214,15 +214,23 @@ class _Decided:
         self._version = kubelet_version(kubelet, version)
 
     def restarts(self, container: str, exit_code: int | None) -> bool | None:
-        """None where that depends on whether it was a kill."""
+        """None where that depends on whether it was a kill, and for a container that the pod did not declare."""
         if exit_code is None:
             return False
+        if not self._knows(container):
+            return None
         kinds = (False, True) if container in self._killable else (False,)
         decided = {self._decide(container, exit_code, killed=killed) is not Decision.STOP for killed in kinds}
         return decided.pop() if len(decided) == 1 else None
 
     def restarts_all(self, container: str, exit_code: int | None) -> bool:
-        return exit_code is not None and self._decide(container, exit_code) is Decision.RESTART_ALL
+        if exit_code is None or not self._knows(container):
+            return False
+        return self._decide(container, exit_code) is Decision.RESTART_ALL
+
+    def _knows(self, container: str) -> bool:
+        """An admission plugin may have added it."""
+        return any(each.name == container for each in self._pod.containers)
 
     def _decide(self, container: str, exit_code: int, *, killed: bool = False) -> Decision:
         found = self._pod.container(container)

@@ -299,10 +299,13 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
 
 
 class Canary(Load, frozen=True, kw_only=True, tag="canary"):
-    """Reads of the API server at a rate (open model): in turn a GET of a pod of its own, and a LIST of the run's pods."""
+    """Reads of the API server at a rate (open model), of each kind in turn.
+
+    The kinds are a GET of a pod of its own, a LIST of the run's pods and, if asked for, a streaming list of these.
+    """
 
     rate_per_s: float = 2.0
-    """Reads per second, as many of each kind."""
+    """Reads per second, of all kinds together."""
     watch_lists: bool = False
     """Whether a streaming list of the run's pods has its turn, too; a LIST where the API server serves none."""
     answer_within_s: float = 10.0

@@ -2,8 +2,9 @@
 
 Theory of operation. A delay is due after an exit of the container's own. A life that lasted until a probe could have failed often
 enough may have been killed, and while the kubelet kills or pulls for one container it starts no other of the pod. So delays are
-known up to the first such life, and for regular containers from the first start of the last of them on. Its start may include
-pulls.
+known whose restart was created before the first such kill was possible, and for regular containers from the first start of the
+last of them on. Its start may include pulls. A restart without a known delay may be held up for as long as the pod is seen, so
+it is not expected either.
 """
 
 import math
@@ -11,34 +12,49 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.types import Lifecycle, Restart
 from crashloop.spec.pod import ContainerKind
 from crashloop.stress.pod_template import PodTemplate
 
 
 def with_known_delays(pod: Lifecycle, template: PodTemplate) -> Lifecycle:
     """The pod without the due delays that are not known, and with the mark that images may have been pulled for its start."""
+    doubtful_ns = min(_possible_kills_ns(pod, template), default=math.inf)
     restarts = tuple(
-        each
-        if _is_complete_ns(pod, template, each.container) <= each.exited_ns < _doubtful_ns(pod, template)
-        else msgspec.structs.replace(each, due_s=None, due_at_most_s=None, latest_s=None)
-        for each in pod.restarts
+        each if _is_known(each, pod, template, doubtful_ns) else _without_delay(each) for each in pod.restarts
     )
     return msgspec.structs.replace(pod, restarts=restarts, may_pull=True)
 
 
-def _is_complete_ns(pod: Lifecycle, template: PodTemplate, container: str) -> float:
-    """When all containers that start beside this one had started: until then the kubelet may have pulled images for them."""
-    of = template.pod
-    if of.container(container).kind is ContainerKind.INIT and not of.container(container).is_sidecar:
+def _is_known(restart: Restart, pod: Lifecycle, template: PodTemplate, doubtful_ns: float) -> bool:
+    came_ns = _came_ns(restart)
+    return (
+        _complete_ns(pod, template, restart.container) <= restart.exited_ns
+        and (math.inf if came_ns is None else came_ns) <= doubtful_ns
+    )
+
+
+def _came_ns(restart: Restart) -> int | None:
+    return restart.started_ns if restart.created_ns is None else restart.created_ns
+
+
+def _without_delay(restart: Restart) -> Restart:
+    expected = None if _came_ns(restart) is None else restart.expected
+    return msgspec.structs.replace(restart, due_s=None, due_at_most_s=None, latest_s=None, expected=expected)
+
+
+def _complete_ns(pod: Lifecycle, template: PodTemplate, container: str) -> float:
+    """When all containers that start beside this one had started: until then the kubelet may have pulled images for them.
+
+    Never for a container that the template does not have.
+    """
+    kinds = {each.name: (each.kind is ContainerKind.INIT and not each.is_sidecar) for each in template.pod.containers}
+    if kinds.get(container, False):
         return 0
-    beside = [each.name for each in of.of_kind(ContainerKind.REGULAR) if each.name != container]
-    return max((pod.starts_ns.get(name, (math.inf,))[0] for name in beside), default=0)
-
-
-def _doubtful_ns(pod: Lifecycle, template: PodTemplate) -> float:
-    """From when on a kill is possible; infinity if none was in time."""
-    return min(_possible_kills_ns(pod, template), default=math.inf)
+    if container not in kinds:
+        return math.inf
+    beside = [each.name for each in template.pod.of_kind(ContainerKind.REGULAR) if each.name != container]
+    return max((next(iter(pod.starts_ns.get(name, ())), math.inf) for name in beside), default=0)
 
 
 def _possible_kills_ns(pod: Lifecycle, template: PodTemplate) -> Iterator[float]:

@@ -33,9 +33,13 @@ def _late(load: str, stage: Measurement, pods: Iterable[Lifecycle], waits: Mappi
     late = [each for each in made if (began_ns := _began_ns(each)) is None or began_ns > at_ns]
     if late:
         yield (
-            f"{stage.name} began to be measured while {len(late)} of {counted(len(made), 'pod')} of load {load} "
+            f"{stage.name} began to be measured while {_share(len(late), len(made))} of load {load} "
             f"had not run{_why(late, waits)}."
         )
+
+
+def _share(some: int, of_all: int) -> str:
+    return "the only pod" if of_all == 1 else f"{some} of {of_all} pods"
 
 
 def _why(pods: Iterable[Lifecycle], waits: Mapping[str, str]) -> str:

@@ -64,8 +64,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def is_stateless(self) -> bool:
         """Whether it has no volumes but those of a stateless pod."""
-        volumes = self.spec.get("volumes") or ()
-        return all(each.keys() - {"name"} <= _STATELESS for each in volumes)
+        return all(each.keys() - {"name"} <= _STATELESS for each in _read(self.spec).volumes or ())
 
 
 def template_in(documents: list[Any], *, file: str) -> PodTemplate:
@@ -77,6 +76,8 @@ def template_in(documents: list[Any], *, file: str) -> PodTemplate:
             f"{len(found) or 'no'} pods in it ({kinds}); expected one: a Pod, a PodTemplate or an object with spec.template."
         )
     metadata = found[0].get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise ValueError(f"its metadata is {metadata!r}; expected a mapping, such as {{labels: {{app: web}}}}.")
     about = {name: metadata.get(name) or {} for name in ("labels", "annotations")}
     try:
         return msgspec.convert({"file": file, "spec": found[0]["spec"], **about}, PodTemplate)
@@ -99,8 +100,8 @@ def faults_of(template: PodTemplate) -> Iterator[str]:
     for each in read.all_containers:
         if each.pulls_always:
             yield (
-                f"container {each.name!r}: its image {each.image} would be pulled at every restart, which no delay tells from "
-                "the kubelet's; set imagePullPolicy to IfNotPresent or Never."
+                f"container {each.name!r}: its image {each.image} would be pulled at every restart, and the time of a pull "
+                "cannot be told from the kubelet's delay; set imagePullPolicy to IfNotPresent or Never."
             )
 
 
@@ -184,6 +185,7 @@ class _Container(msgspec.Struct, frozen=True, rename="camel"):
 class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     containers: tuple[_Container, ...]
     init_containers: tuple[_Container, ...] | None = None
+    volumes: tuple[dict[str, Any], ...] | None = None
     restart_policy: RestartPolicy = RestartPolicy.ALWAYS
 
     @property

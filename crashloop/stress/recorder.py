@@ -134,9 +134,13 @@ class StressRecorder:
         self._heed_crashes()
 
     def _heed_crashes(self) -> None:
-        """Raises what ended a channel: without it the load would go on unseen."""
-        if self._evidence.crash is not None:
-            raise self._evidence.crash
+        """Raises what ended a channel: without it the load would go on unseen. A later judgement has to know, too."""
+        crash = self._evidence.crash
+        if crash is None:
+            return
+        if not isinstance(crash, CrashloopError):
+            self._note(Cause.CLUSTER, f"A part of the recording crashed ({type(crash).__name__}: {crash}).")
+        raise crash
 
     def _take_marks(self) -> list[StageMark]:
         """Scrape at the edges of measurements; the new marks."""

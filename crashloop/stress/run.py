@@ -1,7 +1,9 @@
 """Runs a stress profile: plan, cluster, load, evidence, verdicts, report."""
 
+import lzma
 import os
 import tarfile
+import zlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -156,7 +158,7 @@ def run_stress(
     except KubeError as error:
         if not run.marks():
             raise
-        Incidents(run.incidents_jsonl, say).note(Cause.NOT_REMOVED, f"The namespace of the run stays behind: {error}")
+        Incidents(run.incidents_jsonl, say).note(Cause.NOT_REMOVED, f"The cluster could not be left as it was: {error}")
     with progress.step("judging"):
         results = judge_run(run)
         publish_stress(run, results)
@@ -184,7 +186,7 @@ def check_archives(archives: Iterable[str]) -> None:
         try:
             with tarfile.open(each) as tar:
                 indexed = not _INDEXES.isdisjoint(tar.getnames())
-        except (OSError, tarfile.TarError) as error:
+        except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise UsageError(f"--image-archive {each}: it cannot be read as a tar ({reason}).") from error
         if not indexed:

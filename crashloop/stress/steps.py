@@ -1,12 +1,13 @@
 """The steps of a load: stages of one profile that differ in the number of users of one load alone. Pure."""
 
+import math
 from collections.abc import Sequence
 
 import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.stress.costing import UNDER_LOAD
-from crashloop.stress.profile import Count, Stage, StressProfile
+from crashloop.stress.profile import FULL, Count, Stage, StressProfile
 
 LEAST_STEPS = 3
 FINER_STEPS = 5
@@ -60,13 +61,18 @@ def counts_of(text: str) -> tuple[int, ...]:
 
 def finer(kept: Stage, broken: Stage, load: str) -> tuple[int, ...]:
     """Steps from one that keeps the SLOs to the one that breaks one; empty if there are none between them."""
-    low, high = int(kept.users[load]), int(broken.users[load])
+    low, high = (int(stage.users.get(load, 0)) for stage in (kept, broken))
     parts = FINER_STEPS - 1
     counts = sorted({low + round(number * (high - low) / parts) for number in range(FINER_STEPS)})
     return tuple(counts) if len(counts) >= LEAST_STEPS else ()
 
 
 def _step(own: Sequence[Stage], load: str, count: int) -> Stage:
-    like = next((each for each in own if int(each.users[load]) >= count), own[-1])
+    like = next((each for each in own if _users(each, load) >= count), own[-1])
     users: dict[str, Count] = {**like.users, load: count}
     return msgspec.structs.replace(like, mix=f"{count} pods", users=users)
+
+
+def _users(stage: Stage, load: str) -> float:
+    users = stage.users.get(load, 0)
+    return math.inf if users == FULL else int(users)

@@ -83,7 +83,7 @@ def why_unusable(node: Json, *, declared: bool = False) -> str | None:
 
 
 def _chosen(api: KubeApi, selector: str) -> list[Json]:
-    """The nodes with the labels of --node-selector. Raises UsageError for a selector that is none, or that no node has."""
+    """The nodes with the labels of --node-selector. Raises UsageError for a selector that is not valid, or that no node has."""
     try:
         found = api.nodes(label_selector=selector)
     except ApiRefusal as error:

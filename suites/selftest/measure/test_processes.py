@@ -255,6 +255,16 @@ def test_the_host_is_that_part_of_it_which_the_run_may_use(tmp_path: Path, monke
     assert before <= part["idle"] <= after.idle + after.iowait
 
 
+def test_cpus_that_the_kernel_numbers_otherwise_are_all_that_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below lxcfs two CPUs with the numbers 40 and 41 are shown as 0 and 1."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 4000})
+    samples = ProcessAccount(info(tmp_path, Capability.NODES_ON_HOST)).read()
+    (cores,) = [value for _, series, value in samples if series.name == "host_cpu_cores"]
+    assert cores == psutil.cpu_count()
+
+
 def test_a_cluster_with_more_cpus_than_the_harness_has_those_of_its_components(
     program: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,9 +64,16 @@ def test_pods_that_never_recover_fail_once_the_target_has_passed() -> None:
     verdict = recovery(*FAST, *came(*[1] * 9, 9))
     assert (verdict.outcome, verdict.value) == (Outcome.FAIL, 111)
     assert verdict.sentence == (
-        "made-up: 111 s of 10 pods, target at most 60 s, phase recovery. At that time after the end of phase storm a pod still "
-        "took longer to start than 1.5 s, 1.5 times the p90 of phase baseline, as did 1 of 10 pods in all; none came later."
+        "made-up: 111 s of 10 pods, target at most 60 s, phase recovery. At that time after the end of phase storm the last pod "
+        "still took longer to start than 1.5 s, 1.5 times the p90 of phase baseline; 1 of 10 pods did."
     )
+
+
+def test_a_few_fast_pods_at_the_end_are_no_recovery() -> None:
+    verdict = recovery(*FAST, *came(*[9] * 7, *[1] * 4))
+    assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, None)
+    assert "4 of 11 pods, the last ones, started within the bound; 5 in a row are needed." in verdict.sentence
+    assert recovery(*FAST, *came(*[9] * 6, *[1] * 5)).value == 81
 
 
 def test_a_phase_that_ends_before_the_target_and_without_a_recovery_is_inconclusive() -> None:
@@ -124,6 +131,7 @@ def test_a_row_names_phases_and_groups_that_a_profile_has() -> None:
         ({"times": 0.9}, {}, "times is 0.9; expected 1 or more"),
         ({"percentile": 100}, {}, "sli.percentile is 100; expected more than 0 and less than 100"),
         ({}, {"min_samples": 9}, "min_samples is 9; p90 of fewer than 10 is simply the largest"),
+        ({}, {"slice_s": 300}, "slice_s is given; an SLI of kind recovery has one value, that of the whole phase"),
         ({}, {"percentile": 99}, "percentile is 99; an SLI of kind recovery has none"),
         (
             {},
@@ -131,7 +139,7 @@ def test_a_row_names_phases_and_groups_that_a_profile_has() -> None:
             "target has the unit 'pods'; an SLI of kind recovery is in s",
         ),
     ],
-    ids=["phase", "times", "percentile of the SLI", "samples", "percentile", "unit"],
+    ids=["phase", "times", "percentile of the SLI", "samples", "slices", "percentile", "unit"],
 )
 def test_a_wrong_row_is_refused(sli: dict[str, Any], more: dict[str, Any], fault: str) -> None:
     asked: dict[str, Any] = {"target": {"at_most": 60, "unit": "s"}, "phase": "recovery", "min_samples": 10, **more}

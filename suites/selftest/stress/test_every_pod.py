@@ -1,15 +1,25 @@
 """What holds for every pod is judged on the pods of a load, too."""
 
 from pathlib import Path
+from random import Random
 
+import msgspec
 import pytest
 
+from crashloop.deviations import load_deviations
 from crashloop.profiles import load_profile
+from crashloop.requirements import load_requirements
+from crashloop.sim import simulate
+from crashloop.spec.scenario import Until
+from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.every_pod import EveryPod
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan, plan_of
+from crashloop.stress.pods import scenario_of
 from crashloop.stress.profiles import load_stress_profile
 from crashloop.verdict import Outcome, Verdict, VerdictMode
 from suites.selftest.kit.stress_kit import Folder, crashing
+from tools.fault_matrix import recorded
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +74,20 @@ def test_a_check_that_judges_all_pods_is_not_made_twice(plan: StressPlan, tmp_pa
     folder.write(folder.pod("crashers-0-0", *crashing(5.0, 0.5, 1.5, 1.5, 1.5)))
     of_backoff = [each.scenario for each in judge_run(folder.run).judged if each.requirement == "BACKOFF-2"]
     assert of_backoff == ["quick"]
+
+
+def test_a_known_deviation_is_known_in_every_pod_of_its_kind() -> None:
+    """Pods of a kind share what the model says of them."""
+    version, kubelet = KubernetesVersion.parse("1.37.1"), load_profile("max-1s")
+    load = load_stress_profile("rules").loads["all"]
+    every_pod = EveryPod({"RULES-22": load_requirements()["RULES-22"]}, load_deviations(), version)
+
+    def verdict(name: str) -> Verdict:
+        scenario = scenario_of(load, name, profile=kubelet.name)
+        scenario = msgspec.structs.replace(scenario, until=Until(restarts={"app": 4}, at_most_s=60))
+        (found,) = every_pod.judge(recorded(simulate(scenario, kubelet, version, rng=Random(name))), kubelet)
+        return found
+
+    of_pods = [verdict(f"all-0-{number}") for number in range(3)]
+    assert [each.deviation for each in of_pods] == ["restart-all-hides-exit-code"] * 3
+    assert not any(each.fails_the_run for each in of_pods)

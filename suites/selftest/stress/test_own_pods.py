@@ -1,5 +1,6 @@
 """Pods of a user's own template are judged by what the runtime says of them; what cannot be known is no FAIL."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from crashloop.report.stress.results import StressResults
 from crashloop.slo.conservation import conservation
 from crashloop.slo.events import SAMPLES
 from crashloop.slo.rows import ConservationSli
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.types import Restart, SloVerdict
 from crashloop.stress.awaited_images import GIVEN_S, AwaitedImages
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.judging import judge_run
@@ -27,6 +28,7 @@ APP = {"name": "app", "image": "registry.example/app:1"}
 LIVENESS = {"livenessProbe": {"periodSeconds": 1, "failureThreshold": 6}}
 """Kills after 4 s at the soonest."""
 POD = "crashers-0-0"
+BESIDE = {"name": "beside", "image": "registry.example/large:1"}
 
 
 def crash(*containers: dict[str, Any], **fields: Any) -> Crash:
@@ -102,13 +104,56 @@ def test_whether_a_kill_needs_a_restart_is_left_open(tmp_path: Path) -> None:
 
 def test_until_all_containers_have_started_no_delay_of_the_others_is_known(tmp_path: Path) -> None:
     """The kubelet pulls the image of one before it restarts another."""
-    beside = {"name": "beside", "image": "registry.example/large:1"}
-    folder = run_of(tmp_path / "run", crash(APP, beside))
+    folder = run_of(tmp_path / "run", crash(APP, BESIDE))
     history = folder.pod(POD, *crashing(25.0, 0.3, 1.4, 1.4, 1.4))
     folder.write(history.lives("beside", (28.0, None, 0), journal=False))
     (pod,) = read_recorded(folder.run, folder.plan).lifecycles
     assert [each.due_s is not None for each in pod.restarts] == [False, False, True, True]
     assert [each.expected for each in pod.restarts] == [True] * 4
+
+
+def restarts_beside(root: Path, app: Lives, beside: Lives, **of_beside: Any) -> Sequence[Restart]:
+    """The restarts of a container with a second one beside it."""
+    folder = run_of(root, crash(APP, BESIDE | of_beside))
+    folder.write(folder.pod(POD, *app).lives("beside", *beside, journal=False))
+    (pod,) = read_recorded(folder.run, folder.plan).lifecycles
+    return [each for each in pod.restarts if each.container == "app"]
+
+
+def test_a_delay_that_a_kill_beside_it_may_have_lengthened_is_not_known(tmp_path: Path) -> None:
+    """`beside` may be killed from 29 s on. The exit is before that, the restart after it."""
+    app: Lives = [(25.0, 25.5, 1), (25.8, 28.7, 1), (59.0, None, 0)]
+    beside: Lives = [(25.0, 58.5, 137), (58.9, None, 0)]
+    restarts = restarts_beside(tmp_path / "run", app, beside, **LIVENESS)
+    assert [each.due_s is not None for each in restarts] == [True, False]
+    alone = restarts_beside(tmp_path / "alone", app, beside)
+    assert [each.due_s is not None for each in alone] == [True, True]
+
+
+def test_a_restart_that_a_pull_beside_it_holds_up_is_not_lost(tmp_path: Path) -> None:
+    app: Lives = [(25.0, 25.5, 1)]
+    (held_up,) = restarts_beside(tmp_path / "held-up", app, [])
+    assert (held_up.due_s, held_up.expected) == (None, None)
+    (lost,) = restarts_beside(tmp_path / "lost", app, [(25.2, None, 0)])
+    assert (lost.due_s is not None, lost.expected) == (True, True)
+
+
+def test_a_container_that_is_created_and_never_started_leaves_the_delays_of_others_open(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run", crash(APP, BESIDE))
+    folder.write(folder.pod(POD, *crashes()).runtime(25.2, Kind.CREATED, "beside", "beside-0"))
+    assert all(each.due_s is None for each in read_recorded(folder.run, folder.plan).lifecycles[0].restarts)
+
+
+def test_a_container_that_the_template_does_not_have_is_no_crash_of_the_judgement(tmp_path: Path) -> None:
+    """An admission plugin may add one to the pod."""
+    folder = run_of(tmp_path / "run", crash())
+    folder.write(
+        folder.pod(POD, *crashes()).lives("injected", (25.0, 26.0, 1), (27.0, None, 0), journal=False, status=False)
+    )
+    results = judge_run(folder.run)
+    assert verdict(results, "no-lost-restart").outcome is Outcome.PASS
+    (pod,) = read_recorded(folder.run, folder.plan).lifecycles
+    assert {each.due_s for each in pod.restarts if each.container == "injected"} == {None}
 
 
 def test_a_start_that_may_include_a_pull_is_no_sample_of_start_up(tmp_path: Path) -> None:
@@ -171,7 +216,10 @@ def test_a_pod_that_the_kubelet_rejects_is_named_with_the_reason(tmp_path: Path)
     folder = run_of(tmp_path / "run")
     unstarted(folder, {"app": {"name": "app", "restartCount": 0}}, phase="Failed", reason="NodePorts")
     planned = verdict(judge_run(folder.run), "load-as-planned")
-    assert "1 of 1 pod of load crashers had not run: the pod is Failed (NodePorts) in crashers-0-0." in planned.sentence
+    assert (
+        "while the only pod of load crashers had not run: the pod is Failed (NodePorts) in crashers-0-0."
+        in planned.sentence
+    )
 
 
 def without_runtime(folder: Folder) -> History:
@@ -205,7 +253,7 @@ def test_restarts_without_ground_truth_are_not_compared_with_the_kubelet_s_count
     folder.write(without_runtime(folder))
     pods = read_recorded(folder.run, folder.plan).lifecycles
     with pytest.raises(
-        ObservationError, match="ground truth lacks the starts of 1 pods that restarted, such as crashers-0-0"
+        ObservationError, match="ground truth lacks the starts of 1 of 2 pods, which restarted, such as crashers-0-0"
     ):
         conservation(ConservationSli(), measured(lifecycles=pods), phase())
 
@@ -222,7 +270,7 @@ def test_a_load_without_its_image_is_abandoned_with_the_kubelet_s_words() -> Non
     images.take("app-0-1", waiting("ImagePullBackOff"), 120.0)
     assert images.overdue(100.0 + GIVEN_S - 1) is None
     assert images.overdue(100.0 + GIVEN_S) == (
-        "load app: 1 of its pods cannot have their image: container 'app' of app-0-0 waits for registry.example/app:1 "
+        "load app: 1 pod without its image: container 'app' of app-0-0 waits for registry.example/app:1 "
         "(ImagePullBackOff: Back-off pulling image. No such host). Give its archive with --image-archive, or name an image "
         "that the node can pull."
     )

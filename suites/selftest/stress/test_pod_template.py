@@ -1,5 +1,6 @@
 """A template of the user's own: which files hold one, what a load cannot take of it, and that it is read once."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,8 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
             [{"kind": "Pod", "metadata": {"labels": ["a"]}, "spec": POD}],
             "Expected `object`, got `array` - at `$.labels`.",
         ),
+        ([{"kind": "Pod", "metadata": "app", "spec": POD}], "its metadata is 'app'; expected a mapping"),
+        ([{"kind": "Pod", "spec": POD | {"volumes": ["data"]}}], "Expected `object`, got `str` - at `$.volumes[0]`"),
         (
             [{"kind": "Pod", "spec": POD | {"nodeName": "n"}}],
             "spec.nodeName is set, which a run sets or replaces itself",
@@ -138,6 +141,8 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
         "no list of containers",
         "no image",
         "no labels",
+        "no metadata",
+        "no volume",
         "node name",
         "node selector",
         "deadline",
@@ -247,6 +252,9 @@ def test_a_file_that_is_no_archive_of_images_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--image-archive .*app.tar: it cannot be read as a tar \(No such file"):
         check_archives([str(path)])
     path.write_text("no tar", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"--image-archive .*app.tar: it cannot be read as a tar"):
+        check_archives([str(path)])
+    path.write_bytes(gzip.compress(tar_bytes([File(name="manifest.json", content=b"[]")]))[:40])
     with pytest.raises(UsageError, match=r"--image-archive .*app.tar: it cannot be read as a tar"):
         check_archives([str(path)])
     path.write_bytes(tar_bytes([File(name="app", content=b"")]))

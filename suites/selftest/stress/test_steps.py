@@ -3,9 +3,11 @@
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.stress.profile import Stage
+from crashloop.stress.loads import AnyLoad
+from crashloop.stress.profile import FULL, Count, Stage, StressNode, StressProfile
 from crashloop.stress.profiles import load_stress_profile
-from crashloop.stress.steps import counts_of, finer, stepped_load
+from crashloop.stress.steps import counts_of, finer, stepped_load, with_steps
+from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY
 
 
 def step(pods: int, *, of: str = "crashers") -> Stage:
@@ -33,6 +35,16 @@ def test_another_step_is_as_long_as_the_next_larger_one_of_the_profile() -> None
 def test_a_profile_without_steps_is_refused(profile: str) -> None:
     with pytest.raises(UsageError, match=f'--steps: the stages of stress profile "{profile}" are no steps'):
         load_stress_profile(profile, steps=(5, 10, 20))
+
+
+def test_steps_of_a_profile_may_begin_without_the_load_and_end_with_a_full_node() -> None:
+    users: list[dict[str, Count]] = [{}, {"crashers": 10}, {"crashers": FULL}]
+    own = [Stage(name="storm", mix=str(each), duration_s=10, users={"healthy": 1, **each}) for each in users]
+    loads: dict[str, AnyLoad] = {"crashers": CRASHERS, "healthy": HEALTHY}
+    profile = StressProfile(nodes=(StressNode(name="storm", profile="max-1s"),), loads=loads, stages=tuple(own))
+    found = with_steps(profile, (5, 20, 40))
+    assert [stage.users["crashers"] for stage in found.stages] == [5, 20, 40]
+    assert finer(own[0], own[1], "crashers") == (0, 2, 5, 8, 10)
 
 
 def test_a_step_beyond_the_node_is_refused_like_one_of_the_file() -> None:
