@@ -25,7 +25,8 @@ def shown(page: Path) -> Iterator[list[str]]:
     for block in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith("$ "):
-                yield shlex.split(line[2:], comments=True)
+                words = shlex.split(line[2:], comments=True)
+                yield words[3:] if words[:2] == ["taskset", "--cpu-list"] else words
 
 
 COMMANDS = list(
