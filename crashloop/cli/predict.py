@@ -129,6 +129,7 @@ _LIMITS = ("limit", "by default", "used", "share", "headroom", "what it is")
 _FIRST = ("after the start of all", "restarts/s", "requests/s", "late, p50 (s)", "p99 (s)")
 _BY_LOAD = (
     "at restarts/s", "maximum", "seen", "requests", "writes", "kubelet (ms)", "runtime (ms)", "API server (ms)", "etcd (ms)",
+    "overhead (s)",
 )  # fmt: skip
 _CLAIMS = ("KEP", "number", "says", "computed", "at measured costs", "unit", "contradiction")
 

@@ -18,12 +18,12 @@ COSTED = ("api_requests", "api_writes", "kubelet_cpu_s", "runtime_cpu_s", "apise
 
 
 class CostsAt(msgspec.Struct, frozen=True, kw_only=True):
-    """The costs of one restart under one load, as in Costs."""
+    """The costs of one restart under one load, as in Costs, with what its container's waiting costs."""
 
     restarts_per_s: float
     """Of the node."""
     maximum_s: float
-    """Of the node's curve."""
+    """Of the node's curve: the delay of every restart, once it is reached."""
     restarts: int
     """How many were measured."""
     api_requests: float
@@ -33,7 +33,7 @@ class CostsAt(msgspec.Struct, frozen=True, kw_only=True):
     apiserver_cpu_s: float
     etcd_cpu_s: float
     overhead_s: float | None = None
-    """None in files of versions that knew one overhead only."""
+    """None where unknown: in files of versions that knew one overhead only, and where each container restarted a few times."""
     intervals: dict[str, tuple[float, float]] = {}
     """95 % intervals by what varied within the measurement, by the name of the cost; absent where unknown."""
 

@@ -5,9 +5,10 @@ Theory of operation. Every container restarts as its curve allows. At the curve'
 the exit, create and start. A node's CPU limits its rate of restarts; the *knee* is the number of pods at which it does.
 The client rate limit of a kubelet slows no restart: another goroutine writes statuses and merges changes, and events have
 their own limiter. So it bounds requests, not restarts.
-Costs of a restart are those of the nearest measured loads (costs_at.py), and nodes are independent: a prediction below the
-knee. Beyond it costs grow with the load and requests per restart fall, so the result is a bound. Lateness, and the time after
-a start of all pods at once, are simulated (simulation.py); the rates at the maximum of the curve are its closed form.
+Costs of a restart are interpolated between the measured loads (costs_at.py), by its delay and the node's rate, and nodes are
+independent: a prediction below the knee. Beyond it costs grow with the load and requests per restart fall, so the result is a
+bound. Lateness, and the time after a start of all pods at once, are simulated (simulation.py); the rates at the maximum of the
+curve are its closed form.
 Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even, at most 30 s late);
 pkg/kubelet/status/status_manager.go (syncBatch); cmd/kubelet/app/server.go (eventClientConfig).
 """
@@ -142,7 +143,7 @@ def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     cycle_s = _cycle_s(load, costs)
     by_curve, by_cpu = containers / cycle_s, _cpu_ceiling(load, costs)
     rate = min(by_curve, by_cpu)
-    here = costs_at(costs, rate, load.curve)
+    here = costs_at(costs, rate, load.curve.maximum_s)
     total, passed = load.nodes * rate, _passed(load, here, rate)
     played = simulate(node_of(load, costs), until_s=WINDOWS_S[-1])
     first = tuple(_windows(load, costs, by_cpu, played))
@@ -224,7 +225,7 @@ def free_overhead_s(load: CrashLoad, costs: Costs) -> float:
 
 
 def _overhead_at_s(rate: float, load: CrashLoad, costs: Costs) -> float:
-    return overhead_s(load, costs) if costs.saturated else costs_at(costs, rate, load.curve).overhead_s
+    return overhead_s(load, costs) if costs.saturated else costs_at(costs, rate, load.curve.maximum_s).overhead_s
 
 
 def node_of(load: CrashLoad, costs: Costs) -> SimulatedNode:
@@ -249,9 +250,9 @@ def _service_s(load: CrashLoad, costs: Costs) -> float:
     return _places(load) / _cpu_ceiling(load, costs)
 
 
-def api_requests_per_s(load: CrashLoad, costs: Costs, restarts_per_s: float) -> float:
-    """Requests of one node at that rate of restarts, after its kubelet's client rate limits."""
-    here = costs_at(costs, restarts_per_s, load.curve)
+def api_requests_per_s(load: CrashLoad, costs: Costs, restarts_per_s: float, delay_s: float) -> float:
+    """Requests of one node at that rate of restarts with that delay, after its kubelet's client rate limits."""
+    here = costs_at(costs, restarts_per_s, delay_s)
     return restarts_per_s * here.api_requests * _passed(load, here, restarts_per_s) if restarts_per_s else 0.0
 
 
@@ -283,7 +284,7 @@ def _windows(load: CrashLoad, costs: Costs, most: float, played: Simulated) -> I
             from_s=before_s,
             to_s=end_s,
             restarts_per_s=load.nodes * rate,
-            api_requests_per_s=load.nodes * api_requests_per_s(load, costs, rate),
+            api_requests_per_s=load.nodes * api_requests_per_s(load, costs, rate, seen.mean_delay_s),
             lateness_p50_s=seen.lateness_p50_s,
             lateness_p99_s=seen.lateness_p99_s,
             closed_form_per_s=load.nodes * closed_form,

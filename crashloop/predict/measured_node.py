@@ -5,6 +5,7 @@ from typing import NamedTuple
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.restart_counts import delays_s, restarts_by
 from crashloop.predict.costs import Costs
+from crashloop.predict.costs_at import costs_at
 from crashloop.predict.load import (
     CrashLoad,
     api_requests_per_s,
@@ -42,17 +43,18 @@ class MeasuredNode:
 
     def extra_at_cap(self, curve: Curve, window_s: float) -> OfNode:
         """Restarts of a single pod in a window, beyond those of today's curve, when both are at their maximum."""
-        return OfNode(self._extra_at_cap(curve, window_s))
+        return OfNode(self._at_cap(curve, window_s) - self._at_cap(DEFAULT_CURVE, window_s))
 
     def extra_requests_at_cap(self, curve: Curve, window_s: float) -> OfNode:
-        """Their API requests."""
-        return OfNode(self._extra_at_cap(curve, window_s) * self.costs.api_requests)
+        """API requests of a single pod in a window, beyond those of today's curve, when both are at their maximum."""
+        mine, today = (self._requests_at_cap(each, window_s) for each in (curve, DEFAULT_CURVE))
+        return OfNode(mine - today)
 
     def requests_of_full(self, curve: Curve, end_s: float) -> OfNode:
         """API requests of a full node by `end_s`, simulated."""
         load = self._load(curve, self._pods)
         window = simulate(node_of(load, self.costs), until_s=end_s).window(0.0, end_s)
-        requests = end_s * api_requests_per_s(load, self.costs, window.restarts_per_s)
+        requests = end_s * api_requests_per_s(load, self.costs, window.restarts_per_s, window.mean_delay_s)
         return OfNode(requests, is_at_ceiling(predict(load, self.costs), window.restarts_per_s))
 
     def extra_requests_of_full(self, curve: Curve, window_s: float) -> OfNode:
@@ -60,9 +62,13 @@ class MeasuredNode:
         mine, today = (predict(self._load(each, self._pods), self.costs) for each in (curve, DEFAULT_CURVE))
         return OfNode(window_s * (mine.api_requests_per_s - today.api_requests_per_s), mine.is_bound)
 
-    def _extra_at_cap(self, curve: Curve, window_s: float) -> float:
-        mine_s, today_s = (mean_wait_s(each.maximum_s, self._overhead_s(each)) for each in (curve, DEFAULT_CURVE))
-        return window_s / mine_s - window_s / today_s
+    def _at_cap(self, curve: Curve, window_s: float) -> float:
+        """Restarts of a single pod at the maximum of its curve."""
+        return window_s / mean_wait_s(curve.maximum_s, self._overhead_s(curve))
+
+    def _requests_at_cap(self, curve: Curve, window_s: float) -> float:
+        restarts = self._at_cap(curve, window_s)
+        return restarts * costs_at(self.costs, restarts / window_s, curve.maximum_s).api_requests
 
     def _restarts(self, curve: Curve, end_s: float, *, run_s: float = 0.0) -> float:
         overhead = self._overhead_s(curve)

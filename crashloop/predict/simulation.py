@@ -44,6 +44,8 @@ class SimulatedWindow(msgspec.Struct, frozen=True, kw_only=True):
     """Restarts of a node in a window."""
 
     restarts_per_s: float
+    mean_delay_s: float
+    """Due before these restarts, on average; 0 without any."""
     lateness_p50_s: float | None
     """Exit to create, minus the due delay, of these restarts; None without any."""
     lateness_p99_s: float | None
@@ -57,15 +59,19 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True):
     created_s: NDArray[np.float64]
     started_s: NDArray[np.float64]
     late_s: NDArray[np.float64]
+    due_s: NDArray[np.float64]
+    """The delay of each restart, without its lateness."""
 
     def window(self, from_s: float, to_s: float) -> SimulatedWindow:
         """A stretch that ends by `until_s`."""
         starts = int(((self.started_s >= from_s) & (self.started_s < to_s)).sum())
-        late_s = self.late_s[(self.created_s >= from_s) & (self.created_s < to_s)]
+        created = (self.created_s >= from_s) & (self.created_s < to_s)
+        late_s, due_s = self.late_s[created], self.due_s[created]
         # inverted_cdf is nearest rank, as everywhere else (crashloop.slo.estimates).
         p50, p99 = np.percentile(late_s, [50, 99], method="inverted_cdf") if len(late_s) else (None, None)
         return SimulatedWindow(
             restarts_per_s=starts / (to_s - from_s),
+            mean_delay_s=float(due_s.mean()) if len(due_s) else 0.0,
             lateness_p50_s=None if p50 is None else float(p50),
             lateness_p99_s=None if p99 is None else float(p99),
         )
@@ -85,6 +91,7 @@ def simulate(node: SimulatedNode, *, until_s: float, most: int = MAX_RESTARTS) -
     created_s: list[float] = []
     started_s: list[float] = []
     late_s: list[float] = []
+    due_before_s: list[float] = []
     while len(created_s) < most and wanting[0][0] < until_s:
         wanted_s, index, exited_s, restart = wanting[0]
         began_s = max(wanted_s, free_s[0])
@@ -93,6 +100,7 @@ def simulate(node: SimulatedNode, *, until_s: float, most: int = MAX_RESTARTS) -
         created_s.append(began_s)
         started_s.append(ended_s)
         late_s.append(began_s - exited_s - dues_s[restart])
+        due_before_s.append(dues_s[restart])
         following, exits_s = min(restart + 1, last), ended_s + node.run_s
         due_s = dues_s[following]
         wants_s = exits_s + due_s + next(draws) * most_late_s(due_s) + node.find_s
@@ -102,6 +110,7 @@ def simulate(node: SimulatedNode, *, until_s: float, most: int = MAX_RESTARTS) -
         created_s=np.asarray(created_s),
         started_s=np.asarray(started_s),
         late_s=np.asarray(late_s),
+        due_s=np.asarray(due_before_s),
     )
 
 

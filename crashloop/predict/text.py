@@ -123,7 +123,8 @@ def by_load_rows(costs: Costs) -> Iterator[tuple[str, ...]]:
     """The costs under each measured load, each with its interval where that is known; CPU in ms."""
     for at in costs.by_load:
         cells = (_within(getattr(at, name), at.intervals.get(name), 1 if "api_" in name else 1000) for name in COSTED)
-        yield f"{figure(at.restarts_per_s)}", f"{at.maximum_s:g} s", f"{at.restarts:,}", *cells
+        overhead = UNKNOWN if at.overhead_s is None else _within(at.overhead_s, at.intervals.get("overhead_s"), 1)
+        yield f"{figure(at.restarts_per_s)}", f"{at.maximum_s:g} s", f"{at.restarts:,}", *cells, overhead
 
 
 def _within(value: float, interval: tuple[float, float] | None, times: float) -> str:

@@ -31,7 +31,8 @@ def relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase, r
     mine = _figure(row, sli, measured, window, results)
     if sli.to == "prediction":
         if window.predicted_per_s is None:
-            raise ObservationError("nothing predicts its restarts: their delays grow, or another load restarts beside.")
+            why = window.unpredicted or "their delays grow, or another load restarts beside"
+            raise ObservationError(f"nothing predicts its restarts: {why}.")
         other = SliResult(
             value=window.predicted_per_s, interval=Interval(window.predicted_per_s, window.predicted_per_s)
         )

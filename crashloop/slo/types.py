@@ -24,6 +24,8 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that were under load; empty if that is not known."""
     predicted_per_s: float | None = None
     """Restarts per second by `crashloop predict`; None without a prediction."""
+    unpredicted: str = ""
+    """Why there is none, if the load is not the reason."""
 
     @property
     def label(self) -> str:

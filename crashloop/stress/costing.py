@@ -20,6 +20,7 @@ from crashloop.stress.plan_text import restarted_share, user_in_words
 AT_REST, UNDER_LOAD = "baseline", "storm"
 """Names of the stages to use; a baseline has the churn of the storm, but no crashing pods."""
 MIN_RESTARTS = 100
+NOT_SUBTRACTED = ", with what the nodes use at rest, since the load has no baseline"
 
 
 def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measured) -> Costs | None:
@@ -57,7 +58,7 @@ def _of_stage(plan: StressPlan, stage: Measurement, measured: Measured, idle: st
     if stage.phase.name != UNDER_LOAD or not stage.whole:
         return None
     try:
-        costs = costs_of(measured, stage.phase, source=_source(plan, stage), idle=idle)
+        costs = costs_of(measured, stage.phase, source=_source(plan, stage, idle), idle=idle)
     except ObservationError:
         return None
     return costs if costs.restarts >= MIN_RESTARTS else None
@@ -87,11 +88,11 @@ def _crashes(plan: StressPlan, load: str) -> bool:
     return bool(restarted_share(plan.load.loads[load]))
 
 
-def _source(plan: StressPlan, stage: Measurement) -> str:
+def _source(plan: StressPlan, stage: Measurement, idle: str | None) -> str:
     profiles = ", ".join(dict.fromkeys(kubelet.name for kubelet in plan.kubelets))
     return (
         f"load {plan.load.name}, {_load(plan, stage)}, for {stage.phase.seconds:.0f} s, kubelet profile {profiles}, "
-        f"Kubernetes {plan.kubernetes_version}, provider {plan.provider}"
+        f"Kubernetes {plan.kubernetes_version}, provider {plan.provider}{'' if idle else NOT_SUBTRACTED}"
     )
 
 

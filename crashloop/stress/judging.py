@@ -50,7 +50,7 @@ from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurement
 from crashloop.stress.places import hosts_in, loaded_in
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
-from crashloop.stress.predicted import predicted_per_s
+from crashloop.stress.predicted import predicted_per_s, why_unpredicted
 from crashloop.stress.profile import Stage
 from crashloop.stress.reads import reads_of
 from crashloop.stress.requirements import requirement_verdicts
@@ -78,7 +78,8 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
     hosts = run.hosts()
     seen = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
-    measured = tuple(_under_load(each, plan, hosts) for each in seen)
+    unpredicted = why_unpredicted(info.started)
+    measured = tuple(_under_load(each, plan, hosts, unpredicted) for each in seen)
     of_stages = Measured(
         phases=tuple(each.phase for each in measured),
         scrapes=tuple(scrapes),
@@ -150,12 +151,13 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     )
 
 
-def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str]) -> Measurement:
+def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str], unpredicted: str) -> Measurement:
     """The stage with the Node objects under load in it, and its predicted restarts."""
     phase = msgspec.structs.replace(
         measured.phase,
         nodes=tuple(loaded_in(measured.stage, plan.load.loads, hosts)),
-        predicted_per_s=predicted_per_s(plan, measured.stage),
+        predicted_per_s=None if unpredicted else predicted_per_s(plan, measured.stage),
+        unpredicted=unpredicted,
     )
     return msgspec.structs.replace(measured, phase=phase)
 

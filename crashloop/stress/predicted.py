@@ -1,10 +1,15 @@
-"""The predicted restarts of a stage: by the number of its crashing pods, their curve, and the default costs. Pure."""
+"""The predicted restarts of a stage: by the number of its crashing pods, their curve, and the default costs. Pure.
+
+A run that the default costs are from is not predicted by them: it would be judged by itself.
+"""
+
+from datetime import datetime
 
 from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.predict.load import CrashLoad, settled_per_s, settles_within_s
-from crashloop.predict.measured import MEASURED
+from crashloop.predict.measured import MEASURED, is_source
 from crashloop.spec.policy import Action
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Crash
@@ -12,9 +17,16 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import restarted_share
 from crashloop.stress.profile import Stage
 
+OWN_COSTS = "the default costs of crashloop predict are from this run, which would be judged by itself"
+
+
+def why_unpredicted(started: datetime) -> str:
+    """Why no stage of the run that started then is predicted; empty if the stages decide."""
+    return OWN_COSTS if is_source(started) else ""
+
 
 def predicted_per_s(plan: StressPlan, stage: Stage) -> float | None:
-    """Restarts per second by `crashloop predict`, whose costs are those of another run.
+    """Restarts per second by `crashloop predict`, if its costs are those of another run.
 
     None unless exactly one load of known lives restarts, container by container, with delays at their maximum before the
     measurement.

@@ -1,4 +1,4 @@
-"""Costs of a restart depend on load and curve where a costs file has them, and are the same everywhere where it has not."""
+"""Costs of a restart depend on load and delay where a costs file has them, and are the same everywhere where it has not."""
 
 import msgspec
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
-from crashloop.model.config import DEFAULT_CURVE, Curve
+from crashloop.model.config import DEFAULT_CURVE
 from crashloop.predict.costs import COSTED, Costs, CostsAt, read_costs
 from crashloop.predict.costs_at import costs_at
 from crashloop.predict.load import CrashLoad, predict
@@ -29,19 +29,36 @@ TWO = with_loads(at(8.0, 6.0), at(2.0, 8.0))
 
 @pytest.mark.parametrize(("rate", "requests"), [(0.1, 8.0), (2.0, 8.0), (5.0, 7.0), (8.0, 6.0), (100.0, 6.0)])
 def test_between_two_rates_costs_are_linear_and_outside_those_of_the_nearest(rate: float, requests: float) -> None:
-    assert costs_at(TWO, rate, ONE_SECOND).api_requests == requests
+    assert costs_at(TWO, rate, 1.0).api_requests == requests
 
 
 @given(st.floats(0, 100))
 def test_costs_without_loads_are_the_same_everywhere(rate: float) -> None:
-    assert costs_at(COSTS, rate, DEFAULT_CURVE) is COSTS
+    assert costs_at(COSTS, rate, 300.0) is COSTS
 
 
-def test_the_nearest_curve_counts() -> None:
-    both = with_loads(at(8.0, 6.0), at(0.1, 11.0, maximum_s=300.0))
-    assert costs_at(both, 1.0, ONE_SECOND).api_requests == 6.0
-    assert costs_at(both, 1.0, Curve(10.0, 10.0)).api_requests == 6.0
-    assert costs_at(both, 1.0, Curve(10.0, 60.0)).api_requests == 11.0
+@pytest.mark.parametrize(
+    ("delay_s", "requests"),
+    [(0.0, 7.0), (1.0, 7.0), (30.5, 7.5), (60.0, 8.0), (180.0, 10.0), (300.0, 12.0), (600.0, 12.0)],
+)
+def test_between_two_delays_costs_are_linear_and_outside_those_of_the_nearest(delay_s: float, requests: float) -> None:
+    known = with_loads(*TWO.by_load, at(1.4, 8.0, maximum_s=60.0), at(0.1, 12.0, maximum_s=300.0))
+    assert costs_at(known, 5.0, delay_s).api_requests == pytest.approx(requests)
+
+
+def test_an_overhead_is_that_of_the_rate_wherever_it_is_known() -> None:
+    known = with_loads(at(2.0, 8.0, overhead_s=0.8), at(8.0, 6.0, overhead_s=1.2), at(0.1, 12.0, maximum_s=300.0))
+    assert costs_at(known, 5.0, 300.0).overhead_s == pytest.approx(1.0)
+    assert costs_at(with_loads(at(8.0, 6.0)), 5.0, 1.0).overhead_s == COSTS.overhead_s
+
+
+def test_a_window_costs_what_its_restarts_cost_and_not_those_at_the_maximum() -> None:
+    known = with_loads(at(2.0, 6.0), at(0.1, 12.0, maximum_s=300.0))
+    found = predict(CrashLoad(nodes=1, pods=4, curve=DEFAULT_CURVE, cores=4.0), known)
+    requests = [each.api_requests_per_s / each.restarts_per_s for each in found.first]
+    assert requests[0] == pytest.approx(6.0)  # restarts without a delay
+    assert requests[-1] == pytest.approx(12.0)
+    assert requests == sorted(requests)
 
 
 def test_a_prediction_uses_the_costs_of_its_load() -> None:
@@ -53,7 +70,9 @@ def test_a_prediction_uses_the_costs_of_its_load() -> None:
 
 def test_each_cost_is_shown_with_its_interval() -> None:
     known = with_loads(at(8.0, 6.0, intervals={"api_requests": (5.5, 6.5), "kubelet_cpu_s": (0.04, 0.06)}))
-    (row,) = by_load_rows(known)
+    timed = with_loads(at(8.0, 6.0, overhead_s=0.9, intervals={"overhead_s": (0.8, 1.1)}))
+    (row,), (with_overhead,) = by_load_rows(known), by_load_rows(timed)
+    assert (row[-1], with_overhead[-1]) == ("–", "0.9 (0.8 to 1.1)")
     assert row[:6] == ("8", "1 s", "100", "6 (5.5 to 6.5)", "3", "50 (40 to 60)")
     assert "5 (4 to 6) API requests" in costs_in_words(
         msgspec.structs.replace(COSTS, intervals={"api_requests": (4, 6)})

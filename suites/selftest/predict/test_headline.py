@@ -6,18 +6,18 @@ import pytest
 from crashloop.model.config import DEFAULT_CURVE, REDUCED_CURVE, Curve
 from crashloop.predict.headline import every_pod_sentence, headline, limit_rows, limit_sentences
 from crashloop.predict.load import CrashLoad
-from crashloop.predict.measured import MEASURED
 from crashloop.predict.steps import predictions
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
+DRIVEN = msgspec.structs.replace(COSTS, sustained_per_s=9.0)
 TEN_SECONDS = Curve(10.0, 10.0)
 SIXTY_OF_500 = CrashLoad(nodes=60, pods=1, of_nodes=500, curve=TEN_SECONDS)
 
 
 def test_a_lower_maximum_is_one_sentence() -> None:
-    assert headline(predictions(SIXTY_OF_500, MEASURED)) == (
-        "Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.7 x the restarts (0.19 to 4.5 a second), "
-        "+32.7 requests/s, 4.19 % of the nearest limit of the control plane (etcd, writes to its log)."
+    assert headline(predictions(SIXTY_OF_500, COSTS)) == (
+        "Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: 23.8 x the restarts (0.19 to 4.53 a second), "
+        "+21.7 requests/s, 2.72 % of the nearest limit of the control plane (etcd, writes to its log)."
     )
 
 
@@ -41,21 +41,21 @@ def test_a_higher_maximum_takes_requests_away() -> None:
 
 
 def test_beyond_the_knee_the_sentence_gives_bounds() -> None:
-    text = headline(predictions(CrashLoad(nodes=1, pods=110, curve=ONE_SECOND), MEASURED))
+    text = headline(predictions(CrashLoad(nodes=1, pods=110, curve=ONE_SECOND), DRIVEN))
     assert ": ≤ " in text
-    assert " to ≤ 11.1 a second)" in text
+    assert " to ≤ 9 a second)" in text
 
 
 def test_the_worst_case_is_every_pod() -> None:
     load = msgspec.structs.replace(SIXTY_OF_500, of_pods=30)
-    (text,) = every_pod_sentence(predictions(load, MEASURED))
-    assert text.startswith("If every pod crashes (15,000 crashing pods): 1,124 restarts/s")
-    assert not list(every_pod_sentence(predictions(SIXTY_OF_500, MEASURED)))
+    (text,) = every_pod_sentence(predictions(load, COSTS))
+    assert text.startswith("If every pod crashes (15,000 crashing pods): 1,132 restarts/s")
+    assert not list(every_pod_sentence(predictions(SIXTY_OF_500, COSTS)))
 
 
 def test_rows_beyond_the_measured_rate_are_marked_as_extrapolated() -> None:
-    few = predictions(SIXTY_OF_500, MEASURED)
-    many = predictions(msgspec.structs.replace(SIXTY_OF_500, nodes=500, pods=20), MEASURED)
+    few = predictions(SIXTY_OF_500, COSTS)
+    many = predictions(msgspec.structs.replace(SIXTY_OF_500, nodes=500, pods=20), COSTS)
     assert not any("*" in cell for row in limit_rows(few) for cell in row)
     assert len(list(limit_sentences(few))) == 1
     marked = {row[0] for row in limit_rows(many) if "*" in row[2]}
@@ -66,6 +66,6 @@ def test_rows_beyond_the_measured_rate_are_marked_as_extrapolated() -> None:
 
 
 def test_limits_that_kubernetes_does_not_set_have_no_headroom() -> None:
-    rows = {row[0]: row for row in limit_rows(predictions(SIXTY_OF_500, MEASURED))}
+    rows = {row[0]: row for row in limit_rows(predictions(SIXTY_OF_500, COSTS))}
     assert rows["CPU of the API server"][3:5] == ("–", "–")
-    assert rows["etcd, writes to its log"][3:5] == ("4.19 %", "23.9 x")
+    assert rows["etcd, writes to its log"][3:5] == ("2.72 %", "36.8 x")

@@ -43,6 +43,14 @@ def test_the_first_restart_is_free_and_the_others_wait_for_their_delay() -> None
     assert (found.started_s - found.created_s).tolist() == pytest.approx([0.1] * len(found.started_s))
 
 
+def test_a_window_has_the_mean_delay_of_its_restarts() -> None:
+    found = played(curve=Curve(10.0, 40.0), until_s=200)
+    first, settled = found.window(0.0, 2.0), found.window(100.0, 200.0)
+    assert (first.mean_delay_s, settled.mean_delay_s) == (0.0, 40.0)
+    assert 0.0 < found.window(0.0, 30.0).mean_delay_s < 10.0
+    assert found.window(2.0, 5.0).mean_delay_s == 0.0  # no restart
+
+
 def test_lateness_by_jitter_is_thirty_seconds_at_the_most() -> None:
     found = played(400, curve=Curve(300.0, 300.0), places=400, until_s=700, find_s=0.0)
     late_s = found.late_s[400:]

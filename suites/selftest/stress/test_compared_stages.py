@@ -1,11 +1,13 @@
 """A run directory with two mixes is judged by rows that compare them, and by the prediction of each."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from crashloop.predict.measured import SOURCES, Source
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.judging import judge_run
 from crashloop.stress.places import loaded_in
@@ -34,7 +36,7 @@ slos:
 PLAIN = Stage(name="storm", mix="plain", duration_s=40, users={"crashers": 1}, settle_s=5)
 
 
-def judged(folder: Path, *, cycle_s: float) -> StressResults:
+def judged(folder: Path, *, cycle_s: float, started: datetime | None = None) -> StressResults:
     """One pod per mix: plain restarts every 2.8 s, the other every `cycle_s`."""
     (folder / "own.yaml").write_text(ROWS, encoding="utf-8")
     loads = {"crashers": CRASHERS, "ruled": CRASHERS}
@@ -53,6 +55,8 @@ def judged(folder: Path, *, cycle_s: float) -> StressResults:
         ("component_cpu_seconds_total", (("component", "runtime"),)): [0.3 * at for at in times],
     }
     run.scrape("processes", times, quiet)
+    if started is not None:
+        run.run.write(run.run.run_json, msgspec.structs.replace(run.run.info(), started=started))
     return judge_run(run.run)
 
 
@@ -69,6 +73,19 @@ def test_stages_are_compared_with_each_other_and_with_their_prediction(
     }
     assert "in phase storm, plain." in found["as-often"].sentence
     assert "restarts/s predicted." in found["predicted"].sentence
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.profile)
+def test_a_run_that_the_default_costs_are_from_is_not_judged_by_them(tmp_path: Path, source: Source) -> None:
+    found = {each.slo: each for each in judged(tmp_path, cycle_s=2.8, started=source.started).verdicts}
+    assert {name: found[name].outcome for name in ("as-often", "predicted")} == {
+        "as-often": Outcome.PASS,
+        "predicted": Outcome.INCONCLUSIVE,
+    }
+    assert (
+        "nothing predicts its restarts: the default costs of crashloop predict are from this run, which would be judged by "
+        "itself."
+    ) in found["predicted"].sentence
 
 
 HOSTS = {"base": "node-1", "treat": "node-2"}

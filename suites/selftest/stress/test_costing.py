@@ -19,6 +19,7 @@ from suites.selftest.kit.stress_kit import example_run, plan
 
 TIMES = (0, 100, 200, 300)
 REST, EASY, FULL = phase(0, 100, "baseline"), phase(100, 200), phase(200, 300)
+PLAIN = phase(0, 100, "quiet")
 
 
 def cpu(component: str) -> tuple[str, Labels]:
@@ -102,6 +103,17 @@ def test_where_every_stage_was_at_its_limit_the_one_with_the_most_restarts_tells
     assert costs is not None
     assert (costs.restarts, costs.sustained_per_s, costs.saturated) == (900, 9.0, True)
     assert "what is sustained:" not in costs.source
+
+
+def test_without_a_baseline_nothing_is_subtracted_and_the_source_says_so() -> None:
+    subtracted, whole = (
+        run_costs(plan(), stages(*each), run(easy=120, full=0)) for each in ((REST, EASY), (PLAIN, EASY))
+    )
+    assert subtracted is not None
+    assert whole is not None
+    assert whole.api_requests > subtracted.api_requests
+    assert whole.source.endswith(", with what the nodes use at rest, since the load has no baseline")
+    assert "at rest" not in subtracted.source
 
 
 def test_too_few_restarts_tell_nothing() -> None:
