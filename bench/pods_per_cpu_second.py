@@ -1,18 +1,21 @@
-"""Pods that the load generator creates and deletes per second of its CPU, beside kube-burner if it is on PATH.
+"""Pods that the load generator creates and deletes per second of its CPU, beside kube-burner if there is one.
 
-    python -m bench.pods_per_cpu_second
+    python -m bench.pods_per_cpu_second                                     # kube-burner of PATH
+    KUBE_BURNER=./kube-burner python -m bench.pods_per_cpu_second           # that executable
 
 Both work against a control plane without nodes, so that only the API calls are compared: pods that no node takes, PODS of
 them at PODS_PER_S, CPU of all processes from start to end.
 """
 
 import argparse
+import os
 import resource
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from rich.table import Table
 
 from crashloop.cluster.provider import ClusterInfo, ClusterRequest
 from crashloop.cluster.providers import provider
+from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL, pod_manifest
 from crashloop.progress import SilentProgress
@@ -70,7 +74,7 @@ def locust(info: ClusterInfo, namespace: str, folder: Path) -> int:
     return sum(1 for each in operations if each.what == "create" and not each.error)
 
 
-def kube_burner(info: ClusterInfo, namespace: str, folder: Path) -> int:
+def kube_burner(binary: Path, info: ClusterInfo, namespace: str, folder: Path) -> int:
     """Pods that kube-burner has created."""
     pod = pod_manifest(scenario_of(LOAD, "pod", profile=""), node=NOWHERE, image=info.image, run="bench")
     del pod["spec"]["nodeName"]
@@ -100,22 +104,36 @@ def kube_burner(info: ClusterInfo, namespace: str, folder: Path) -> int:
         "objects": [{"kind": "Pod", "apiVersion": "v1", "labelSelector": {RUN_LABEL: "bench"}}],
     }
     (folder / "burner.yaml").write_bytes(msgspec.yaml.encode({"global": {"gc": False}, "jobs": [job, away]}))
-    command = ["kube-burner", "init", "--config", "burner.yaml", "--kubeconfig", info.kubeconfig]
+    command = [str(binary), "init", "--config", "burner.yaml", "--kubeconfig", info.kubeconfig]
     with (folder / "kube-burner.log").open("wb") as log:
         subprocess.run(command, cwd=folder, stdout=log, stderr=log, check=True)
     return PODS
 
 
-TOOLS: dict[str, Callable[[ClusterInfo, str, Path], int]] = {"crashloop (Locust)": locust, "kube-burner": kube_burner}
+KUBE_BURNER = "KUBE_BURNER"
+
+
+def kube_burner_of(environ: Mapping[str, str]) -> Path | None:
+    """The executable that the variable names, or that of PATH; None without either. Raises UsageError if the named is none."""
+    named = environ.get(KUBE_BURNER)
+    if not named:
+        found = shutil.which("kube-burner", path=environ.get("PATH", ""))
+        return None if found is None else Path(found)
+    path = Path(named).absolute()
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise UsageError(f"{KUBE_BURNER}={named}: no executable file; expected the path of kube-burner.")
+    return path
 
 
 def main() -> None:
+    burner = kube_burner_of(os.environ)
     console = Console(width=120)
     table = Table("tool", "pods", "took", "CPU", "pods per CPU second", "÷ the first", box=None)
-    tools = dict(TOOLS)
-    if shutil.which("kube-burner") is None:
-        del tools["kube-burner"]
-        console.print("kube-burner: not on PATH, so there is no comparison.")
+    tools: dict[str, Callable[[ClusterInfo, str, Path], int]] = {"crashloop (Locust)": locust}
+    if burner is None:
+        console.print(f"kube-burner: not on PATH, and {KUBE_BURNER} names none, so there is no comparison.")
+    else:
+        tools["kube-burner"] = partial(kube_burner, burner)
     request = ClusterRequest(name="bench-pods", kubernetes_version=resolve_settings().versions.kubernetes, nodes=())
     cluster = provider("local").up(request, SilentProgress())
     api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
@@ -142,4 +160,7 @@ def main() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
-    main()
+    try:
+        main()
+    except UsageError as error:
+        parser.error(str(error))

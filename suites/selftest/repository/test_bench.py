@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.pods_per_cpu_second import kube_burner_of
+from crashloop.errors import UsageError
+
 BENCH = Path(__file__).parents[3] / "bench"
 
 
@@ -22,3 +25,39 @@ def test_a_measuring_script_shows_its_help_and_ends(
         runpy.run_path(str(script), run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("usage: ")
+
+
+def executable(path: Path) -> Path:
+    path.write_text("#!/bin/sh\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_variable_names_a_kube_burner_before_path_does(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    on_path, named = executable(tmp_path / "bin" / "kube-burner"), executable(tmp_path / "burner-2")
+    path = str(tmp_path / "bin")
+    assert kube_burner_of({"PATH": path, "KUBE_BURNER": str(named)}) == named
+    assert kube_burner_of({"PATH": path, "KUBE_BURNER": ""}) == on_path
+    assert kube_burner_of({"PATH": str(tmp_path)}) is None
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "no-program"])
+def test_a_named_kube_burner_that_cannot_be_started_is_refused(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "no-program").touch(mode=0o644)
+    named = tmp_path / kind
+    with pytest.raises(UsageError) as raised:
+        kube_burner_of({"PATH": "", "KUBE_BURNER": str(named)})
+    assert str(raised.value) == f"KUBE_BURNER={named}: no executable file; expected the path of kube-burner."
+
+
+def test_it_is_refused_before_a_cluster_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBE_BURNER", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(sys, "argv", ["pods_per_cpu_second"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(BENCH / "pods_per_cpu_second.py"), run_name="__main__")
+    assert ended.value.code == 2
+    assert f"KUBE_BURNER={tmp_path / 'nowhere'}: no executable file" in capsys.readouterr().err
