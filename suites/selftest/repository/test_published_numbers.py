@@ -1,5 +1,7 @@
-"""The tables of published pages are what the numbers beside them give: nobody edited one without the other."""
+"""The tables of published pages are what the numbers beside them give: nobody edited one without the other, or left one out."""
 
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +20,80 @@ from suites.selftest.kit.stress_kit import example_run
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]
 TABLES = ("about", "stages", "verdicts", "requirements", "compared", "costs", "servers", "spread", "cores")
 """The other parts are pictures."""
+OPENING = re.compile(r"<!-- (?P<profile>[\w-]+): (?P<part>\w+) -->")
+UNPUBLISHED = {"full": "its run was not kept"}
+"""Profiles whose numbers are not there yet."""
+
+
+def gaps(page: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Profile and fault of every mark of a page that is not filled, and of every profile without its numbers."""
+    parts = {(match["profile"], match["part"]): match[0].splitlines()[1:-1] for match in MARK.finditer(page)}
+    named = [(match["profile"], match["part"]) for match in OPENING.finditer(page)]
+    for profile, part in named:
+        text = parts.get((profile, part))
+        if part not in PARTS:
+            yield profile, f"<!-- {profile}: {part} --> is no part; expected one of {', '.join(PARTS)}."
+        elif text is None:
+            yield profile, f"<!-- {profile}: {part} --> has no end."
+        elif not any(line.strip() for line in text) or any(OPENING.search(line) for line in text):
+            yield profile, f"<!-- {profile}: {part} --> is not filled."
+    for profile in dict.fromkeys(profile for profile, _ in named):
+        for kind in ("slo", "load"):
+            if not (folder / f"{profile}.{kind}.json").is_file():
+                yield profile, f"{profile}.{kind}.json is missing."
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_mark_of_a_page_is_filled_from_numbers_beside_it(page: Path) -> None:
+    found = gaps(page.read_text(encoding="utf-8"), page.with_suffix(""))
+    assert [fault for profile, fault in found if profile not in UNPUBLISHED] == []
+
+
+@pytest.mark.parametrize("profile", UNPUBLISHED)
+def test_a_profile_is_unpublished_only_while_something_is_missing(profile: str) -> None:
+    found = [each for page in PAGES for each, _ in gaps(page.read_text(encoding="utf-8"), page.with_suffix(""))]
+    assert profile in found, f"remove {profile} from UNPUBLISHED"
+
+
+MADE_UP = """
+<!-- whole: about -->
+A run.
+<!-- end -->
+<!-- bare: about -->
+A run without its numbers.
+<!-- end -->
+<!-- empty: about -->
+
+<!-- end -->
+<!-- odd: tables -->
+A table.
+<!-- end -->
+<!-- whole: stages -->
+A table.
+"""
+
+
+def test_each_gap_of_a_page_is_named(tmp_path: Path) -> None:
+    for name in ("whole.slo", "whole.load", "empty.slo", "odd.slo", "odd.load"):
+        (tmp_path / f"{name}.json").touch()
+    assert list(gaps(MADE_UP, tmp_path)) == [
+        ("empty", "<!-- empty: about --> is not filled."),
+        ("odd", "<!-- odd: tables --> is no part; expected one of " + ", ".join(PARTS) + "."),
+        ("whole", "<!-- whole: stages --> has no end."),
+        ("bare", "bare.slo.json is missing."),
+        ("bare", "bare.load.json is missing."),
+        ("empty", "empty.load.json is missing."),
+    ]
+
+
+def test_a_mark_that_runs_into_the_next_one_is_not_filled(tmp_path: Path) -> None:
+    page = "<!-- whole: about -->\n<!-- whole: stages -->\nA table.\n<!-- end -->\n"
+    for kind in ("slo", "load"):
+        (tmp_path / f"whole.{kind}.json").touch()
+    assert list(gaps(page, tmp_path)) == [
+        ("whole", "<!-- whole: about --> is not filled."),
+        ("whole", "<!-- whole: stages --> has no end."),
+    ]
 
 
 @pytest.mark.parametrize(("page", "numbers"), PUBLISHED, ids=lambda path: path.name)
