@@ -2,8 +2,9 @@
 
 Theory of operation. A counter starts at 0 when its process starts, and a series appears with its first count. So between two
 scrapes it grew by the difference; or by its whole value, if it is new, if it fell, or if the process was restarted in
-between (process_start_time_seconds). Counts between a process's last scrape and its end are lost: every such reset is
-reported. A missed scrape loses nothing, unless a reset lies in the same gap.
+between (process_start_time_seconds). A series that scrapes lack for a while, as the kubelet leaves out the CPU of a pod
+whose container is down, grew by the difference to its value before. Counts between a process's last scrape and its end are
+lost: every such reset is reported. A missed scrape loses nothing, unless a reset lies in the same gap.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,12 +50,12 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> ScrapeWindow | None:
-    """The scrapes nearest to both ends; None if these are not two."""
+    """The scrapes nearest to both ends; None if these are not two, the end after the begin."""
     times = np.asarray(scrapes.t_ns, dtype=np.int64)
     if len(times) < 2:
         return None
     first, last = int(np.abs(times - from_ns).argmin()), int(np.abs(times - to_ns).argmin())
-    if first == last:
+    if first >= last:
         return None
     begin, end = scrapes.t_ns[first], scrapes.t_ns[last]
     return ScrapeWindow(
@@ -72,7 +73,9 @@ def growths(scrapes: Scrapes, name: str, window: ScrapeWindow, selects: Selector
     anew = _started_anew(scrapes, times)
     for series in scrapes.series:
         if series.name == name and selects(series.labels):
-            yield Growth(labels=series.labels, steps=_steps(_aligned(series, times), anew))
+            values = _aligned(series, times)
+            steps = _steps_after_absence(scrapes, series, window) if np.isnan(values[0]) else _steps(values, anew)
+            yield Growth(labels=series.labels, steps=steps)
 
 
 def resets(scrapes: Scrapes, name: str, window: ScrapeWindow) -> list[tuple[int, int]]:
@@ -96,9 +99,21 @@ def _aligned(series: ScrapedSeries, times: NDArray[np.int64]) -> NDArray[np.floa
     return found
 
 
+def _steps_after_absence(scrapes: Scrapes, series: ScrapedSeries, window: ScrapeWindow) -> NDArray[np.float64]:
+    """Of a series that the first scrape of the window lacks: it may have been there before."""
+    begin_ns = scrapes.t_ns[window.first]
+    earlier = series.t_ns[series.t_ns < begin_ns]
+    first = scrapes.t_ns.index(int(earlier[-1])) if len(earlier) else window.first
+    times = np.asarray(scrapes.t_ns[first : window.last + 1], dtype=np.int64)
+    return _steps(_aligned(series, times), _started_anew(scrapes, times))[window.first - first :]
+
+
 def _steps(values: NDArray[np.float64], anew: NDArray[np.bool_]) -> NDArray[np.float64]:
-    before, after = values[:-1], values[1:]
-    from_zero = np.isnan(before) | anew | (after < before)
+    places = np.arange(len(values))
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, places))[:-1]  # -1: not seen yet
+    before, after = np.where(last < 0, np.nan, values[last]), values[1:]
+    starts = np.concatenate(([0], np.cumsum(anew)))
+    from_zero = np.isnan(before) | (starts[1:] > starts[last]) | (after < before)
     return np.where(np.isnan(after), 0.0, np.where(from_zero, after, after - before))
 
 

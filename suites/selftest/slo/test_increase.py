@@ -73,6 +73,10 @@ def test_one_scrape_is_no_window() -> None:
     assert window_of(scrapes((0, 50), counter(1, 2)), ns(0), ns(10)) is None
 
 
+def test_a_window_that_ends_before_it_begins_is_none() -> None:
+    assert window_of(scrapes((0, 5, 10), counter(1, 2, 3)), ns(10), ns(0)) is None
+
+
 def test_only_selected_series_count() -> None:
     values: Values = {("started_total", (("kind", "a"),)): (0, 2), ("started_total", (("kind", "b"),)): (0, 5)}
     source = scrapes((0, 5), values)
@@ -80,3 +84,19 @@ def test_only_selected_series_count() -> None:
     assert window is not None
     found = growths(source, "started_total", window, lambda labels: labels.get("kind") == "b")
     assert [(growth.labels, growth.total) for growth in found] == [({"kind": "b"}, 5)]
+
+
+def test_a_series_that_was_away_grew_by_the_difference_and_not_by_all_of_it() -> None:
+    source = scrapes((0, 5, 10, 15, 20), counter(100, 102, None, None, 103))
+    assert grown(source, 0, 20) == (3, ())
+    assert grown(source, 10, 20) == (1, ())
+
+
+def test_a_series_that_was_away_while_its_process_was_started_anew_has_begun_at_zero() -> None:
+    values = {**counter(3, None, 5, 6), ("process_start_time_seconds", ()): (100.0, 160.0, 160.0, 160.0)}
+    source = scrapes((0, 5, 10, 15), values)
+    assert (grown(source, 0, 15)[0], grown(source, 5, 15)[0]) == (6, 6)
+
+
+def test_a_series_that_comes_back_with_less_has_begun_anew() -> None:
+    assert grown(scrapes((0, 5, 10), counter(7, None, 2)), 0, 10) == (2, ())
