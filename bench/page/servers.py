@@ -24,6 +24,9 @@ HEADER = (
     "down",
     "model",
     "throttled",
+    "answer p50",
+    "answer p99",
+    "CPU (cores)",
     "probe",
 )
 
@@ -42,28 +45,32 @@ def servers(results: StressResults, profile: StressProfile) -> str:
 
 
 def _row(seen: ServedResult, model: Sequence[Modelled], *, has_burst: bool) -> tuple[str, ...]:
-    figures = seen.figures
     recoveries = [each.recovery_s for each in model]
     recovered = [each for each in recoveries if each is not None]
     in_model = _range(recovered, " s") + ("" if len(recovered) == len(model) else ", or not") if recovered else "not"
-    after = "not" if figures.get("unrecovered") else _figure(figures.get("recovery"), " s")
+    after = "not" if seen.figures.get("unrecovered") else _figure(seen, "recovery", " s")
     return (
         seen.load,
-        _figure(figures.get("kills")),
+        _figure(seen, "kills"),
         _range([each.kills for each in model]),
         after if has_burst else "–",
         in_model if has_burst else "–",
-        _figure(figures.get("highest-backlog")),
+        _figure(seen, "highest-backlog"),
         _range([each.highest_backlog for each in model]),
-        _figure(figures.get("down-share"), " %"),
+        _figure(seen, "down-share", " %"),
         _range([each.down_share for each in model], " %"),
-        _figure(figures.get("throttled"), " %"),
-        _figure(figures.get("probe-latency"), " s"),
+        _figure(seen, "throttled", " %"),
+        _figure(seen, "answer-latency-p50", " s"),
+        _figure(seen, "answer-latency-p99", " s"),
+        _figure(seen, "cpu"),
+        _figure(seen, "probe-latency", " s"),
     )
 
 
-def _figure(value: float | None, unit: str = "") -> str:
-    return "–" if value is None else f"{number(value)}{unit}"
+def _figure(seen: ServedResult, name: str, unit: str = "") -> str:
+    value = seen.figures.get(name)
+    least = "≥ " if name in seen.at_least else ""
+    return "–" if value is None else f"{least}{number(value)}{unit}"
 
 
 def _range(values: Sequence[Any], unit: str = "") -> str:

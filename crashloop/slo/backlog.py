@@ -17,7 +17,7 @@ class Backlog:
     """The backlog over time, as steps."""
 
     def __init__(self, pod: ServedPod) -> None:
-        left = [*(t_ns for _, t_ns in pod.answered), *pod.given_up_ns]
+        left = [*(t_ns for _, t_ns in pod.answered), *(t_ns for _, t_ns in pod.given_up)]
         times = np.asarray([*pod.intended_ns, *left], dtype=np.int64)
         steps = np.concatenate([np.ones(len(pod.intended_ns)), -np.ones(len(left))])
         order = np.argsort(times, kind="stable")

@@ -201,8 +201,8 @@ def _recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) 
     return [recovery(row, sli, measured, window)]
 
 
-def _served(_row: SloRow, sli: ServedSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return list(served(sli, measured, window))
+def _served(row: SloRow, sli: ServedSli, measured: Measured, window: Phase) -> list[SliResult]:
+    return list(served(sli, measured, window, row.target))
 
 
 _KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {

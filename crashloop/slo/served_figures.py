@@ -1,14 +1,16 @@
 """Figures of one pod that answers requests, in a window: its kills, its backlog, its throttling, its probes.
 
-Kills and down time are ground truth (the runtime's events); backlog and outages are what the clients saw; throttling, CPU and
-the latency of probes are counters of the kubelet.
+Kills and down time are ground truth (the runtime's events); backlog, outages and the latency of answers are what the clients
+saw; throttling, CPU and the latency of probes are counters of the kubelet.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from crashloop.errors import ObservationError
 from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, overlap_ns, recovered_ns
+from crashloop.slo.estimates import least_samples, percentile_of
 from crashloop.slo.rows import Selection
 from crashloop.slo.sources import find
 from crashloop.slo.types import Measured, Phase, ServedPod
@@ -26,6 +28,8 @@ class Value(NamedTuple):
 
     value: float
     samples: int = 1
+    is_least: bool = False
+    """Whether it is only known to be that or more."""
 
 
 class Figure(NamedTuple):
@@ -126,6 +130,21 @@ def _throttled_share(pod: ServedPod, measured: Measured, spans: Iterable[tuple[i
     return Value(100 * throttled / periods if periods else 0.0, round(periods))
 
 
+def _answer_latency(percentile: float, pod: ServedPod, _: Measured, window: Phase) -> Value:
+    """From the moment at which a request was intended; one that was never answered counts with the time until it was given up."""
+    answered, given_up = (
+        [(t_ns - from_ns) / 1e9 for from_ns, t_ns in each if window.from_ns <= from_ns < window.to_ns]
+        for each in (pod.answered, pod.given_up)
+    )
+    requests = len(answered) + len(given_up)
+    if requests < least_samples(percentile):
+        raise ObservationError(
+            f"{pod.pod} was sent {requests} requests, and a p{percentile:g} needs {least_samples(percentile)}."
+        )
+    value = percentile_of([*answered, *given_up], percentile)
+    return Value(value, requests, is_least=min(given_up, default=value + 1) <= value)
+
+
 def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     """In percent of the requests that all pods of its Service answered; these are the samples."""
     if not pod.service:
@@ -191,8 +210,10 @@ FIGURES: Mapping[str, Figure] = {
     "throttled-in-bursts": Figure("periods", _throttled_in_bursts),
     "throttled-before-bursts": Figure("periods", _throttled_before_bursts),
     "answer-share": Figure("requests", _answer_share),
+    "answer-latency-p50": Figure("requests", partial(_answer_latency, 50)),
+    "answer-latency-p99": Figure("requests", partial(_answer_latency, 99)),
     "cpu": Figure("servers", _cpu),
     "cpu-of-free": Figure("servers", _cpu_of_free),
     "probe-latency": Figure("probes", _probe_latency),
 }
-"""By name. Shares are in percent; unrecovered is 1 for a server whose backlog stays."""
+"""By name. Shares are in percent, latencies in seconds; unrecovered is 1 for a server whose backlog stays."""

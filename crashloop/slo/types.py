@@ -159,8 +159,8 @@ class ServedPod(msgspec.Struct, frozen=True, kw_only=True):
     """Every request, in order."""
     answered: tuple[tuple[int, int], ...] = ()
     """When it was intended and when it was answered, by the latter."""
-    given_up_ns: tuple[int, ...] = ()
-    """When clients gave requests up, in order."""
+    given_up: tuple[tuple[int, int], ...] = ()
+    """When a request was intended and when its client gave it up, by the latter."""
     downs_ns: tuple[tuple[int, int], ...] = ()
     """From the end of its process, by ground truth, to the next one's start, or to the end of the observation."""
 

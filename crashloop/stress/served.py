@@ -8,7 +8,7 @@ import numpy as np
 from crashloop.errors import ObservationError
 from crashloop.report.stress.results import Series, ServedResult
 from crashloop.slo.backlog import Backlog
-from crashloop.slo.served_figures import FIGURES
+from crashloop.slo.served_figures import FIGURES, Value
 from crashloop.slo.types import Lifecycle, Measured, Phase, ServedPod
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Demand, load_of
@@ -38,9 +38,10 @@ def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], li
     intended = sorted(each.intended_ns or 0 for each in requests)
     answers = ((each.intended_ns or 0, each.sent_ns + each.took_ns) for each in requests if each.what == "request")
     answered = tuple(sorted(answers, key=lambda each: each[1]))
-    given_up = tuple(sorted(each.sent_ns for each in requests if each.what == "unanswered"))
+    unanswered = ((each.intended_ns or 0, each.sent_ns) for each in requests if each.what == "unanswered")
+    given_up = tuple(sorted(unanswered, key=lambda each: each[1]))
     began_ns = intended[0] - next(arrivals_ns(load, 0))
-    ended_ns = max([intended[-1], *(t_ns for _, t_ns in answered), *given_up])
+    ended_ns = max([intended[-1], *(t_ns for _, t_ns in (*answered, *given_up))])
     return ServedPod(
         load=name,
         pod=pod,
@@ -56,7 +57,7 @@ def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], li
         ended_ns=ended_ns,
         intended_ns=tuple(intended),
         answered=answered,
-        given_up_ns=given_up,
+        given_up=given_up,
         downs_ns=tuple(_downs_ns(life)) if life else (),
     )
 
@@ -77,13 +78,19 @@ def served_results(measured: Measured, stages: Iterable[Measurement]) -> Iterato
         for pod in measured.served:
             asked = sum(1 for t_ns in pod.intended_ns if window.from_ns <= t_ns < window.to_ns)
             if asked:
-                figures = {name: _figure(name, pod, measured, window) for name in FIGURES}
-                yield ServedResult(load=pod.load, stage=stage.stage.label, requests=asked, figures=figures)
+                found = {name: _figure(name, pod, measured, window) for name in FIGURES}
+                yield ServedResult(
+                    load=pod.load,
+                    stage=stage.stage.label,
+                    requests=asked,
+                    figures={name: None if each is None else round(each.value, 4) for name, each in found.items()},
+                    at_least=tuple(name for name, each in found.items() if each is not None and each.is_least),
+                )
 
 
-def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> float | None:
+def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> Value | None:
     try:
-        return round(FIGURES[name].of_pod(pod, measured, window).value, 4)
+        return FIGURES[name].of_pod(pod, measured, window)
     except ObservationError:
         return None
 

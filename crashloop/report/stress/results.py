@@ -147,6 +147,8 @@ class ServedResult(msgspec.Struct, frozen=True, kw_only=True):
     """Intended in the stage."""
     figures: dict[str, float | None] = {}
     """By name (crashloop.slo.served_figures). None without a value."""
+    at_least: tuple[str, ...] = ()
+    """Names of figures that are known to be that or more: requests were never answered."""
 
 
 class NodeResult(msgspec.Struct, frozen=True, kw_only=True):

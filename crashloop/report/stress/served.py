@@ -13,6 +13,8 @@ _COLUMNS = (
     ("last-backlog", "backlog at the end", ""),
     ("down-share", "container down", " %"),
     ("throttled", "throttled", " %"),
+    ("answer-latency-p50", "answer p50 (s)", ""),
+    ("answer-latency-p99", "answer p99 (s)", ""),
     ("cpu", "CPU (cores)", ""),
     ("probe-latency", "probe (s)", ""),
 )
@@ -25,7 +27,9 @@ def servers(results: StressResults) -> Iterator[Block]:
         return
     yield Paragraph(
         "Kills and down time are ground truth; the backlog is what clients wait for; throttled is the share of the periods in "
-        "which the server used CPU; a probe's latency is the mean of those that succeeded.",
+        "which the server used CPU; an answer's latency counts from the moment at which its request was intended, and requests "
+        "that were never answered count with the time until they were given up (≥: it may be more); a probe's latency is the "
+        "mean of those that succeeded.",
         "note",
         Medium.PAGE,
     )
@@ -40,4 +44,5 @@ def _text(served: ServedResult, name: str, _: str, unit: str) -> str:
     value = served.figures.get(name)
     if name == "recovery" and served.figures.get("unrecovered"):
         return "not"
-    return "–" if value is None else f"{number(value)}{unit}"
+    least = "≥ " if name in served.at_least else ""
+    return "–" if value is None else f"{least}{number(value)}{unit}"

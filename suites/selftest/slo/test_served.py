@@ -40,7 +40,7 @@ def server(
         ended_ns=ns(100),
         intended_ns=tuple(map(ns, intended)),
         answered=tuple(sorted(answered, key=lambda each: each[1])),
-        given_up_ns=(ns(100),) * (len(answers) - len(answered)),
+        given_up=tuple((at, ns(100)) for at, until in answers if until >= ns(100)),
         downs_ns=tuple((ns(begin), ns(end)) for begin, end in downs),
         **others,
     )
@@ -246,3 +246,44 @@ def test_a_demand_that_a_limit_never_allows_is_not_judged() -> None:
             server(), sources=[scrapes(TIMES, used, source="resource")], steady_utilisation={"at_most": 0.9}
         )
         assert found.outcome is outcome
+
+
+def test_the_latency_of_answers_counts_from_the_intended_moment() -> None:
+    """200 requests; those of 30 s wait for the end of the outage, the three longest for 30.0, 29.5 and 29.0 s."""
+    pod = server(downs=[(10, 40)])
+    assert (value("answer-latency-p50", pod), value("answer-latency-p99", pod)) == (0.1, 29.0)
+    verdict = judged("answer-latency-p99", [pod], {"at_most": 1})
+    assert (verdict.outcome, verdict.samples) == (Outcome.FAIL, 200)
+    assert verdict.sentence == "made-up: 29 units of 200 requests, target at most 1 unit, phase storm."
+
+
+def test_a_request_that_was_never_answered_is_at_least_as_late_as_it_had_waited() -> None:
+    """20 requests of the last 10 s are given up at 100 s, the three oldest after 10.0, 9.5 and 9.0 s."""
+    pod = server(downs=[(90, 130)])
+    reported = judged("answer-latency-p99", [pod], {"reported": True})
+    assert (reported.outcome, reported.value) == (Outcome.PASS, 9.0)
+    assert reported.results[0].notes == (
+        "It is that or more: requests that were never answered count with the time until they were given up.",
+    )
+    assert judged("answer-latency-p99", [pod], {"at_most": 8}).outcome is Outcome.FAIL
+    unknown = judged("answer-latency-p99", [pod], {"at_most": 10})
+    assert unknown.outcome is Outcome.INCONCLUSIVE
+    assert "answer-latency-p99 of limited-0-0 is 9 or more, and that may miss the target." in unknown.sentence
+    middle = judged("answer-latency-p50", [pod], {"at_most": 10})
+    assert (middle.outcome, middle.value, middle.results[0].notes) == (Outcome.PASS, 0.1, ())
+
+
+def test_a_latency_is_not_divided_by_one_that_may_be_more() -> None:
+    looping = server("default", downs=[(90, 130)])
+    verdict = judged("answer-latency-p99", [server(), looping], {"below": 1}, relative_to="default")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "answer-latency-p99 of default is 9 or more, so the ratio is unknown." in verdict.sentence
+
+
+def test_a_p99_of_few_requests_is_not_known() -> None:
+    pod = server()
+    few = msgspec.structs.replace(pod, intended_ns=pod.intended_ns[:99], answered=pod.answered[:99])
+    verdict = judged("answer-latency-p99", [few], {"reported": True})
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "limited-0-0 was sent 99 requests, and a p99 needs 100." in verdict.sentence
+    assert value("answer-latency-p50", few) == 0.1

@@ -40,7 +40,7 @@ def test_a_server_has_the_demand_of_its_load_and_the_answers_in_their_order() ->
     assert (pod.began_ns, pod.intended_ns) == (ns(1), tuple(DUE))
     assert pod.bursts == ((ns(11), ns(16), 9),)
     assert pod.answered == tuple((each, each + 201_000_000) for each in DUE[:-2])
-    assert pod.given_up_ns == (ns(30), ns(30))
+    assert pod.given_up == ((DUE[-2], ns(30)), (DUE[-1], ns(30)))
 
 
 def test_a_server_is_down_from_its_exit_to_its_next_start_or_to_the_end() -> None:
