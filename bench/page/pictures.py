@@ -9,12 +9,11 @@ from crashloop.report.stress.against_pods import against_pods
 from crashloop.report.stress.curve_plots import curve_plots, curve_title
 from crashloop.report.stress.plots import Plot, rows
 from crashloop.report.stress.results import StressResults
+from crashloop.report.stress.served_plots import backlog_plots
 from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 
 ALONG_TIME = ("restarts per second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""
-BACKLOG = "requests that wait for a server"
-"""Title of the row with one plot per server."""
 WIDTH = 430
 
 
@@ -35,12 +34,11 @@ def along_time(results: StressResults) -> Iterator[Picture]:
 
 
 def backlogs(results: StressResults) -> Iterator[Picture]:
-    """The backlog of every server of the first stage over time."""
+    """The backlog of every server of the first stage over time, with its kills and down times."""
     shown = {each.load for each in results.served if each.stage == results.stages[0].name}
-    for row in rows(results):
-        for plot in row.plots if row.title == BACKLOG else ():
-            if plot.node in shown:
-                yield _picture(results, "backlog", plot.node, plot)
+    for load, plot in backlog_plots(results):
+        if load in shown:
+            yield _picture(results, "backlog", load, plot)
 
 
 def against(results: StressResults) -> Iterator[Picture]:

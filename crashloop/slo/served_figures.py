@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from crashloop.errors import ObservationError
 from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, overlap_ns, recovered_ns
 from crashloop.slo.estimates import least_samples, percentile_of
@@ -15,8 +17,13 @@ from crashloop.slo.rows import Selection
 from crashloop.slo.sources import find
 from crashloop.slo.types import Measured, Phase, ServedPod
 
-WHOLE_POD = ("",)
-"""Values of the label `container` of cAdvisor's series of a pod's own cgroup, which stays when its container is restarted."""
+_WHOLE_POD: dict[str, tuple[str, ...]] = {"container": ("",)}
+"""The label of cAdvisor's series of a pod's own cgroup, which stays when its container is restarted."""
+PERIODS = Selection(metric="container_cpu_cfs_periods_total", source="cadvisor", where=_WHOLE_POD)
+THROTTLED = Selection(metric="container_cpu_cfs_throttled_periods_total", source="cadvisor", where=_WHOLE_POD)
+CPU = Selection(metric="pod_cpu_usage_seconds_total", source="resource")
+_PROBES = Selection(metric="prober_probe_duration_seconds_count", source="probes")
+_PROBING = Selection(metric="prober_probe_duration_seconds_sum", source="probes")
 LEAST_USED = 0.5
 """Share of a limit; counters of CPU are up to 15 s old."""
 BOOT_S = 20.0
@@ -41,13 +48,12 @@ class Figure(NamedTuple):
 
 
 def _kills(pod: ServedPod, _: Measured, window: Phase) -> Value:
-    return Value(float(sum(1 for from_ns, _ in pod.downs_ns if window.from_ns <= from_ns < window.to_ns)))
+    return Value(float(len(kills_in(pod, window))))
 
 
 def _down_share(pod: ServedPod, _: Measured, window: Phase) -> Value:
-    begin_ns = max(window.from_ns, pod.began_ns)
-    down_ns = sum(overlap_ns(each, (begin_ns, window.to_ns)) for each in pod.downs_ns)
-    return Value(100 * down_ns / (window.to_ns - begin_ns))
+    down_ns = sum(to_ns - from_ns for from_ns, to_ns in downs_in(pod, window))
+    return Value(100 * down_ns / (window.to_ns - max(window.from_ns, pod.began_ns)))
 
 
 def _unrecovered(pod: ServedPod, _: Measured, window: Phase) -> Value:
@@ -99,7 +105,7 @@ def _seen_down(pod: ServedPod, _: Measured, window: Phase) -> Value:
 def _throttled_in_bursts(pod: ServedPod, measured: Measured, _: Phase) -> Value:
     """A pod that got far less CPU than its limit was short of CPU, and not throttled."""
     bursts = [(from_ns, to_ns) for from_ns, to_ns, rate in pod.bursts if rate > pod.rate_per_s]
-    used_s = sum(grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *burst) for burst in bursts)
+    used_s = sum(grown(measured, pod, CPU, *burst) for burst in bursts)
     allowed_s = sum(to_ns - from_ns for from_ns, to_ns in bursts) / 1e9 * (pod.cpu_limit or 0.0)
     if used_s < LEAST_USED * allowed_s:
         raise ObservationError(
@@ -121,12 +127,8 @@ def _throttled_share(pod: ServedPod, measured: Measured, spans: Iterable[tuple[i
     """In percent of the periods in which the pod used its CPU; 0 for one without a limit, which has no periods."""
     periods = throttled = 0.0
     for from_ns, to_ns in spans:
-        periods += grown(
-            measured, pod, "cadvisor", "container_cpu_cfs_periods_total", from_ns, to_ns, container=WHOLE_POD
-        )
-        throttled += grown(
-            measured, pod, "cadvisor", "container_cpu_cfs_throttled_periods_total", from_ns, to_ns, container=WHOLE_POD
-        )
+        periods += grown(measured, pod, PERIODS, from_ns, to_ns)
+        throttled += grown(measured, pod, THROTTLED, from_ns, to_ns)
     return Value(100 * throttled / periods if periods else 0.0, round(periods))
 
 
@@ -159,12 +161,12 @@ def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:
 
 
 def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
-    return Value(grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *_of(window)) / window.seconds)
+    return Value(grown(measured, pod, CPU, *_of(window)) / window.seconds)
 
 
 def _cpu_of_free(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     """Share of the host's CPU that the pod used, of what nobody else did."""
-    used_s = grown(measured, pod, "resource", "pod_cpu_usage_seconds_total", *_of(window))
+    used_s = grown(measured, pod, CPU, *_of(window))
     idle = Selection(metric="host_cpu_seconds_total", source="processes", where={"mode": ("idle",)})
     idle_s = sum(growth.total for found in find(measured, idle, *_of(window)) for growth in found.growths)
     return Value(100 * used_s / (used_s + idle_s) if used_s else 0.0)
@@ -172,25 +174,38 @@ def _cpu_of_free(pod: ServedPod, measured: Measured, window: Phase) -> Value:
 
 def _probe_latency(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     """Mean of the probes that succeeded, by the kubelet; samples are probes."""
-    name = "prober_probe_duration_seconds"
-    probes = grown(measured, pod, "probes", f"{name}_count", *_of(window))
+    probes = grown(measured, pod, _PROBES, *_of(window))
     if not probes:
         raise ObservationError(f"no probe of {pod.pod} succeeded.")
-    return Value(grown(measured, pod, "probes", f"{name}_sum", *_of(window)) / probes, round(probes))
+    return Value(grown(measured, pod, _PROBING, *_of(window)) / probes, round(probes))
 
 
-def grown(
-    measured: Measured, pod: ServedPod, source: str, metric: str, from_ns: int, to_ns: int, **where: tuple[str, ...]
-) -> float:
+def grown(measured: Measured, pod: ServedPod, counter: Selection, from_ns: int, to_ns: int) -> float:
     """Growth of a counter of the pod."""
-    of_pod = Selection(metric=metric, source=source, where={"pod": (pod.pod,), **where})
-    return sum(growth.total for found in find(measured, of_pod, from_ns, to_ns) for growth in found.growths)
+    founds = find(measured, of_pod(counter, pod), from_ns, to_ns)
+    return sum(growth.total for found in founds for growth in found.growths)
+
+
+def of_pod(counter: Selection, pod: ServedPod) -> Selection:
+    """The series of a counter that are the pod's."""
+    return msgspec.structs.replace(counter, where={**counter.where, "pod": (pod.pod,)})
+
+
+def kills_in(pod: ServedPod, window: Phase) -> list[int]:
+    """When its container was killed in a window."""
+    return [from_ns for from_ns, _ in pod.downs_ns if window.from_ns <= from_ns < window.to_ns]
+
+
+def downs_in(pod: ServedPod, window: Phase) -> list[tuple[int, int]]:
+    """When its container was down in a window, from the begin of its demand on."""
+    begin_ns = max(window.from_ns, pod.began_ns)
+    clipped = ((max(begin_ns, from_ns), min(window.to_ns, to_ns)) for from_ns, to_ns in pod.downs_ns)
+    return [(from_ns, to_ns) for from_ns, to_ns in clipped if from_ns < to_ns]
 
 
 def _long_downs(pod: ServedPod, window: Phase) -> list[tuple[int, int]]:
     """Interruptions within the window that are not short."""
-    clipped = ((max(window.from_ns, from_ns), min(window.to_ns, to_ns)) for from_ns, to_ns in pod.downs_ns)
-    return [(from_ns, to_ns) for from_ns, to_ns in clipped if to_ns - from_ns >= DOWN_S * 1e9]
+    return [(from_ns, to_ns) for from_ns, to_ns in downs_in(pod, window) if to_ns - from_ns >= DOWN_S * 1e9]
 
 
 def _of(window: Phase) -> tuple[int, int]:

@@ -55,7 +55,8 @@ from crashloop.stress.profile import Stage
 from crashloop.stress.reads import reads_of
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of, sample_targets
-from crashloop.stress.served import served_pods, served_results, served_series
+from crashloop.stress.served import served_pods, served_results
+from crashloop.stress.served_series import served_series
 from crashloop.stress.timeline import dots, timeline
 from crashloop.verdict import Verdict
 
@@ -132,7 +133,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         stages=tuple(_stage(each, evidence, began) for each in measured),
         series=(
             *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
-            *served_series(of_stages.served, began_ns=began, ended_ns=ended),
+            *served_series(of_stages.served, scrapes, began_ns=began, ended_ns=ended),
             *latencies(rows, scrapes, began_ns=began),
             *held(rows, scrapes, began_ns=began),
         ),
@@ -140,7 +141,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         curves=load_curves(recorded.lifecycles, measured, partial(_profile_on, plan, hosts)),
         comparisons=comparisons(evidence, measured),
         arrivals=open_models(plan.load.loads, recorded.operations, measured),
-        served=tuple(served_results(of_stages, measured)),
+        served=tuple(served_results(of_stages, measured, began_ns=began)),
         incidents=tuple(
             f"{(each.t_ns - began) / 1e9:.0f} s, {each.cause.value}: {each.sentence}" for each in incidents
         ),

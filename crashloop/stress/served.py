@@ -3,19 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-
 from crashloop.errors import ObservationError
-from crashloop.report.stress.results import Series, ServedResult
-from crashloop.slo.backlog import Backlog
-from crashloop.slo.served_figures import FIGURES, Value
+from crashloop.report.stress.results import ServedResult
+from crashloop.slo.served_figures import FIGURES, Value, downs_in, kills_in
 from crashloop.slo.types import Lifecycle, Measured, Phase, ServedPod
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Demand, load_of
 from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
-
-BIN_S = 5.0
 
 
 def served_pods(
@@ -71,7 +66,7 @@ def _downs_ns(life: Lifecycle) -> Iterator[tuple[int, int]]:
             yield restart.exited_ns, to_ns
 
 
-def served_results(measured: Measured, stages: Iterable[Measurement]) -> Iterator[ServedResult]:
+def served_results(measured: Measured, stages: Iterable[Measurement], *, began_ns: int) -> Iterator[ServedResult]:
     """The figures of every server in every stage with demand for it."""
     for stage in stages:
         window = stage.phase
@@ -84,8 +79,18 @@ def served_results(measured: Measured, stages: Iterable[Measurement]) -> Iterato
                     stage=stage.stage.label,
                     requests=asked,
                     figures={name: None if each is None else round(each.value, 4) for name, each in found.items()},
+                    cpu_limit=pod.cpu_limit,
+                    kills_s=tuple(_seconds(t_ns, began_ns) for t_ns in kills_in(pod, window)),
+                    downs_s=tuple(
+                        (_seconds(from_ns, began_ns), _seconds(to_ns, began_ns))
+                        for from_ns, to_ns in downs_in(pod, window)
+                    ),
                     at_least=tuple(name for name, each in found.items() if each is not None and each.is_least),
                 )
+
+
+def _seconds(t_ns: int, began_ns: int) -> float:
+    return round((t_ns - began_ns) / 1e9, 2)
 
 
 def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> Value | None:
@@ -93,21 +98,3 @@ def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> Val
         return FIGURES[name].of_pod(pod, measured, window)
     except ObservationError:
         return None
-
-
-def served_series(pods: Iterable[ServedPod], *, began_ns: int, ended_ns: int) -> Iterator[Series]:
-    """Answers and backlog of every server over time; seconds since the load began."""
-    edges = np.arange(0.0, (ended_ns - began_ns) / 1e9 + BIN_S, BIN_S)
-    for pod in pods:
-        times_s = [(t_ns - began_ns) / 1e9 for _, t_ns in pod.answered]
-        rates = np.histogram(times_s, edges)[0] / BIN_S
-        backlog = Backlog(pod)
-        waiting = [backlog.at(began_ns + round(1e9 * float(at_s))) for at_s in edges]
-        middles = (edges[:-1] + BIN_S / 2).tolist()
-        yield _series("answers", pod, "requests/s", zip(middles, rates.tolist(), strict=True))
-        yield _series("backlog", pod, "requests", zip(edges.tolist(), waiting, strict=True))
-
-
-def _series(name: str, pod: ServedPod, unit: str, points: Iterable[tuple[float, float]]) -> Series:
-    """Within the time of the pod's demand, one plot per load."""
-    return Series(name=name, node=pod.load, unit=unit, points=tuple(points))

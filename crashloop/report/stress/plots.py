@@ -4,7 +4,7 @@ Related plots share their axes (small multiples): one row per quantity, one plot
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from crashloop.report.scale import Scale, scale_for
 from crashloop.report.stress.results import Dots, Point, Series, StageResult, StressResults
@@ -12,6 +12,8 @@ from crashloop.slo.text import number
 
 WIDTH, HEIGHT = 560, 150
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 18, 22
+AREA = HEIGHT - TOP - BOTTOM
+"""Height of what is drawn in, between the axes."""
 NO_NODE = "control plane and harness"
 _LATENCY = "latency: "
 _HELD = "held, "
@@ -52,6 +54,14 @@ class Plot(NamedTuple):
     """y of the SLO's target, and its label."""
     x_ticks: tuple[tuple[float, str], ...] = ()
     y_ticks: tuple[tuple[float, str], ...] = ()
+    heading: str = ""
+    """Of a panel among others of one subject."""
+    area: int = AREA
+    """Height between the axes."""
+    downs: tuple[tuple[float, float], ...] = ()
+    """x and width of the times in which a container was down."""
+    kills: tuple[float, ...] = ()
+    """x of its kills."""
     ends: tuple[float, float] | None = None
     """Seconds at the right end, and the value at the top, where both axes are linear from 0: a script reads values back."""
 
@@ -65,10 +75,7 @@ class Row(NamedTuple):
 
 def rows(results: StressResults) -> tuple[Row, ...]:
     """All plots of a run over time."""
-    long_s = max(
-        [each.to_s for each in results.stages] + [points[-1][0] for points in _all_points(results)], default=1.0
-    )
-    axes = _Axes(long_s, results.stages)
+    axes = Axes.of(results)
     every = (
         axes.row("restarts per second", "restarts/s", _labelled(results, "restarts")),
         axes.dots_row("start-up of healthy pods", results.dots),
@@ -80,16 +87,19 @@ def rows(results: StressResults) -> tuple[Row, ...]:
             "requests/s",
             [(_of_whom(each), each) for _, each in _labelled(results, "requests")],
         ),
-        axes.row("requests that wait for a server", "requests", _labelled(results, "backlog")),
-        axes.row("answers of servers", "requests/s", _labelled(results, "answers")),
         axes.row("pods", "pods", _labelled(results, "pods")),
         *(axes.row(what, what, _labelled(results, f"{_HELD}{what}: ")) for what in _held(results)),
     )
     return tuple(each for each in every if each.plots)
 
 
-class _Axes:
+class Axes:
     """The time axis that all plots share."""
+
+    @classmethod
+    def of(cls, results: StressResults) -> Self:
+        ends = [each.to_s for each in results.stages] + [points[-1][0] for points in _all_points(results)]
+        return cls(max(ends, default=1.0), results.stages)
 
     def __init__(self, long_s: float, stages: Iterable[StageResult]) -> None:
         self._long_s = max(long_s, 1.0)
@@ -122,8 +132,8 @@ class _Axes:
         if series.target is not None:
             beyond = sum(1 for _, value in series.points if value > series.target)
             alternative += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
-        plot = Plot(title, series.node, series.unit, alternative, lines=(self._line(series.name, series, scale),))
-        return self._framed(plot._replace(target=_target(series, scale)), scale)
+        plot = Plot(title, series.node, series.unit, alternative, lines=(self.line(series.name, series, scale),))
+        return self.framed(plot._replace(target=_target(series, scale)), scale)
 
     def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
         own = [(name, each) for name, each in series if each.node == node]
@@ -131,41 +141,44 @@ class _Axes:
             f"{'' if len(own) == 1 else f'{name} '}up to {number(max(v for _, v in each.points))} {unit}"
             for name, each in own
         )
-        lines = tuple(self._line(name, each, scale) for name, each in own)
-        return self._framed(Plot(title, node, unit, alternative, lines=lines), scale)
+        lines = tuple(self.line(name, each, scale) for name, each in own)
+        return self.framed(Plot(title, node, unit, alternative, lines=lines), scale)
 
     def _dots(self, dots: Dots, scale: Scale) -> Plot:
         missed = [dots.target is not None and value > dots.target for _, value in dots.points]
         placed = tuple(
-            (self._x(t), at_height(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True)
+            (self.x(t), at_height(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True)
         )
         highest, every = max(value for _, value in dots.points), max(dots.samples, len(placed))
         alternative = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
         if dots.target is not None:
             alternative += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
         target = _target(dots, scale)
-        return self._framed(Plot(dots.name, dots.node, dots.unit, alternative, dots=placed, target=target), scale)
+        return self.framed(Plot(dots.name, dots.node, dots.unit, alternative, dots=placed, target=target), scale)
 
-    def _line(self, name: str, series: Series, scale: Scale) -> Line:
-        return Line(name, tuple((self._x(t), at_height(value, scale)) for t, value in series.points))
+    def line(self, name: str, series: Series, scale: Scale, area: int = AREA) -> Line:
+        return Line(name, tuple((self.x(t), at_height(value, scale, area)) for t, value in series.points))
 
-    def _framed(self, plot: Plot, scale: Scale) -> Plot:
+    def framed(self, plot: Plot, scale: Scale) -> Plot:
+        """The plot with its axes and the stages."""
         return plot._replace(
             node=plot.node or NO_NODE,
             bands=self._bands,
-            x_ticks=tuple((self._x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
-            y_ticks=tuple((at_height(value, scale), f"{value:,g}") for value in scale.ticks(5)),
+            x_ticks=tuple((self.x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
+            y_ticks=tuple(
+                (at_height(value, scale, plot.area), f"{value:,g}") for value in scale.ticks(max(3, plot.area // 20))
+            ),
             ends=(self._long_s, scale.high) if scale.floor is None else None,
         )
 
-    def _x(self, t_s: float) -> float:
+    def x(self, t_s: float) -> float:
         return LEFT + min(max(t_s, 0.0), self._long_s) / self._long_s * (WIDTH - LEFT - RIGHT)
 
     def _band(self, stage: StageResult) -> Band:
-        x = self._x(stage.from_s)
+        x = self.x(stage.from_s)
         kind = stage.arm or ("storm" if stage.name == "storm" else "calm")
         label = " ".join(filter(None, (stage.mix or stage.name, stage.arm)))
-        return Band(x, self._x(stage.to_s) - x, label, kind)
+        return Band(x, self.x(stage.to_s) - x, label, kind)
 
 
 def _scale_with_targets(found: Iterable[Series | Dots]) -> Scale:
@@ -180,9 +193,9 @@ def _of_all(number: int, every: int) -> str:
     return f"all {every:,}" if number == every and every else f"{number:,} of {every:,}"
 
 
-def at_height(value: float, scale: Scale) -> float:
+def at_height(value: float, scale: Scale, area: int = AREA) -> float:
     """y of a value."""
-    return TOP + (1 - scale.at(value)) * (HEIGHT - TOP - BOTTOM)
+    return TOP + (1 - scale.at(value)) * area
 
 
 def _labelled(results: StressResults, prefix: str) -> list[tuple[str, Series]]:

@@ -147,6 +147,12 @@ class ServedResult(msgspec.Struct, frozen=True, kw_only=True):
     """Intended in the stage."""
     figures: dict[str, float | None] = {}
     """By name (crashloop.slo.served_figures). None without a value."""
+    cpu_limit: float | None = None
+    """Cores."""
+    kills_s: tuple[float, ...] = ()
+    """When its container was killed in the stage, by ground truth; seconds since the load began."""
+    downs_s: tuple[tuple[float, float], ...] = ()
+    """When its container was down in the stage, likewise: from an exit to the next start."""
     at_least: tuple[str, ...] = ()
     """Names of figures that are known to be that or more: requests were never answered."""
 

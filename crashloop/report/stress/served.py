@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 
-from crashloop.report.document import Block, Medium, Paragraph, table
+from markupsafe import Markup
+
+from crashloop.report.document import Block, Figure, Figures, Medium, Paragraph, table
 from crashloop.report.stress.results import ServedResult, StressResults
+from crashloop.report.stress.served_plots import ServerPlots, server_plots
+from crashloop.report.stress.svg import plot_svg
 from crashloop.slo.text import number
 
 _COLUMNS = (
@@ -22,7 +26,7 @@ _COLUMNS = (
 
 
 def servers(results: StressResults) -> Iterator[Block]:
-    """One row per server and stage."""
+    """One row per server and stage, and one time axis per server."""
     if not results.served:
         return
     yield Paragraph(
@@ -38,6 +42,21 @@ def servers(results: StressResults) -> Iterator[Block]:
         for each in results.served
     ]
     yield table(("server", "stage", "requests", *(header for _, header, _ in _COLUMNS)), *rows, look="stages")
+    figures = tuple(_figure(each, f"server-{place}") for place, each in enumerate(server_plots(results)))
+    if figures:
+        yield Paragraph(
+            "One time axis per server. Red lines with a triangle are kills, and red intervals the down times of its container, "
+            "within the measured stages (the runtime's exits and starts). Throttling and CPU go from one count of the kubelet "
+            "to the next, which are 5 to 15 s apart. Backlog and throttling have the same axis for every server.",
+            "note",
+            Medium.PAGE,
+        )
+        yield Figures(figures)
+
+
+def _figure(server: ServerPlots, name: str) -> Figure:
+    pictures = [plot_svg(each, name=f"{name}-{place}") for place, each in enumerate(server.panels)]
+    return Figure(server.load, Markup("").join(pictures), server.panels[0].alternative, emphasis="muted")
 
 
 def _text(served: ServedResult, name: str, _: str, unit: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from crashloop.report.stress.curve_plots import CurvePlot, curve_title
-from crashloop.report.stress.plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Line, Plot
+from crashloop.report.stress.plots import AREA, BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Line, Plot
 from crashloop.report.svg_parts import grid_line, n, picture, text
 
 _STYLE = """
@@ -19,11 +19,14 @@ text { font-size: 10px; fill: #57606a } .title { font-size: 12px; fill: #1f2328;
 .l0 { stroke: #0550ae } .l1 { stroke: #bc4c00 } .l2 { stroke: #116329 } .l3 { stroke: #8250df } .l4 { stroke: #57606a }
 .mark { fill: #0550ae; fill-opacity: .55 } .missed { fill: #a40e26; fill-opacity: .8 }
 .target { stroke: #a40e26; stroke-width: 1; stroke-dasharray: 4 3; fill: none } .beyond { fill: #a40e26; fill-opacity: .05 }
+.down { fill: #a40e26; fill-opacity: .16 } .kill { stroke: #a40e26; stroke-width: 1; fill: #a40e26 }
 .due { stroke: #1f2328; stroke-width: 1.6; fill: none } .range { stroke: #0550ae; stroke-width: 1; fill: none }
 .middle { stroke: #0550ae; stroke-opacity: .3; stroke-width: 6; fill: none } .half { fill: #0550ae }
 """
 """The colours of the page, for a file of its own."""
 
+_BELOW = 5
+"""Space below a panel without labels of its time axis."""
 LINES = 5
 """Lines with a colour of their own."""
 
@@ -31,23 +34,26 @@ LINES = 5
 def plot_svg(plot: Plot, *, name: str) -> Markup:
     """A plot along time. `name` is unique in its page: ids begin with it."""
     body = [
-        *(_stage(band.x, band.width, band.label, band.kind) for band in plot.bands),
+        *_stages(plot),
+        *_downs(plot),
         *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
-        *(_x_label(x, label) for x, label in plot.x_ticks),
+        *(_x_label(x, label, plot.area) for x, label in plot.x_ticks),
         *_target(plot),
+        *_kills(plot),
         *(_line(index, line) for index, line in enumerate(plot.lines)),
         *_ranges(plot.ranges),
         *_marks(plot.dots),
     ]
     title = f"{plot.title} on {plot.node}" if plot.node else plot.title
-    return picture(body, size=(WIDTH, HEIGHT), title=title, description=plot.alternative, name=name, along=_along(plot))
+    height = TOP + plot.area + (BOTTOM if plot.x_ticks else _BELOW)
+    return picture(body, size=(WIDTH, height), title=title, description=plot.alternative, name=name, along=_along(plot))
 
 
 def _along(plot: Plot) -> str:
     """What plots.js.j2 needs to read values back: ends of the axes, then left, top, width and height of the area."""
     if plot.ends is None:
         return ""
-    numbers = (*plot.ends, LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
+    numbers = (*plot.ends, LEFT, TOP, WIDTH - LEFT - RIGHT, plot.area)
     return " ".join(f"{each:.6g}" for each in numbers)
 
 
@@ -85,12 +91,30 @@ def standalone(svg: Markup, *, heading: str, legend: Iterable[str] = ()) -> str:
     )
 
 
-def _stage(x: float, width: float, label: str, kind: str) -> str:
-    named = f'<text class="stage" x="{n(x + width / 2)}" y="{TOP - 6}">{text(label)}</text>'
-    shown = named if width > 5.2 * len(label) else ""
-    return (
-        f'<rect class="stage-{kind}" x="{n(x)}" y="{TOP}" width="{n(width)}" height="{HEIGHT - TOP - BOTTOM}"/>{shown}'
-    )
+def _stages(plot: Plot) -> Iterable[str]:
+    after_heading = LEFT + 5.6 * len(plot.heading) if plot.heading else 0
+    for band in plot.bands:
+        yield (
+            f'<rect class="stage-{band.kind}" x="{n(band.x)}" y="{TOP}" width="{n(band.width)}" height="{plot.area}"/>'
+        )
+        middle, width = band.x + band.width / 2, 5.2 * len(band.label)
+        if band.width > width and middle - width / 2 > after_heading:
+            yield f'<text class="stage" x="{n(middle)}" y="{TOP - 6}">{text(band.label)}</text>'
+    if plot.heading:
+        yield f'<text class="unit" x="{LEFT}" y="{TOP - 6}">{text(plot.heading)}</text>'
+
+
+def _downs(plot: Plot) -> Iterable[str]:
+    path = "".join(f"M{n(x)} {TOP}h{n(width)}v{plot.area}h{n(-width)}z" for x, width in plot.downs)
+    if path:
+        yield f'<path class="down" d="{path}"/>'
+
+
+def _kills(plot: Plot) -> Iterable[str]:
+    """A line each, with a triangle at its top."""
+    path = "".join(f"M{n(x - 3)} {TOP}h6l-3 5V{TOP + plot.area}V{TOP + 5}z" for x in plot.kills)
+    if path:
+        yield f'<path class="kill" d="{path}"/>'
 
 
 def _target(plot: Plot) -> Iterable[str]:
@@ -130,5 +154,5 @@ def _marks(dots: Iterable[tuple[float, float, bool]]) -> Iterable[str]:
             yield f'<path class="{kind}" d="{path}"/>'
 
 
-def _x_label(x: float, label: str) -> str:
-    return f'<text class="x" x="{n(x)}" y="{HEIGHT - BOTTOM + 13}">{text(label)}</text>'
+def _x_label(x: float, label: str, area: int = AREA) -> str:
+    return f'<text class="x" x="{n(x)}" y="{TOP + area + 13}">{text(label)}</text>'

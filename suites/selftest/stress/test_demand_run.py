@@ -1,5 +1,6 @@
 """A run with servers, from its directory to its results."""
 
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -22,12 +23,17 @@ STAGE = Stage(name="loop", duration_s=100, users={"limited": 1})
 
 def loop(root: Path, load: Demand = LOAD) -> Folder:
     """A server that is killed at 15 s and at 35 s, and then stays down."""
+    return demand_run(root, load, ((0.5, 15, 137), (20, 35, 137)), ends_s=101)
+
+
+def demand_run(root: Path, load: Demand, lives: Sequence[tuple[float, float | None, int]], *, ends_s: float) -> Folder:
+    """A run with one server with these lives; requests of the time in which it is down are never answered."""
     folder = Folder(root, plan(loads={"limited": load}, stages=(STAGE,), slos=Slos(files=("liveness",), report=("*",))))
     folder.marks((0, "begin", 0, 0), (0, "measure", 1, 1), (0, "drain", 101, 1), (0, "end", 103, 0))
-    folder.write(folder.pod("limited-0-0", (0.5, 15, 137), (20, 35, 137), ends_s=101, of=SERVER))
+    folder.write(folder.pod("limited-0-0", *lives, ends_s=ends_s, of=SERVER))
     folder.operations(Operation(load="limited", what="create", pod="limited-0-0", sent_ns=ns(0), code=201))
     for due in takewhile(lambda t_ns: t_ns < ns(101), arrivals_ns(LOAD, ns(1.5))):
-        is_up = due < ns(15) or ns(20) <= due < ns(35)
+        is_up = any(ns(from_s) <= due < ns(ends_s if to_s is None else to_s) for from_s, to_s, _ in lives)
         what, took_ns = ("request", 50_000_000) if is_up else ("unanswered", 0)
         sent_ns = due if is_up else ns(101)
         folder.operations(

@@ -9,7 +9,8 @@ from crashloop.slo.types import Lifecycle, Measured
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Canary, Demand
 from crashloop.stress.pace import arrivals_ns
-from crashloop.stress.served import served_pods, served_results, served_series
+from crashloop.stress.served import served_pods, served_results
+from crashloop.stress.served_series import served_series
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import crasher, ns, restart, row
 from suites.selftest.stress.test_arrivals import stage
@@ -51,14 +52,14 @@ def test_a_server_is_down_from_its_exit_to_its_next_start_or_to_the_end() -> Non
 def test_the_report_has_the_figures_of_a_server_and_none_without_evidence() -> None:
     pods = tuple(served_pods(LOADS, OPERATIONS, [LIFE]))
     measured = stage(0, 40)
-    (found,) = served_results(Measured(phases=(measured.phase,), served=pods), [measured])
+    (found,) = served_results(Measured(phases=(measured.phase,), served=pods), [measured], began_ns=ns(0))
     assert (found.load, found.stage, found.requests) == ("web", "storm", 20)
     assert (found.figures["kills"], found.figures["last-backlog"], found.figures["probe-latency"]) == (2, 0, None)
 
 
 def test_answers_and_backlog_have_one_plot_per_load() -> None:
     pods = list(served_pods(LOADS, OPERATIONS, [LIFE]))
-    found = {(each.name, each.node): each for each in served_series(pods, began_ns=ns(0), ended_ns=ns(40))}
+    found = {(each.name, each.node): each for each in served_series(pods, [], began_ns=ns(0), ended_ns=ns(40))}
     assert set(found) == {("answers", "web"), ("backlog", "web")}
     assert round(sum(rate * 5 for _, rate in found["answers", "web"].points)) == len(DUE) - 2
     assert max(waiting for _, waiting in found["backlog", "web"].points) >= 2
