@@ -5,8 +5,13 @@ time. The server works on as many as it has workers, which share the CPU of its 
 queue. After `failure_threshold` late probes in a row the container is killed, its requests return to the clients, and the
 kubelet starts it again after its delay (pkg/kubelet/kuberuntime@v1.37.1: the first two restarts have none, a life that was
 longer than its delay has none either).
+
+Two things are simpler than a real kubelet and server, and can be changed to see what they explain: the CPU of a request besides
+its work, and the first probe of a life, which comes right after its start. A real worker of probes keeps its period over restarts
+(pkg/kubelet/prober/worker.go@v1.37.1).
 """
 
+import math
 import random
 from collections import deque
 from itertools import takewhile
@@ -50,14 +55,26 @@ class _Job:
         self.cpu_s, self.at_s, self.is_probe = cpu_s, at_s, is_probe
 
 
-def modelled(load: Demand, curve: Curve, *, long_s: float, cores: float = 1.0, seed: int = 0) -> Modelled:
-    """One run of a server."""
-    return _Server(load, curve, cores, random.Random(seed)).run(long_s)
+def modelled(
+    load: Demand,
+    curve: Curve,
+    *,
+    long_s: float,
+    cores: float = 1.0,
+    seed: int = 0,
+    overhead_s: float = OVERHEAD_S,
+    keeps_period: bool = False,
+) -> Modelled:
+    """One run of a server. `keeps_period`: a restart does not move the times of its probes."""
+    return _Server(load, curve, cores, random.Random(seed), overhead_s, keeps_period).run(long_s)
 
 
 class _Server:
-    def __init__(self, load: Demand, curve: Curve, cores: float, draws: random.Random) -> None:
+    def __init__(
+        self, load: Demand, curve: Curve, cores: float, draws: random.Random, overhead_s: float, keeps_period: bool
+    ) -> None:
         self.load, self.curve, self.draws = load, curve, draws
+        self.overhead_s, self.keeps_period = overhead_s, keeps_period
         self.cores = min(cores, load.limit_cores or cores)
         self.waiting = 0
         self.queue: deque[_Job] = deque()
@@ -105,7 +122,7 @@ class _Server:
             return
         while self.waiting and self._at_server < self.load.in_flight:
             self.waiting -= 1
-            work_s = self.load.work_ms / 1000 + OVERHEAD_S
+            work_s = self.load.work_ms / 1000 + self.overhead_s
             self.queue.append(_Job(work_s * self.draws.uniform(0.9, 1.1), now_s, is_probe=False))
         self._probe(now_s)
         self._work()
@@ -158,5 +175,8 @@ class _Server:
         self.served.clear()
         self.probes.clear()
         self.failures, self.booting_s = 0, BOOT_S
-        if self.load.probe is not None:
+        if self.load.probe is not None and self.keeps_period:
+            missed = math.ceil((self.down_until_s - self.next_probe_s) / self.load.probe.period_s)
+            self.next_probe_s += max(0, missed) * self.load.probe.period_s
+        elif self.load.probe is not None:
             self.next_probe_s = self.down_until_s + self.draws.uniform(0.1, 1.0)
