@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ def compared_run(results: StressResults, plan: StressPlan) -> ComparedRun | None
 def _treatment(comparison: Comparison, binaries: Iterable[str | None]) -> str:
     if comparison.baseline == comparison.treatment:
         return EQUAL
-    return next(filter(None, binaries), comparison.treatment)
+    return next((Path(each).name for each in binaries if each), comparison.treatment)
 
 
 def counted(runs: Iterable[ComparedRun]) -> Iterator[Counted]:

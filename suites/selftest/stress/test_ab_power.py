@@ -67,10 +67,10 @@ def test_a_run_of_equal_kubelets_has_its_primary_effects() -> None:
     assert list(found.effects) == [CPU]
 
 
-def test_a_run_with_another_kubelet_is_named_by_its_path_and_its_effects_by_their_mix() -> None:
+def test_a_run_with_another_kubelet_is_named_by_its_file_and_its_effects_by_their_mix() -> None:
     found = compared_run(results(effect(CPU, HIGHER), treatment=OWN, mix="m"), planned(OWN))
     assert found is not None
-    assert (found.treatment, list(found.effects)) == ("ab-kubelet: /tmp/dearer", [f"m, {CPU}"])
+    assert (found.treatment, list(found.effects)) == ("ab-kubelet: dearer", [f"m, {CPU}"])
 
 
 def test_a_run_with_another_configuration_is_named_by_its_profile() -> None:
