@@ -29,8 +29,6 @@ from load.messages import (
 from load.records import FileRecords
 
 LOOK_S = 1.0
-SILENT_S = 30
-"""A worker without a heartbeat for so long has left. Locust's own 3 s are too short for a busy machine."""
 
 
 class _Worker:
@@ -42,13 +40,14 @@ class _Worker:
         self.records = FileRecords(folder, number)
         self.received = Received()
         self.has_left = False
+        self.is_sent_away = False
 
 
 class RemoteWorkers:
     """Made in the master, before the first worker comes."""
 
     def __init__(self, runner: MasterRunner, order: Order) -> None:
-        runners.HEARTBEAT_LIVENESS = round(SILENT_S / runners.HEARTBEAT_INTERVAL)
+        runners.HEARTBEAT_LIVENESS = round(order.silent_s / runners.HEARTBEAT_INTERVAL)
         self._runner = runner
         self._order = order
         self._folder = Path(order.folder)
@@ -105,9 +104,8 @@ class RemoteWorkers:
         is_surplus = self._are_there()
         worker = self._workers[msg.node_id] = _Worker(number, msg.node_id, self._folder)
         if is_surplus:
-            # Locust may have given it users already.
             worker.has_left = True
-            self._runner.send_message("quit", client_id=msg.node_id)
+            self._send_away(msg.node_id, worker)
         self._note(worker, "surplus" if is_surplus else "came")
 
     def _take(self, msg: Message, **_: Any) -> None:
@@ -119,6 +117,8 @@ class RemoteWorkers:
         if record.journal is not None:
             journal = record.journal
             worker.records.keep_journal(Path(journal.pod).name, Path(journal.container).name, journal.text)
+        if worker.has_left:
+            self._send_away(msg.node_id, worker)
 
     def _watch(self) -> None:
         while True:
@@ -126,12 +126,21 @@ class RemoteWorkers:
             gevent.sleep(LOOK_S)
 
     def _look(self, **_: Any) -> None:
-        """Note workers that have left."""
-        for client, worker in self._workers.items():
+        """Note workers that have left, and send those away that return."""
+        for client, worker in list(self._workers.items()):
             node = self._runner.clients.get(client)
-            if not self._over and not worker.has_left and (node is None or node.state == STATE_MISSING):
+            is_there = node is not None and node.state != STATE_MISSING
+            if is_there and worker.has_left:
+                self._send_away(client, worker)
+            elif not self._over and not is_there and not worker.has_left:
                 worker.has_left = True
                 self._note(worker, "left")
+
+    def _send_away(self, client: str, worker: _Worker) -> None:
+        """Let a worker that is not counted on remove its objects and end; Locust may have given it users already."""
+        if not worker.is_sent_away:
+            worker.is_sent_away = True
+            self._runner.send_message("quit", client_id=client)
 
     def _note(self, worker: _Worker, what: Literal["came", "left", "surplus", "lost"], count: int = 0) -> None:
         line = WorkerLine(t_ns=time.time_ns(), worker=worker.number, host=worker.host, what=what, count=count)

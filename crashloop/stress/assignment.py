@@ -66,6 +66,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """How long a refused request is repeated."""
     remote_workers: int = 0
     """Workers of a master that come from other machines; they get this order, and send their lines, as messages."""
+    silent_s: float = 30.0
+    """Such a worker without a heartbeat for so long has left. Locust's own 3 s are too short for a busy machine."""
 
 
 class Joining(msgspec.Struct, frozen=True, kw_only=True):

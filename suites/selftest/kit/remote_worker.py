@@ -1,5 +1,6 @@
 """A worker of a load as on another machine: the command, with credentials of its own and nothing of the run's folder."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,15 @@ class RemoteWorker:
 
     def kill(self) -> None:
         self._process.kill()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let it fall silent, as on a machine that sleeps; its connection stays."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def ended(self) -> tuple[int, str]:
         """Exit code and standard error, once it has ended by itself."""

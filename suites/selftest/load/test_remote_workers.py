@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ from crashloop.stress.assignment import WORKERS, Joining, Operation, StageMark, 
 from crashloop.stress.folder import read_jsonl
 from crashloop.stress.generator import LOOPBACK, Generator, free_port
 from crashloop.stress.listening import Address
-from crashloop.stress.loads import Crash
+from crashloop.stress.loads import WORKER_LABEL, Crash
 from crashloop.stress.profile import Stage
 from crashloop.waiting import wait_until
 from suites.selftest.kit.load_peer import Accepting, accepting, write_order
@@ -26,6 +27,8 @@ from suites.selftest.kit.remote_worker import RemoteWorker, remote_workers
 
 WITHIN_S = 120.0
 """Ends a wait for what comes in seconds; a host may be busy."""
+SILENT_S = 5.0
+"""Instead of 30 s."""
 HOST = socket.gethostname()
 
 
@@ -60,6 +63,10 @@ def over(generator: Generator) -> None:
 
 def lines(folder: Path) -> list[tuple[int, str, str]]:
     return [(each.worker, each.host, each.what) for each in read_jsonl(folder / "load" / WORKERS, WorkerLine)]
+
+
+def worker_of(pod: Any) -> int:
+    return int(pod["metadata"]["labels"][WORKER_LABEL])
 
 
 def created_by(folder: Path, worker: int) -> set[str]:
@@ -125,6 +132,30 @@ def test_a_worker_that_goes_away_is_reported_once_and_no_other_takes_its_place(
         assert list(generator.deaths()) == []
         generator.stop(within_s=WITHIN_S)
     assert death.worker in (1, 2)
+    assert death.sentence == f"The worker {death.worker} of the load ({HOST}) went away before the load was over."
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["the only one", "one of two"])
+def test_a_worker_that_was_silent_for_too_long_removes_its_objects_and_ends_when_it_returns(
+    peer: Accepting, tmp_path: Path, theirs: Path, master: Address, count: int
+) -> None:
+    order = write_order(tmp_path, duration_s=600, remote_workers=count, silent_s=SILENT_S)
+    generator = Generator(order, workers=count, listen=master)
+    with remote_workers(master, theirs, count=count) as (one, *_):
+        generator.start()
+        created(peer)
+        with one.paused():
+            wait_until("its silence to be noticed", lambda: "left" in str(lines(tmp_path)), timeout_s=WITHIN_S)
+            (death,) = generator.deaths()
+        assert one.ended()[0] == 0
+        assert death.worker is not None
+        its_own = [pod["metadata"]["name"] for pod in peer.created if worker_of(pod) == death.worker]
+        assert its_own
+        assert set(its_own) <= set(peer.paths("DELETE"))
+        assert list(generator.deaths()) == []
+        assert [what for _, _, what in lines(tmp_path)] == ["came"] * count + ["left"]
+        generator.stop(within_s=WITHIN_S)
+    assert sorted(peer.paths("DELETE")) == sorted(pod["metadata"]["name"] for pod in peer.created)
     assert death.sentence == f"The worker {death.worker} of the load ({HOST}) went away before the load was over."
 
 
