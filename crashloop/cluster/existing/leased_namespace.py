@@ -112,6 +112,7 @@ def borrow(api: KubeApi, namespace: str, run: str) -> LeasedNamespace:
     held = lease_of(api, namespace, label=RUN_LABEL)
     if held is not None and _is_orphaned(held.renewed, api.now()):
         log.info("namespace %s: run %s was killed; removing its objects", namespace, held.holder)
+        remove_jobs(api, namespace, held.holder)
         remove_pods(api, namespace, held.holder)
         delete_lease(api, namespace, held, even_renewed=False)
     place = LeasedNamespace(api, namespace, run, is_ours=False)
@@ -157,6 +158,24 @@ def remove_pods(api: KubeApi, namespace: str, run: str) -> None:
     """The pods of a run."""
     for name in _pods_of(api, namespace, run):
         api.delete_pod(namespace, name, grace_s=0)
+
+
+def remove_jobs(api: KubeApi, namespace: str, run: str) -> None:
+    """The Jobs of a run, which would make further pods. Who may not do that leaves them to their own deadline."""
+    path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    try:
+        found = api.call("list Jobs", "GET", path, query={"labelSelector": f"{RUN_LABEL}={run}"})
+    except ApiRefusal as error:
+        if error.code != 403:
+            raise
+        return
+    for each in found["items"]:
+        name = each["metadata"]["name"]
+        try:
+            api.call(f"delete Job {name}", "DELETE", f"{path}/{name}", query={"propagationPolicy": "Background"})
+        except ApiRefusal as error:
+            if error.code not in (403, 404):
+                raise
 
 
 class _Metadata(msgspec.Struct):

@@ -20,8 +20,9 @@ from suites.selftest.kit.kube_peer import Json, answering, status
 NAMESPACE = "crashloop"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 
-_COLLECTION = re.compile(r".*/(namespaces|pods|leases|events|resourcequotas|nodes)")
+_COLLECTION = re.compile(r".*/(namespaces|pods|jobs|leases|events|resourcequotas|nodes)")
 _INFO = ("machineID", "containerRuntimeVersion", "kernelVersion", "osImage", "architecture", "operatingSystem")
 
 

@@ -15,8 +15,8 @@ from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.leases import lease_of, renew_lease
 from crashloop.pods.manifest import RUN_LABEL, heartbeat_manifest
-from suites.selftest.kit.existing_peer import LEASES, NAMESPACE, PODS, ExistingPeer, serving
-from suites.selftest.kit.kube_peer import Json
+from suites.selftest.kit.existing_peer import JOBS, LEASES, NAMESPACE, PODS, ExistingPeer, serving
+from suites.selftest.kit.kube_peer import Json, status
 
 HOUR_S = 3600.0
 
@@ -34,6 +34,10 @@ def api(peer: ExistingPeer, tmp_path: Path) -> Iterator[KubeApi]:
 
 def pod_of(api: KubeApi, run: str) -> None:
     api.create_pod(NAMESPACE, heartbeat_manifest(node=run, image="image", run=run))
+
+
+def job_of(peer: ExistingPeer, run: str) -> None:
+    peer.objects[f"{JOBS}/job-of-{run}"] = {"metadata": {"name": f"job-of-{run}", "labels": {RUN_LABEL: run}}}
 
 
 def holder(api: KubeApi) -> str | None:
@@ -104,6 +108,30 @@ def test_a_run_whose_lease_was_taken_over_leaves_all_to_the_other(peer: Existing
     assert peer.names(PODS) == ["heartbeat-successor"]
     successor.leave()
     assert peer.names(PODS) == peer.names(LEASES) == []
+
+
+def test_who_may_not_see_jobs_takes_over_all_the_same_and_leaves_them(peer: ExistingPeer, api: KubeApi) -> None:
+    killed = borrow(api, NAMESPACE, "killed")
+    pod_of(api, "killed")
+    job_of(peer, "killed")
+    peer.ahead_s = LASTS_S + 10
+    peer.before = lambda request: status(403, "Forbidden") if request == f"GET {JOBS}" else None
+    successor = borrow(api, NAMESPACE, "successor")
+    assert holder(api) == "successor"
+    assert peer.names(PODS) == []
+    assert peer.names(JOBS) == ["job-of-killed"]
+    successor.leave()
+    killed.leave()
+
+
+def test_the_jobs_of_others_stay(peer: ExistingPeer, api: KubeApi) -> None:
+    killed = borrow(api, NAMESPACE, "killed")
+    job_of(peer, "killed")
+    job_of(peer, "somebody-else")
+    peer.ahead_s = LASTS_S + 10
+    borrow(api, NAMESPACE, "successor").leave()
+    assert peer.names(JOBS) == ["job-of-somebody-else"]
+    killed.leave()
 
 
 def test_who_did_not_get_it_removes_nothing(peer: ExistingPeer, api: KubeApi) -> None:
