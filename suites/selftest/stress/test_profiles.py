@@ -191,6 +191,15 @@ def test_times_and_rates_are_promised_only_while_the_host_is_left_alone() -> Non
     assert not {"restarts-conserved", "unexpected-restarts", "api-requests-per-restart"} & under
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["at-the-cap", "configurations", "costs", "full", "knee", "neighbours", "quick", "revert", "rules", "settled"],
+)
+def test_lateness_is_judged_by_the_kubelet_s_own_schedule_on_every_curve(name: str) -> None:
+    (row,) = (row for row in fitting_rows(load_stress_profile(name)) if row.id == "restarts-within-bounds")
+    assert row.mode == "report"
+
+
 def test_a_kubelet_profile_that_says_how_many_pods_it_takes_wins() -> None:
     own = KubeletProfile(name="p", config={"maxPods": 40})
     assert with_max_pods(own, 250).config == {"maxPods": 40}
