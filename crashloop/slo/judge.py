@@ -28,6 +28,11 @@ from crashloop.verdict import Outcome, worst
 
 def judge(row: SloRow, measured: Measured) -> SloVerdict:
     """The verdict of one row. Raises nothing: a crash of the judge is an ERROR."""
+    return _guarded(row.for_itself, measured, ())
+
+
+def judge_step(row: SloRow, measured: Measured) -> SloVerdict:
+    """The verdict of one row in a step of a load whose limit is looked for, in the same way."""
     return _guarded(row, measured, ())
 
 

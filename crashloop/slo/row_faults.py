@@ -92,7 +92,7 @@ def faults(row: SloRow) -> Iterator[str]:
         yield f"min_samples is {row.min_samples}; expected 1 or more"
     if row.requirement_preconditions and row.requirement is None:
         yield "requirement_preconditions is given, but no requirement"
-    for condition in row.for_requirement.preconditions:
+    for condition in dict.fromkeys((*row.for_itself.preconditions, *row.requirement_preconditions)):
         yield from _precondition(condition)
 
 

@@ -303,6 +303,8 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     """Cut each phase into windows of this length. None: the phase is one window."""
     min_samples: int = 1
     preconditions: tuple[Precondition, ...] = ()
+    own_preconditions: tuple[Precondition, ...] = ()
+    """Further ones of the verdict on the row alone: its requirement and the highest rate of restarts are judged without them."""
     mode: Literal["gate", "report"] = "report"
     decided_by: Literal["value", "interval"] = "value"
     """value: what happened counts. interval: a target within the interval is INCONCLUSIVE."""
@@ -340,6 +342,12 @@ class SloRow(_Strict, frozen=True, kw_only=True):
         """The phase that it is compared with; None for an SLI of one phase, and against a prediction."""
         to = self.sli.to if isinstance(self.sli, RelativeSli | KindsSli | RecoverySli) else None
         return to if isinstance(to, Other) else None
+
+    @property
+    def for_itself(self) -> "SloRow":
+        """The row under the preconditions of its own verdict."""
+        every = dict.fromkeys((*self.preconditions, *self.own_preconditions))
+        return msgspec.structs.replace(self, preconditions=tuple(every))
 
     @property
     def for_requirement(self) -> "SloRow":

@@ -24,7 +24,7 @@ from crashloop.report.stress.results import (
 )
 from crashloop.requirements import CHECKED, load_requirements
 from crashloop.run.analysis import curve_in_words
-from crashloop.slo.judge import judge, judge_requirement
+from crashloop.slo.judge import judge, judge_requirement, judge_step
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
@@ -175,7 +175,7 @@ def _judged_alone(row: SloRow, step: Measurement, *, of_stages: Measured) -> Slo
     """One step of a load, beside the phases without it."""
     phases = (*(each for each in of_stages.phases if each.name != step.phase.name), step.phase)
     alone = msgspec.structs.replace(row, phase=step.phase.name)
-    return judge(alone, msgspec.structs.replace(of_stages, phases=phases))
+    return judge_step(alone, msgspec.structs.replace(of_stages, phases=phases))
 
 
 def _restarts_per_s(times_ns: NDArray[np.int64], step: Measurement) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.slo.judge import judge, windows
+from crashloop.slo.judge import judge, judge_requirement, judge_step, windows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.types import Measured, SloVerdict
 from crashloop.verdict import Outcome
@@ -241,6 +241,26 @@ def test_shares_are_reported_as_percentages() -> None:
         in sentence
     )
     assert sentence.endswith("Precondition not met in phase storm: host CPU 98 % busy, at most 90 % is promised.")
+
+
+def test_a_precondition_of_the_row_s_own_verdict_counts_for_nothing_else() -> None:
+    """As of a host that is full: that is no fault of the kubelet, but what the requirement and the limit are about."""
+    rule = row(
+        STARTUP,
+        {"at_most": 5, "unit": "s"},
+        percentile=50,
+        min_samples=2,
+        own_preconditions=[{"fact": "cpu_busy_share", "at_most": 0.9}],
+        requirement="LOAD-11",
+    )
+    full = measured(lifecycles=[started(1, 9), started(2, 9)], facts={"cpu_busy_share": 0.98})
+    own = judge(rule, full)
+    assert own.outcome is Outcome.INCONCLUSIVE
+    assert own.value == 9
+    assert own.sentence.endswith("Precondition not met in phase storm: host CPU 98 % busy, at most 90 % is promised.")
+    assert [each(rule, full).outcome for each in (judge_step, judge_requirement)] == [Outcome.FAIL, Outcome.FAIL]
+    idle = measured(lifecycles=[started(1, 9), started(2, 9)], facts={"cpu_busy_share": 0.5})
+    assert judge(rule, idle).outcome is Outcome.FAIL
 
 
 def test_each_group_has_to_keep_the_target() -> None:

@@ -216,6 +216,17 @@ def test_what_a_restart_costs_is_promised_only_of_a_host_that_keeps_up(row_id: s
     assert conditions(row_id) == {"cpu_busy_share": 0.9}
 
 
+def test_what_waits_for_a_full_host_misses_its_target_only_where_the_host_keeps_up() -> None:
+    """And the requirement that is about full nodes is judged on full hosts too."""
+    rows = {row.id: row for row in load_rows("restarts", "node") if row.own_preconditions}
+    assert {name: [(each.fact, each.at_most) for each in row.own_preconditions] for name, row in rows.items()} == {
+        "healthy-neighbour-startup": [("cpu_busy_share", 0.9)],
+        "pleg-relist": [("cpu_busy_share", 0.9)],
+    }
+    facts = {each.fact for each in rows["healthy-neighbour-startup"].for_requirement.preconditions}
+    assert facts == {"churn_per_s", "pods_per_node"}
+
+
 def test_how_many_restarts_a_second_come_is_no_promise() -> None:
     """A load of few pods has few, and one that drives a node to its limit gets many: it is a figure of each stage."""
     assert not [row.id for row in load_rows("restarts") if isinstance(row.sli, RateSli)]

@@ -1,17 +1,19 @@
 """The highest rate of restarts that keeps every SLO is that of the last step before one breaks."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from crashloop.slo.types import SloVerdict
 from crashloop.stress.highest_rate import highest_rate
+from crashloop.stress.judging import judge_run
 from crashloop.stress.phases import Measurement, measurements
-from crashloop.stress.profile import Stage
+from crashloop.stress.profile import Slos, Stage
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import row
-from suites.selftest.kit.stress_kit import CRASHERS, marks
+from suites.selftest.kit.stress_kit import CRASHERS, NODE, Folder, crashing, marks, plan
 
 LOADS = {"crashers": CRASHERS}
 LATENCY = {"kind": "samples", "of": "restart-lateness"}
@@ -95,3 +97,30 @@ def test_arms_of_a_comparison_are_no_steps() -> None:
         highest_rate(steps(5, 10, 20, arm="baseline"), LOADS, ROWS, lambda *_: pytest.fail("judged"), lambda _: 0.0)
         is None
     )
+
+
+EDGES = (("measure", 5), ("drain", 15))
+LARGE = """\
+description: made up
+slos:
+  - id: large
+    sli: {kind: gauge, source: kubelet, metric: process_resident_memory_bytes}
+    target: {at_most: 1, unit: B}
+    own_preconditions: [{fact: pods_per_node, at_most: 0}]
+    definition: how large the kubelet is
+    source: made up
+"""
+
+
+def test_what_a_full_host_makes_of_a_row_is_the_limit_all_the_same(tmp_path: Path) -> None:
+    """The row itself has no verdict there."""
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(LARGE, encoding="utf-8")
+    stages = tuple(Stage(name="storm", mix=f"{n} pods", duration_s=10, users={"crashers": n}) for n in (1, 2, 3))
+    folder = Folder(tmp_path / "run", plan(stages=stages, slos=Slos(files=(str(rows),))))
+    folder.marks(*((index, what, 20 * index + at, 2) for index in range(3) for what, at in EDGES))
+    folder.write(folder.pod("crashers-0-0", *crashing(1.0, *([1.4] * 30))))
+    folder.scrape("kubelet", range(0, 60, 5), {("process_resident_memory_bytes", ()): [2.0] * 12}, node=NODE)
+    verdicts = {each.slo: each for each in judge_run(folder.run).verdicts}
+    assert verdicts["large"].outcome is Outcome.INCONCLUSIVE
+    assert verdicts["highest-rate"].sentence.endswith("break large, in the first step already: the limit is lower.")

@@ -35,14 +35,14 @@ def named(results: StressResults, requirement: str) -> Verdict:
     return next(each for each in results.judged if each.requirement == requirement)
 
 
-def on_a_node_with(crashing_pods: int, *, took_s: float = 2.0) -> Verdict:
+def on_a_node_with(crashing_pods: int, *, took_s: float = 2.0, **facts: float) -> Verdict:
     """LOAD-11 after a storm of so many pods on a node of two cores, with 100 healthy pods beside them."""
     storm = [crasher(pod=f"c-{number}", asked_ns=ns(-10)) for number in range(crashing_pods)]
     healthy = [
         started(0.5 + 0.9 * number, took_s, pod=f"h-{number}", deleted_ns=ns(1.4 + 0.9 * number))
         for number in range(100)
     ]
-    run = measured(lifecycles=[*storm, *healthy], facts={"cores": 2.0})
+    run = measured(lifecycles=[*storm, *healthy], facts={"cores": 2.0} | facts)
     (verdict,) = requirement_verdicts(
         plan(), CATALOGUE, [NEIGHBOUR], partial(judge_requirement, measured=run), (), METRICS
     )
@@ -75,6 +75,11 @@ def test_a_missed_requirement_that_is_only_reported_says_what_was_seen_and_fails
         "LOAD-11: healthy-neighbour-startup: p99 9 s of 100 pods, target at most 5 s, phase storm at 4 pods/s churn, "
         "19 pods per node. 100 % missed the target, budget 1 %. The evidence is strong (100 effective samples).",
     )
+
+
+def test_the_start_up_beside_a_full_node_is_judged_for_its_requirement_whatever_the_host_does() -> None:
+    alone, busy = (on_a_node_with(18, took_s=9.0, **facts) for facts in ({}, {"cpu_busy_share": 0.99}))
+    assert busy == alone
 
 
 def test_a_node_that_is_not_full_shows_nothing_about_full_nodes() -> None:
