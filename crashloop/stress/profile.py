@@ -6,7 +6,7 @@ settled, and stops them again. So no stage begins with the remains of another.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -21,7 +21,7 @@ sig-scalability/configs-and-limits/thresholds.md)."""
 
 BOTH = "both"
 """Arm of a stage that loads the nodes of both arms at once."""
-FULL = "full"
+FULL: Final = "full"
 Count = int | Literal["full"]
 """Users of a load; `full` fills the load's node up to the official number of pods."""
 

@@ -39,7 +39,7 @@ def test_a_profile_without_steps_is_refused(profile: str) -> None:
 
 def test_steps_of_a_profile_may_begin_without_the_load_and_end_with_a_full_node() -> None:
     users: list[dict[str, Count]] = [{}, {"crashers": 10}, {"crashers": FULL}]
-    own = [Stage(name="storm", mix=str(each), duration_s=10, users={"healthy": 1, **each}) for each in users]
+    own = [Stage(name="storm", mix=str(each), duration_s=10, users={**each, "healthy": 1}) for each in users]
     loads: dict[str, AnyLoad] = {"crashers": CRASHERS, "healthy": HEALTHY}
     profile = StressProfile(nodes=(StressNode(name="storm", profile="max-1s"),), loads=loads, stages=tuple(own))
     found = with_steps(profile, (5, 20, 40))
