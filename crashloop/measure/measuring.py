@@ -2,17 +2,20 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Self
+
+import msgspec
 
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.kube.client import KubeApi
 from crashloop.measure.endpoints import Endpoint, endpoints
 from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.measure.readiness import readiness
+from crashloop.measure.sampling import Scraped
 from crashloop.measure.scraper import Cost, Scraper
 from crashloop.slo.exposition import Exposition
 from crashloop.slo.families import HELD, SOURCES
@@ -37,8 +40,9 @@ class Measuring:
         interval_s: float = 5.0,
         families: Mapping[str, Iterable[str]] | None = None,
         harness_pids: Iterable[int] = (),
+        scraped: Scraped | None = None,
     ) -> None:
-        """`folder` is RUN/metrics; it is made. No file in it is overwritten."""
+        """`folder` is RUN/metrics; it is made. No file in it is overwritten. Only nodes that are `scraped` are; None: all."""
         folder.mkdir(parents=True, exist_ok=True)
         self.costs: tuple[Cost, ...] = ()
         self._api = api
@@ -46,7 +50,9 @@ class Measuring:
         self._interval_s = interval_s
         self._kept = {source: names | set((families or {}).get(source, ())) for source, names in SOURCES.items()}
         self._account = ProcessAccount(info, harness_pids, counts_held=bool(HELD & self._kept["processes"]))
-        self._scrapers = [self._scraper(endpoint) for endpoint in endpoints(info)]
+        self._sample = None if scraped is None else scraped.sample
+        sources = info if scraped is None else _with_nodes(info, scraped.nodes)
+        self._scrapers = [self._scraper(endpoint) for endpoint in endpoints(sources)]
         self._scrapers.append(self._own("processes", self._account.read))
         names = tuple(node.name for node in info.nodes)
         self._scrapers.append(self._own("nodes", lambda: readiness(api, names)))
@@ -99,7 +105,12 @@ class Measuring:
 
     def _source(self, source: str, node: str) -> SourceLine:
         families = tuple(sorted(self._kept[source]))
-        return SourceLine(source=source, node=node, interval_s=self._interval_s, families=families)
+        sample = self._sample if node else None
+        return SourceLine(source=source, node=node, interval_s=self._interval_s, families=families, sample=sample)
+
+
+def _with_nodes(info: ClusterInfo, names: Collection[str]) -> ClusterInfo:
+    return msgspec.structs.replace(info, nodes=tuple(node for node in info.nodes if node.name in names))
 
 
 def _answer(api: KubeApi, path: str, exposition: Exposition) -> list[Sample]:

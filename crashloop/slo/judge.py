@@ -20,6 +20,7 @@ from crashloop.slo.indicators import results
 from crashloop.slo.preconditions import facts_of
 from crashloop.slo.relative import other_phase
 from crashloop.slo.rows import ConservationSli, Precondition, ShareSli, SloRow
+from crashloop.slo.scrapes import NodeSample, sample_of
 from crashloop.slo.sources import UnknownMetric
 from crashloop.slo.strength import Strength, strength
 from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
@@ -125,9 +126,16 @@ def _judged(row: SloRow, measured: Measured, granted: Sequence[Precondition]) ->
         judged_in=tuple(part.results[0].phase for part in sure),
         windows=len(every),
         left_out=tuple(text.unmet_in(granted, part.facts, part.phase) for part in every if part not in parts),
+        sample=_sample(row, measured),
     )
     found = [result for _, result, _ in each]
     return _verdict(row, decided, text.verdict(story), shown=story.shown, found=found)
+
+
+def _sample(row: SloRow, measured: Measured) -> NodeSample | None:
+    """The sample of nodes that a row's metric was scraped on; None for all nodes, and for a row without metrics of nodes."""
+    source = COUNTER.source if isinstance(row.sli, ConservationSli) else getattr(row.figure, "source", None)
+    return None if source is None else sample_of(measured.scrapes, source)
 
 
 def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:

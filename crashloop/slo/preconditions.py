@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from crashloop.slo.increase import growths, window_of
-from crashloop.slo.scrapes import Labels
+from crashloop.slo.scrapes import Labels, sample_of
 from crashloop.slo.served_facts import limits_as_planned, servers_reached, steady_utilisation
 from crashloop.slo.types import Measured, Phase
 
@@ -103,6 +103,9 @@ def _longest_due_s(measured: Measured, phase: Phase) -> float | None:
 
 
 def _nodes(measured: Measured, _phase: Phase) -> float | None:
+    sample = sample_of(measured.scrapes)
+    if sample is not None:
+        return float(sample.of)
     names = {each.source.node for each in measured.scrapes if each.source.source == "kubelet"}
     return float(len(names)) if names else None
 

@@ -7,7 +7,7 @@ The file (RUN/metrics/<source>.jsonl) names every series once and repeats only c
   {"type":"gap", "from_ns":..., "to_ns":..., "reason":"..."}
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -27,6 +27,20 @@ class Sample(msgspec.Struct, frozen=True):
     value: float
 
 
+class NodeSample(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of a run's nodes were scraped, where that was not all of them."""
+
+    scraped: int
+    of: int
+    seed: int
+    """It chose them (crashloop.measure.sampling)."""
+
+    @property
+    def words(self) -> str:
+        """`8 of 50 nodes, a sample by seed 1`."""
+        return f"{self.scraped} of {self.of} nodes, a sample by seed {self.seed}"
+
+
 class SourceLine(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="type"):
     """First line of a file."""
 
@@ -37,6 +51,8 @@ class SourceLine(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_fi
     interval_s: float
     families: tuple[str, ...] = ()
     """Metric families that were kept; no other family was searched for."""
+    sample: NodeSample | None = None
+    """Of a source on a node: the sample that the node is part of. None: all nodes were scraped."""
 
 
 class SeriesLine(msgspec.Struct, frozen=True, kw_only=True, tag="series", tag_field="type"):
@@ -90,3 +106,9 @@ class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[MissedScrape, ...] = ()
     damage: tuple[str, ...] = ()
     """Place of damage in the file; the rest is not used."""
+
+
+def sample_of(scrapes: Iterable[Scrapes], source: str | None = None) -> NodeSample | None:
+    """The sample of nodes that a source was scraped on, or any source; None if it was scraped on all nodes."""
+    samples = (each.source.sample for each in scrapes if source in (None, each.source.source))
+    return next((each for each in samples if each is not None), None)

@@ -23,6 +23,7 @@ from crashloop.slo.rows import (
     ShareSli,
     SloRow,
 )
+from crashloop.slo.scrapes import NodeSample
 from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.strength import strength
 from crashloop.slo.types import SliResult
@@ -50,12 +51,15 @@ class Story(NamedTuple):
     windows: int
     left_out: Sequence[str] = ()
     """Windows that do not count, with the reason: `unmet_in`."""
+    sample: NodeSample | None = None
+    """The nodes that the row's metric was scraped on, where that was not all of them."""
 
 
 def verdict(story: Story) -> str:
     """The sentences of a verdict, in one line."""
     parts = (
         _promise,
+        _sampled,
         _compared,
         _worst,
         _budget,
@@ -77,6 +81,11 @@ def _promise(story: Story) -> Iterator[str]:
     bound = f"target {target.word} {amount(target.bound, target.unit)}"
     promised = "reported without a target" if target.reported else bound
     yield f"{_seen(row, story.shown)}, {promised}, {_where(story)}{_load(row, story.facts)}."
+
+
+def _sampled(story: Story) -> Iterator[str]:
+    if story.sample is not None:
+        yield f"Judged by {story.sample.words}."
 
 
 def _compared(story: Story) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Records a stress run: histories of the pods by every channel, and metrics of every component."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from crashloop.cluster.provider import Capability, Node
 from crashloop.history.event import Event
 from crashloop.measure.measuring import Measuring
+from crashloop.measure.sampling import Scraped, scraped
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.lifeline import Lifeline
@@ -18,6 +19,7 @@ from crashloop.slo.rows import SloRow, families_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.folder import StressDir
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import StressProfile
 from crashloop.stress.session import LoadEventRouter
 from crashloop.stress.testbed import Site
 
@@ -53,6 +55,7 @@ class StressEvidence:
             run.metrics_dir,
             interval_s=plan.load.scrape_every_s,
             families=families_of(rows),
+            scraped=scraped_of(plan.load, [node.name for node in site.nodes.values()]),
         )
 
     @property
@@ -108,3 +111,9 @@ class StressEvidence:
         if self._rig.process(name) in (None, process):
             self._about[name] = node_event(name, self._kubelets[name], configz, process)
             self.session.node(name, self._about[name])
+
+
+def scraped_of(profile: StressProfile, names: Sequence[str]) -> Scraped:
+    """The nodes whose metrics are scraped: all that have an arm, since each of them is one side of a comparison."""
+    compares = any(node.arm for node in profile.nodes)
+    return scraped(names, at_most=len(names) if compares else profile.scrape_nodes, seed=profile.scrape_seed)

@@ -148,7 +148,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         costs=run_costs(plan, measured, of_stages),
         totals=_totals(recorded.lifecycles, recorded.events),
         environment=run.environment(),
-        planned=planned_run(plan, measured, hosts),
+        planned=planned_run(plan, measured, hosts, scrapes),
     )
 
 

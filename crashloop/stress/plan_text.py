@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
+from crashloop.slo.scrapes import Scrapes, sample_of
 from crashloop.spec.policy import RestartPolicy, RestartRule
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe, Volume
 from crashloop.stress.phases import Measurement
@@ -16,7 +17,9 @@ MAX_NAMED = 3
 """Stages that are named with a load's users; further ones are counted."""
 
 
-def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mapping[str, str]) -> PlannedRun:
+def planned_run(
+    plan: StressPlan, measured: Sequence[Measurement], hosts: Mapping[str, str], scrapes: Sequence[Scrapes] = ()
+) -> PlannedRun:
     """The plan beside its measurements. `hosts`: name of the Node object for every node of the profile."""
     profile = plan.load
     seconds = {each.index: round(each.phase.seconds, 1) for each in measured}
@@ -49,6 +52,8 @@ def planned_run(plan: StressPlan, measured: Sequence[Measurement], hosts: Mappin
         are_workers_elsewhere=plan.listen is not None,
         host_cores=plan.cores,
         disturbances=tuple(_disturbance(each) for each in profile.disturbances),
+        sample=sample_of(scrapes),
+        scraped_nodes=tuple(sorted({each.source.node for each in scrapes if each.source.sample is not None})),
     )
 
 

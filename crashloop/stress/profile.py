@@ -127,6 +127,10 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     comparison: ComparisonDesign = ComparisonDesign()
     slos: Slos = Slos()
     scrape_every_s: float = 5.0
+    scrape_nodes: int = 8
+    """The most nodes whose metrics are scraped: of more, a sample of so many. The arms of a comparison always are."""
+    scrape_seed: int = 1
+    """It chooses the sample."""
     workers: int = 0
     """Workers of Locust besides its master; 0: one process is both."""
     max_pods: int = 250

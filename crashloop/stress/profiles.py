@@ -80,6 +80,8 @@ def _faults(profile: StressProfile) -> Iterator[str]:
         yield f"workers is {profile.workers}; expected 0 to 8."
     if not 1 <= profile.scrape_every_s <= 60:
         yield f"scrape_every_s is {profile.scrape_every_s:g}; expected 1 to 60."
+    if not 1 <= profile.scrape_nodes <= 100:
+        yield f"scrape_nodes is {profile.scrape_nodes}; expected 1 to 100."
     yield from _faults_of_stages(profile, nodes)
     yield from _faults_of_comparison(profile)
 

@@ -42,6 +42,11 @@ def planned(results: StressResults) -> Iterator[Block]:
         f"processes were scraped every {plan.scrape_every_s:g} s.",
         "note",
     )
+    if plan.sample is not None:
+        yield Paragraph(
+            f"Kubelets were scraped on {plan.sample.words}: {', '.join(plan.scraped_nodes)}. Rows about nodes judge these only, "
+            "and figures of kubelets are sums over these."
+        )
 
 
 def nodes(results: StressResults) -> Iterator[Block]:

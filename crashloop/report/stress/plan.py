@@ -2,6 +2,8 @@
 
 import msgspec
 
+from crashloop.slo.scrapes import NodeSample
+
 
 class PlannedLoad(msgspec.Struct, frozen=True, kw_only=True):
     """One load."""
@@ -48,3 +50,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     host_cores: int
     disturbances: tuple[str, ...] = ()
     """In words."""
+    sample: NodeSample | None = None
+    """The nodes whose metrics were scraped; None: all of them."""
+    scraped_nodes: tuple[str, ...] = ()
+    """Names of their Node objects, if that was not all of them."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from crashloop.slo.rows import SloRow, row_of
-from crashloop.slo.scrapes import MissedScrape, ScrapedSeries, Scrapes, SourceLine
+from crashloop.slo.scrapes import MissedScrape, NodeSample, ScrapedSeries, Scrapes, SourceLine
 from crashloop.slo.types import Lifecycle, Measured, Phase, Restart
 
 ZERO_NS = 1_800_000_000_000_000_000
@@ -28,10 +28,11 @@ def scrapes(
     node: str = "node-1",
     gaps: Sequence[tuple[float, float, str]] = (),
     families: Sequence[str] = (),
+    sample: NodeSample | None = None,
 ) -> Scrapes:
     """What a source said at those times."""
     return Scrapes(
-        source=SourceLine(source=source, node=node, interval_s=5, families=tuple(families)),
+        source=SourceLine(source=source, node=node, interval_s=5, families=tuple(families), sample=sample),
         t_ns=tuple(ns(at_s) for at_s in times),
         series=tuple(_series(name, dict(labels), times, each) for (name, labels), each in values.items()),
         gaps=tuple(MissedScrape(from_ns=ns(begin), to_ns=ns(end), reason=reason) for begin, end, reason in gaps),

@@ -11,7 +11,7 @@ from crashloop.history.event import Channel, Kind
 from crashloop.rundir import RunInfo
 from crashloop.slo.exposition import SeriesKey
 from crashloop.slo.scrape_lines import Differences, to_line
-from crashloop.slo.scrapes import MissedScrape, SourceLine
+from crashloop.slo.scrapes import MissedScrape, NodeSample, SourceLine
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import Operation, Order, StageMark
 from crashloop.stress.folder import StressDir
@@ -121,11 +121,11 @@ class Folder:
         *,
         node: str = "",
         gaps: Sequence[tuple[float, float]] = (),
+        sample: NodeSample | None = None,
     ) -> None:
         """A file of metrics."""
-        lines = [
-            to_line(SourceLine(source=source, node=node, interval_s=5, families=tuple({name for name, _ in values})))
-        ]
+        families = tuple({name for name, _ in values})
+        lines = [to_line(SourceLine(source=source, node=node, interval_s=5, families=families, sample=sample))]
         differences = Differences()
         for index, at_s in enumerate(times_s):
             found = [

@@ -15,9 +15,10 @@ from crashloop.kube.client import KubeApi
 from crashloop.measure.endpoints import endpoints
 from crashloop.measure.files import load_scrapes
 from crashloop.measure.measuring import Measuring
+from crashloop.measure.sampling import Scraped
 from crashloop.measure.scraper import Scraper
 from crashloop.slo.exposition import SeriesKey
-from crashloop.slo.scrapes import SourceLine
+from crashloop.slo.scrapes import NodeSample, SourceLine
 from suites.selftest.kit.kube_peer import write_kubeconfig
 
 SOURCE = SourceLine(source="kubelet", node="node-1", interval_s=5)
@@ -94,6 +95,28 @@ def test_every_source_is_scraped_into_a_file_of_its_own(tmp_path: Path) -> None:
     assert "component_cpu_seconds_total" in said["processes"]
     assert any(t_ns <= edge_ns for t_ns in found["kubelet"].t_ns)
     assert any(t_ns > edge_ns for t_ns in found["kubelet"].t_ns)  # one more at the end
+
+
+def test_only_the_sample_of_the_nodes_is_scraped_and_its_files_say_so(tmp_path: Path) -> None:
+    folder = tmp_path / "metrics"
+    sample = NodeSample(scraped=1, of=3, seed=7)
+    nodes = tuple(Node(name=f"node-{number}", profile="stock") for number in (1, 2, 3))
+    cluster = msgspec.structs.replace(info(tmp_path), nodes=nodes)
+    with (
+        peer(tmp_path) as api,
+        Measuring(api, cluster, folder, interval_s=600, scraped=Scraped(frozenset({"node-1"}), sample)),
+    ):
+        pass
+    found = load_scrapes(folder)
+    assert {(each.source.source, each.source.node): each.source.sample for each in found} == {
+        ("apiserver", ""): None,
+        ("kubelet", "node-1"): sample,
+        ("cadvisor", "node-1"): sample,
+        ("resource", "node-1"): sample,
+        ("probes", "node-1"): sample,
+        ("processes", ""): None,
+        ("nodes", ""): None,
+    }
 
 
 @pytest.mark.parametrize("named", [True, False])

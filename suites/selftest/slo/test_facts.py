@@ -5,7 +5,7 @@ import pytest
 from crashloop.errors import ObservationError
 from crashloop.slo.costs import costs_of
 from crashloop.slo.preconditions import FACTS, fact_in_words, facts_of
-from crashloop.slo.scrapes import Scrapes
+from crashloop.slo.scrapes import NodeSample, Scrapes
 from crashloop.slo.types import Measured
 from suites.selftest.kit.slo_kit import Labels, Values, crasher, measured, phase, restart, scrapes, started
 
@@ -70,6 +70,11 @@ def test_cores_that_the_run_may_not_use_do_not_count() -> None:
     bound = scrapes(TIMES, {("host_cpu_cores", ()): (1, 1, 1)}, source="processes")
     assert facts_of(storm(bound, cadvisor()), STORM)["cores"] == 1
     assert facts_of(storm(bound, cadvisor(0.5)), STORM)["cores"] == 0.5
+
+
+def test_nodes_that_were_not_scraped_count_too() -> None:
+    sample = NodeSample(scraped=1, of=50, seed=1)
+    assert facts_of(measured(scrapes(TIMES, {}, sample=sample)), phase())["nodes"] == 50
 
 
 def test_what_was_not_measured_is_not_known() -> None:

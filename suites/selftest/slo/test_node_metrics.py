@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.slo.judge import judge
+from crashloop.slo.scrapes import NodeSample
 from crashloop.slo.types import SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, ns, phase, restart, row, scrapes
@@ -71,6 +72,26 @@ def test_a_gauge_is_judged_by_its_highest_value_against_the_highest_of_another_p
     assert (memory(80, 100, 90, 149, 80).value, memory(80, 100, 90, 149, 80).outcome) == (1.49, Outcome.PASS)
     assert memory(80, 100, 90, 151, 80).outcome is Outcome.FAIL
     assert memory(80, 100, 90, 151, 80, relative_to=None, most=151).outcome is Outcome.PASS
+
+
+def test_a_gauge_of_nodes_that_are_a_sample_is_judged_on_these_and_says_so() -> None:
+    sample = NodeSample(scraped=2, of=50, seed=1)
+    seen = [
+        scrapes((0, 10, 20), {MEMORY: (5, 5, highest)}, node=f"node-{highest}", sample=sample) for highest in (6, 7)
+    ]
+    rule = row({"kind": "gauge", "metric": MEMORY[0]}, {"at_most": 6, "unit": "bytes"}, phase="storm")
+    verdict = judge(rule, measured(*seen, scrapes((0, 10), {}, source="apiserver", node="")))
+    assert (verdict.outcome, len(verdict.results)) == (Outcome.FAIL, 2)
+    assert verdict.sentence == (
+        "made-up: 7 bytes of 3 scrapes, target at most 6 bytes, phase storm. Judged by 2 of 50 nodes, a sample by seed 1. "
+        "Shown is the worst of 2: node node-7."
+    )
+
+
+def test_a_row_without_metrics_of_nodes_says_nothing_of_a_sample() -> None:
+    seen = scrapes((0, 10, 20), {}, sample=NodeSample(scraped=2, of=50, seed=1))
+    rule = row({"kind": "rate", "of": "restarts"}, {"at_most": 1, "unit": "restarts/s"}, phase="storm")
+    assert "sample by seed" not in judge(rule, measured(seen, lifecycles=PODS)).sentence
 
 
 @pytest.mark.parametrize("values", [(None, None, 5, 5, 5), (5, 5, None, None, None), (0, 0, 5, 5, 5)])

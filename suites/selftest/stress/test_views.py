@@ -24,6 +24,7 @@ from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
 from crashloop.report.stress.text import environment_in_words, ratios_in_words
 from crashloop.report.stress.verdicts import run_results
 from crashloop.report.terminal import render
+from crashloop.slo.scrapes import NodeSample
 from crashloop.slo.types import Interval
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import Outcome, VerdictMode
@@ -187,6 +188,16 @@ def test_a_report_can_be_read_without_the_run(results: StressResults) -> None:
     (arrivals,) = results.arrivals
     numbers = f"{arrivals.intended} | {arrivals.made} | {arrivals.dropped} | {arrivals.failed}"
     assert f"| healthy | {numbers} | {arrivals.late_p99_s:.3f} |" in summary
+
+
+def test_the_report_names_the_nodes_that_were_scraped_of_many(tmp_path: Path) -> None:
+    folder = example_run(tmp_path / "run")
+    folder.scrape("kubelet", [0, 90], {}, node="node-1", sample=NodeSample(scraped=1, of=50, seed=3))
+    page = html.unescape(to_html(stress_document(judge_run(folder.run))))
+    assert (
+        "Kubelets were scraped on 1 of 50 nodes, a sample by seed 3: node-1. Rows about nodes judge these only, and figures of "
+        "kubelets are sums over these." in page
+    )
 
 
 def test_what_the_environment_lacks_is_left_out(results: StressResults) -> None:
