@@ -8,6 +8,7 @@ its uid. The channels are those of every run (crashloop.record.channels.cluster_
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,9 +18,9 @@ from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.journal import journal_events, read_journal
 from crashloop.kube.watch import PodObject
-from crashloop.record.channels.api import api_event
+from crashloop.record.channels.api import api_event, take_status
 from crashloop.record.channels.events import now_ns
-from crashloop.record.event_router import EventRouter
+from crashloop.record.event_router import EventRouter, Listener
 from crashloop.record.history_ends import begin_event, end_events, start_history
 from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.profile import KubeletProfile
@@ -27,6 +28,7 @@ from crashloop.stress.assignment import journal_path
 from crashloop.stress.awaited_images import AwaitedImages
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad, Crash, load_of
 from crashloop.stress.pods import scenario_of
+from crashloop.stress.unplaced import UnplacedPods, node_of
 
 SETTLES_S = 5.0
 """Time after a pod's end in which the runtime may still report on it."""
@@ -45,10 +47,13 @@ class LoadEventRouter(EventRouter):
         history: Callable[[str], Path],
         about: Callable[[str], tuple[Event, ...]],
         load_dir: Path,
+        *,
+        are_spread: bool = False,
     ) -> None:
         """`nodes` are by their names in the profile; `about` gives the facts of a node, by the Node object's name.
 
-        `load_dir` is where the load generator keeps journals.
+        `load_dir` is where the load generator keeps journals. `are_spread`: pods are where the scheduler places them, and `nodes`
+        are by the names of the Node objects.
         """
         super().__init__()
         self._loads = loads
@@ -59,9 +64,14 @@ class LoadEventRouter(EventRouter):
         self._load_dir = load_dir
         self._own_lock = threading.Lock()
         self._open: dict[str, PodRecording] = {}
+        self._on_node: defaultdict[str, dict[str, PodRecording]] = defaultdict(dict)
+        """Those that are open, by the Node object's name: every node says something each second."""
         self._closed: set[str] = set()
         self._strangers: set[str] = set()
         self._gone_s: dict[str, float] = {}
+        self._are_spread = are_spread
+        self.unplaced = UnplacedPods()
+        """Where pods are spread: those whose history cannot begin yet."""
         self.images = AwaitedImages([name for name, load in loads.items() if isinstance(load, Crash) and load.own])
         self.starts = 0
         """Container starts so far, by the runtime."""
@@ -78,7 +88,9 @@ class LoadEventRouter(EventRouter):
         about = pod.metadata
         if self.images.concern(load_of(about.name, tuple(self._loads))):
             self.images.take(about.name, msgspec.json.decode(pod.status), time.monotonic())
-        watched = self.find(about.name)
+        if self._are_spread and not self._has_place(pod):
+            return None
+        watched = self.find(about.name, node_of(pod) if self._are_spread else None)
         if watched is None or about.uid in watched.pods:
             return watched
         watched.joined(about.uid, about.name)
@@ -86,10 +98,26 @@ class LoadEventRouter(EventRouter):
         if asked.isdecimal():
             made = {"metadata": {"name": about.name, "uid": about.uid, "labels": about.labels}}
             watched.take(api_event(Kind.CREATED, about.uid, int(asked), pod=made))
+        for received_ns, before in self.unplaced.placed(about.name):
+            take_status(watched, before, received_ns)
         return watched
 
-    def find(self, pod: str) -> PodRecording | None:
-        """The scenario of the pod of that name; None if it belongs to no load, or its history is sealed."""
+    def _has_place(self, pod: PodObject) -> bool:
+        """Whether a pod is on a node of the run; one of a load that is not, is kept until it is."""
+        name, node = pod.metadata.name, node_of(pod)
+        if node in self._nodes or load_of(name, tuple(self._loads)) is None:
+            return True
+        if node:
+            self.unplaced.stray(name, node)
+        else:
+            self.unplaced.take(pod, now_ns())
+        return False
+
+    def find(self, pod: str, node: str | None = None) -> PodRecording | None:
+        """The scenario of the pod of that name; None if it belongs to no load, or its history is sealed.
+
+        `node` is the Node object where a pod that is spread was placed: its history begins with that, and so does not without.
+        """
         with self._own_lock:
             if pod in self._open or pod in self._closed:
                 return self._open.get(pod)
@@ -99,7 +127,9 @@ class LoadEventRouter(EventRouter):
                     log.info("pod %s belongs to no load; what happens to it is not recorded", pod)
                 self._strangers.add(pod)
                 return None
-            self._open[pod] = self._begin(pod, self._loads[load])
+            if self._are_spread and node is None:
+                return None
+            self._open[pod] = self._begin(pod, self._loads[load], node or self._loads[load].node)
             return self._open[pod]
 
     def pod(self, pod: str, event: Event) -> None:
@@ -108,8 +138,15 @@ class LoadEventRouter(EventRouter):
         if event.channel is Channel.RUNTIME and event.kind is Kind.STARTED:
             self.starts += 1
         elif event.kind is Kind.DELETED:
-            self._gone_s[pod] = time.monotonic()
+            if watched is not None:
+                self._gone_s[pod] = time.monotonic()
+            self.unplaced.gone(pod)
             self.images.forget(pod)
+
+    def on_node(self, node: str) -> list[Listener]:
+        """All pods on a node whose histories are open."""
+        with self._own_lock:
+            return list(self._on_node[node].values())
 
     def place(self, nodes: Mapping[str, tuple[Node, KubeletProfile]]) -> None:
         """Histories that begin from now on are those of pods on these nodes."""
@@ -129,8 +166,8 @@ class LoadEventRouter(EventRouter):
             gone = pod in self._gone_s
             self._seal(pod, "complete" if gone else reason, "the pod is gone" if gone else detail)
 
-    def _begin(self, pod: str, load: AnyLoad) -> PodRecording:
-        node, kubelet = self._nodes[load.node]
+    def _begin(self, pod: str, load: AnyLoad, place: str) -> PodRecording:
+        node, kubelet = self._nodes[place]
         watched = PodRecording(scenario_of(load, pod, profile=kubelet.name), node, self._info)
         version = self._info.kubernetes_version
         begin = begin_event(
@@ -138,12 +175,14 @@ class LoadEventRouter(EventRouter):
         )
         watched.begin(start_history(self._history(pod), begin, *self._about(node.name)))
         super().watch([watched])
+        self._on_node[node.name][pod] = watched
         self.pods += 1
         return watched
 
     def _seal(self, pod: str, reason: str, detail: str) -> None:
         with self._own_lock:
             watched = self._open.pop(pod)
+            del self._on_node[watched.node_name][pod]
             self._closed.add(pod)
         super().unwatch(pod)
         for event in self._journals(watched):

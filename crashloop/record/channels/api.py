@@ -8,6 +8,7 @@ from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch
 from crashloop.record.channels.events import now_ns, received_event
 from crashloop.record.channels.watch_channel import WatchChannel
 from crashloop.record.event_router import EventRouter
+from crashloop.record.pod_recording import PodRecording
 
 
 def api_event(kind: Kind, pod_uid: str | None, received_ns: int, **data: object) -> Event:
@@ -63,12 +64,15 @@ def _mirror_event(about: Metadata, phase: str, received_ns: int) -> Event:
 
 def take_pod(session: EventRouter, pod: PodObject, received_ns: int) -> None:
     """Record what a pod object says of its status."""
-    about, version, uid = pod.metadata, pod.metadata.resource_version, pod.metadata.pod_uid
     if (watched := session.met(pod)) is not None:
-        event = api_event(
-            Kind.STATUS, uid, received_ns, resource_version=version, status=pod.status, **_deletion(about)
-        )
-        watched.take_status(event, uid, pod.status, version)
+        take_status(watched, pod, received_ns)
+
+
+def take_status(watched: PodRecording, pod: PodObject, received_ns: int) -> None:
+    """Record the status of a pod of that scenario."""
+    about, version, uid = pod.metadata, pod.metadata.resource_version, pod.metadata.pod_uid
+    event = api_event(Kind.STATUS, uid, received_ns, resource_version=version, status=pod.status, **_deletion(about))
+    watched.take_status(event, uid, pod.status, version)
 
 
 def _deletion(about: Metadata) -> Json:
