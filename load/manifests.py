@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL, pod_manifest
+from crashloop.pods.manifest import HOSTNAME_LABEL, RUN_LABEL, SCENARIO_LABEL, pod_manifest
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,
@@ -45,7 +45,7 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
     worker: int
 
     def crashing(self, load: Crash, serial: int) -> Json:
-        """A pod of a crash storm, bound to its node."""
+        """A pod of a crash storm, bound to its node, or spread over those that it stands for."""
         return self._pod(load, serial) if load.own is None else self._of_template(load.own, load.node, serial)
 
     def healthy(self, load: Churn, serial: int) -> Json:
@@ -118,6 +118,9 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         manifest = pod_manifest(scenario, node=host, image=self.order.image, run=self.order.run)
         manifest["metadata"]["labels"] |= self._labels()
         manifest["spec"]["activeDeadlineSeconds"] = self._lives_s()
+        if self.order.spread:
+            del manifest["spec"]["nodeName"]
+            manifest["spec"] |= self._spread()
         if isinstance(load, Crash) and load.host_network:
             manifest["spec"]["hostNetwork"] = True
         if isinstance(load, Crash | Churn) and load.volume is not None:
@@ -129,14 +132,31 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         name = self.name(serial)
         tolerations = [*(template.spec.get("tolerations") or ()), {"operator": "Exists"}]
         spec = {
-            "nodeName": self.order.hosts[node],
             "activeDeadlineSeconds": self._lives_s(),
             # As of all pods of the suite: a node that is not ready must not cost the pod.
             "tolerations": tolerations,
         }
+        if self.order.spread:
+            where = self._spread()
+            own = template.spec.get("topologySpreadConstraints") or ()
+            spec |= where | {"topologySpreadConstraints": [*own, *where["topologySpreadConstraints"]]}
+        else:
+            spec["nodeName"] = self.order.hosts[node]
         labels = {SCENARIO_LABEL: name, RUN_LABEL: self.order.run} | self._labels()
         metadata = {"name": name, "labels": template.labels | labels, "annotations": template.annotations}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.spec | spec}
+
+    def _spread(self) -> Json:
+        """The fields by which the scheduler places a pod: on a node of the group, as many pods of the load on each."""
+        names = {"key": HOSTNAME_LABEL, "operator": "In", "values": sorted(self.order.spread.values())}
+        alike = {RUN_LABEL: self.order.run, LOAD_LABEL: self.load}
+        evenly = {
+            "maxSkew": 1,
+            "topologyKey": HOSTNAME_LABEL,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": alike},
+        }
+        return {"affinity": _node_affinity({"matchExpressions": [names]}), "topologySpreadConstraints": [evenly]}
 
     def _lives_s(self) -> int:
         return max(1, round(self.order.ends_after_s))
@@ -159,15 +179,16 @@ def _mount(spec: Json, volume: Volume) -> None:
 
 
 def _scheduled(manifest: Json) -> Json:
-    """The pod without its binding: the scheduler has to find that no other node fits."""
+    """The pod without its binding: the scheduler has to find that no other node fits. One that is spread has none."""
     spec = manifest["spec"]
-    there = [{"key": "metadata.name", "operator": "In", "values": [spec.pop("nodeName")]}]
-    spec["affinity"] = {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": there}]}
-        }
-    }
+    if "nodeName" in spec:
+        there = {"key": "metadata.name", "operator": "In", "values": [spec.pop("nodeName")]}
+        spec["affinity"] = _node_affinity({"matchFields": [there]})
     return manifest
+
+
+def _node_affinity(term: Json) -> Json:
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
 def _template(manifest: Json) -> Json:

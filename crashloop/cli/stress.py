@@ -73,6 +73,14 @@ def stress(
     node_selector: Annotated[str | None, of_existing("--node-selector")] = None,
     read_configz: Annotated[bool, of_existing("--read-configz")] = False,
     node_profile: Annotated[list[str] | None, of_existing("--node-profile")] = None,
+    spread_over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|all",
+            help="Spread the load of the profile's only node over so many nodes; numbers of pods are those of each.",
+            rich_help_panel=EXISTING,
+        ),
+    ] = None,
 ) -> None:
     """Run a load of crashing pods on nodes, measure its effects, and judge them by SLOs."""
     from crashloop.errors import UsageError
@@ -82,6 +90,7 @@ def stress(
     from crashloop.run.existing import existing_options
     from crashloop.run.option_checks import check_provider
     from crashloop.rundir import folder_named
+    from crashloop.stress.node_group import number_of
     from crashloop.stress.run import StressOptions, run_stress
     from crashloop.stress.steps import counts_of
 
@@ -98,6 +107,8 @@ def stress(
     named = {option.name: given[option.field] for option in OF_LENDERS}
     of_makers = {"--kubelet-binary": kubelet_binary, "--cluster": cluster, "--keep": keep}
     check_provider(provider, named | of_makers)
+    if spread_over is not None and provider not in LENDERS:
+        raise UsageError(f"--spread-over: only for --provider {', '.join(LENDERS)}, not {provider}.")
     if image_archive and provider in LENDERS:
         raise UsageError(f"--image-archive: only for --provider {', '.join(MAKERS)}; let the nodes pull the image.")
     progress = default_progress()
@@ -114,6 +125,7 @@ def stress(
         listen=listen,
         web_port=web_port if web else None,
         existing=existing_options(**given) if provider in LENDERS else None,
+        spread_over=None if spread_over is None else number_of(spread_over),
         image_archives=tuple(str(each.absolute()) for each in image_archive or ()),
     )
     if web:
@@ -130,6 +142,7 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
+    Example("crashloop stress --provider existing --spread-over 50 --max-pods 20", "on fifty of its nodes at once"),
     Example("crashloop stress ./mine.yaml --image-archive app.tar", "your own image, by `template:` of a load"),
     Example("crashloop stress --workers 2 --listen 192.0.2.7", "with the load from two other machines"),
     Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),

@@ -148,6 +148,8 @@ class SurveyedNode(msgspec.Struct, frozen=True, kw_only=True):
     """Its kubelet's effective configuration, where that was read."""
     cores: int | None = None
     """CPUs of the node, by its Node object."""
+    hostname: str | None = None
+    """Its label kubernetes.io/hostname."""
     unusable: str | None = None
     """Why no pod of the suite may run there, in a few words; None if it may."""
 
@@ -160,6 +162,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[SurveyedNode, ...]
     max_pods: int
     """The most pods at a time: by the options, or by the namespace's quota if that is lower."""
+    quota: int | None = None
+    """Pods that the namespace's quota still admits; None without one."""
     capabilities: frozenset[Capability]
 
 

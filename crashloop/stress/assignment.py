@@ -46,7 +46,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Value of the run's label."""
     image: str
     hosts: dict[str, str]
-    """Name of the Node object for each node of the profile."""
+    """Name of the Node object for each node of the profile; its own for one that stands for many."""
+    spread: dict[str, str] = {}
+    """The Node objects that the only node of the profile stands for: their label kubernetes.io/hostname, by their names."""
     loads: dict[str, AnyLoad]
     stages: tuple[Stage, ...]
     """All rounds spelled out, users as numbers."""

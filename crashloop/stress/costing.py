@@ -68,7 +68,7 @@ def _at(plan: StressPlan, stage: Measurement, costs: Costs) -> CostsAt | None:
     """The costs under the load of a stage. None if several nodes restarted, so that its rate is not that of one, or if the
     requests of restarts are lost among the others."""
     nodes = {plan.load.loads[name].node for name, count in stage.stage.users.items() if count and _crashes(plan, name)}
-    if len(nodes) != 1 or not costs.api_requests:
+    if len(nodes) != 1 or plan.spread or not costs.api_requests:
         return None
     kubelet, version = plan.kubelet(nodes.pop()), KubernetesVersion.parse(plan.kubernetes_version)
     curve = effective_curve(kubelet, version, deviations=as_shipped(kubelet_version(kubelet, version)))

@@ -45,6 +45,7 @@ class StressEvidence:
             run.history,
             lambda node: (self._about[node], *self._rig.readings(node)),
             run.load_dir,
+            are_spread=bool(plan.spread),
         )
         self._rig = ClusterChannels(
             site.api, site.namespace, site.run, self.session, self._kubelet_restarted, shows_events=False

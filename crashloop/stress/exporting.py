@@ -33,6 +33,8 @@ def exported(run_dir: Path) -> Exported:
 
 def profiles_of(plan: StressPlan, hosts: Mapping[str, str]) -> dict[str, str]:
     """The kubelet profile of each Node object; none for one that had several, as in a comparison that exchanges nodes."""
+    if plan.spread:
+        return {node: plan.kubelet(node).name for node in plan.spread}
     found: dict[str, set[str]] = {}
     for stage in plan.stages:
         for node, host in hosts_in(stage, hosts).items():

@@ -46,6 +46,7 @@ from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
 from crashloop.stress.metric_series import restart_times_ns, within
+from crashloop.stress.node_group import pooled
 from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
 from crashloop.stress.places import hosts_in, loaded_in
 from crashloop.stress.plan import StressPlan
@@ -111,6 +112,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     )
     outcome = outcome_of(verdicts, judged)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
+    by_node = pooled(plan, recorded.lifecycles)
     evidence = Seen(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
     return StressResults(
         profile=plan.load.name,
@@ -132,13 +134,13 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         nodes=tuple(_nodes(plan, hosts)),
         stages=tuple(_stage(each, evidence, began) for each in measured),
         series=(
-            *timeline(scrapes, recorded.lifecycles, began_ns=began, ended_ns=ended),
+            *timeline(scrapes, by_node, began_ns=began, ended_ns=ended),
             *served_series(of_stages.served, scrapes, began_ns=began, ended_ns=ended),
             *latencies(rows, scrapes, began_ns=began),
             *held(rows, scrapes, began_ns=began),
         ),
-        dots=dots(recorded.lifecycles, rows, began_ns=began),
-        curves=load_curves(recorded.lifecycles, measured, partial(_profile_on, plan, hosts)),
+        dots=dots(by_node, rows, began_ns=began),
+        curves=load_curves(by_node, measured, partial(_profile_on, plan, hosts)),
         comparisons=comparisons(evidence, measured),
         arrivals=open_models(plan.load.loads, recorded.operations, measured),
         served=tuple(served_results(of_stages, measured, began_ns=began)),
@@ -156,7 +158,7 @@ def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str
     """The stage with the Node objects under load in it, and its predicted restarts."""
     phase = msgspec.structs.replace(
         measured.phase,
-        nodes=tuple(loaded_in(measured.stage, plan.load.loads, hosts)),
+        nodes=tuple(plan.spread or loaded_in(measured.stage, plan.load.loads, hosts)),
         predicted_per_s=None if unpredicted else predicted_per_s(plan, measured.stage),
         unpredicted=unpredicted,
     )
@@ -240,6 +242,7 @@ def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
             config=kubelet.config,
             curve=curve_in_words(kubelet, version),
             kubernetes_version=kubelet.kubernetes_version,
+            stands_for=tuple(plan.spread),
         )
 
 

@@ -36,14 +36,11 @@ def lend(profile: StressProfile, survey: Survey, offer: Offer, named: Callable[[
     Raises UsageError if the cluster has too few nodes, if an arm has no node with its kubelet profile, if the profile
     disturbs nodes, or if a stage makes more pods than the cluster takes.
     """
-    if profile.disturbances:
-        raise UsageError(
-            f'stress profile "{profile.name}": it restarts kubelets or runtimes; an existing cluster is never changed.'
-        )
+    require_undisturbed(profile)
     found = _assigned(profile, offer, named)
     kubelets = {each.name: offer.kubelet_on(node, named(each.profile)) for each, node in found}
     pods_each = (survey.max_pods - len(found)) // len(found)
-    _require_room(profile, pods_each, survey.max_pods)
+    require_room(profile, pods_each, f"{survey.max_pods} pods in the cluster leave")
     return Lent(
         profile=_on_nodes(profile, {each.name: node.name for each, node in found}, kubelets),
         kubelets={kubelet.name: kubelet for kubelet in kubelets.values()},
@@ -81,8 +78,19 @@ def _assigned(
     return [(each, found[each.name]) for each in profile.nodes]
 
 
-def _require_room(profile: StressProfile, pods_each: int, max_pods: int) -> None:
-    """Numbers of users that the profile fixes have to fit; `full` adapts."""
+def require_undisturbed(profile: StressProfile) -> None:
+    """Raise UsageError for a profile that disturbs nodes."""
+    if profile.disturbances:
+        raise UsageError(
+            f'stress profile "{profile.name}": it restarts kubelets or runtimes; an existing cluster is never changed.'
+        )
+
+
+def require_room(profile: StressProfile, pods_each: int, limit: str) -> None:
+    """Raise UsageError if numbers of users that the profile fixes do not fit; `full` adapts.
+
+    `limit` begins the sentence on what leaves so many pods for each node.
+    """
     for stage in profile.stages:
         for node in profile.nodes:
             pods = pods_on(profile, stage, node.name)
@@ -90,7 +98,7 @@ def _require_room(profile: StressProfile, pods_each: int, max_pods: int) -> None
             if pods + fills > pods_each:
                 raise UsageError(
                     f'stress profile "{profile.name}", stage {stage.name}: {pods + fills} pods on node {node.name}; '
-                    f"{max_pods} pods in the cluster leave {pods_each} for each node, heartbeats left out.\n"
+                    f"{limit} {pods_each} for each node, heartbeats left out.\n"
                     "Raise --max-pods, or the namespace's quota."
                 )
 

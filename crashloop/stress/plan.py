@@ -26,6 +26,16 @@ class StressPlan(RunPlan, frozen=True, kw_only=True):
     """CPUs of the host, which all nodes share."""
     listen: str | None = None
     """HOST[:PORT] to which the workers come from other machines; None if they are started on this host."""
+    spread: dict[str, str] = {}
+    """The Node objects that the only node of the load stands for: their label kubernetes.io/hostname, by their names. Empty: each
+    node of the load stands for itself."""
+
+    @property
+    def taken(self) -> tuple[PlannedNode, ...]:
+        """The nodes that the run takes: `nodes`, or those that the only one stands for."""
+        if not self.spread:
+            return self.nodes
+        return tuple(PlannedNode(name=name, profile=self.nodes[0].profile) for name in self.spread)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -40,11 +50,11 @@ class StressPlan(RunPlan, frozen=True, kw_only=True):
     @property
     def requests(self) -> tuple[NodeRequest, ...]:
         """The requested nodes."""
-        return tuple(NodeRequest(name=node.name, profile=self.profile(node.profile)) for node in self.nodes)
+        return tuple(NodeRequest(name=node.name, profile=self.profile(node.profile)) for node in self.taken)
 
     def kubelet(self, node: str) -> KubeletProfile:
-        """The kubelet profile of a node of the load. Raises KeyError."""
-        return self.profile({each.name: each.profile for each in self.nodes}[node])
+        """The kubelet profile of a node of the load, or of one that it stands for. Raises KeyError."""
+        return self.profile({each.name: each.profile for each in (*self.taken, *self.nodes)}[node])
 
     @property
     def longest_s(self) -> float:

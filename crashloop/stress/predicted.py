@@ -45,8 +45,14 @@ def predicted_per_s(plan: StressPlan, stage: Stage) -> float | None:
     curve = effective_curve(kubelet, version, deviations=as_shipped(kubelet_version(kubelet, version)))
     if isinstance(curve, Refusal):
         return None
+    nodes = len(plan.spread) or 1
     crashing = CrashLoad(
-        nodes=1, pods=pods, curve=curve, containers=load.containers, run_s=load.run_s, cores=float(plan.cores)
+        nodes=nodes,
+        pods=max(1, round(pods / nodes)),
+        curve=curve,
+        containers=load.containers,
+        run_s=load.run_s,
+        cores=float(plan.cores),
     )
     settled = settles_within_s(crashing, MEASURED) <= stage.settle_s
     return settled_per_s(crashing, MEASURED) if settled else None

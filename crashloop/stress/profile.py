@@ -19,6 +19,8 @@ PODS_PER_CORE = 10
 """Official precondition of the scalability SLOs: min(110, 10 x cores) pods a node (kubernetes/community,
 sig-scalability/configs-and-limits/thresholds.md)."""
 
+MAX_SPAWN_PER_S = 100.0
+"""The most users that start per second."""
 BOTH = "both"
 """Arm of a stage that loads the nodes of both arms at once."""
 FULL: Final = "full"
@@ -64,8 +66,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= 7200:
             raise ValueError(f"duration_s is {self.duration_s:g}; expected more than 0 and at most 7200")
-        if not 0.1 <= self.spawn_per_s <= 100:
-            raise ValueError(f"spawn_per_s is {self.spawn_per_s:g}; expected 0.1 to 100")
+        if not 0.1 <= self.spawn_per_s <= MAX_SPAWN_PER_S:
+            raise ValueError(f"spawn_per_s is {self.spawn_per_s:g}; expected 0.1 to {MAX_SPAWN_PER_S:g}")
         for name, value in (("settle_s", self.settle_s), ("washout_s", self.washout_s)):
             if not 0 <= value <= 600:
                 raise ValueError(f"{name} is {value:g}; expected 0 to 600")

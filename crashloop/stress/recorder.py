@@ -82,6 +82,8 @@ class StressRecorder:
                 self._tasks.shutdown()
         for each in self._pending:
             each.result()
+        if self._plan.spread and (sentence := self._evidence.session.unplaced.sentence()):
+            self._note(Cause.LOAD, sentence)
 
     def _load(self, most_s: float) -> None:
         """Run the load to its end."""
@@ -231,13 +233,18 @@ class StressRecorder:
 
 def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
     """The assignment of the load generator."""
+    if plan.spread:
+        hosts = {node.name: node.name for node in plan.load.nodes}
+    else:
+        hosts = {name: node.name for name, node in site.nodes.items()}
     return Order(
         kubeconfig=site.info.kubeconfig,
         context=site.info.context,
         namespace=site.namespace,
         run=site.run,
         image=site.info.image,
-        hosts={name: node.name for name, node in site.nodes.items()},
+        hosts=hosts,
+        spread=plan.spread,
         loads=plan.load.loads,
         stages=plan.stages,
         folder=str(run.load_dir.absolute()),

@@ -13,7 +13,7 @@ import msgspec
 from crashloop.cluster.binaries.own_binaries import own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
-from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress
+from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider
 from crashloop.errors import UsageError
 from crashloop.kube.errors import KubeError
@@ -32,7 +32,9 @@ from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import lend
 from crashloop.stress.listening import address_of, check_free
 from crashloop.stress.load_access import load_access
+from crashloop.stress.node_group import Number, group_for, open_files_of, spread_out
 from crashloop.stress.objects import kinds_of
+from crashloop.stress.open_files import allow_open_files
 from crashloop.stress.plan import SUITE, StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
@@ -68,6 +70,8 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where Locust's web UI is served. Default: nowhere."""
     existing: ExistingOptions | None = None
     """The cluster of the provider `existing`, and the limits of its use."""
+    spread_over: Number | None = None
+    """Nodes of the cluster that exists over which the load of the profile's only node is spread. Default: it has one."""
     image_archives: tuple[str, ...] = ()
     """Files as `docker save` writes them: images for all nodes."""
 
@@ -115,6 +119,8 @@ def _plan_on_existing(profile: StressProfile, options: StressOptions, existing: 
             "stays.\nLeave --namespace out: the namespace of the run goes with it."
         )
     survey = lending_provider(options.provider).survey(existing, kinds)
+    if options.spread_over is not None:
+        return _spread_plan(profile, options, survey, options.spread_over, max_pods=existing.max_pods)
     lent = lend(profile, survey, offer_of(survey), load_profile)
     return plan_of(
         lent.profile,
@@ -127,6 +133,22 @@ def _plan_on_existing(profile: StressProfile, options: StressOptions, existing: 
     )
 
 
+def _spread_plan(
+    profile: StressProfile, options: StressOptions, survey: Survey, over: Number, *, max_pods: int
+) -> StressPlan:
+    group = group_for(profile, survey, offer_of(survey), load_profile, over, max_pods=max_pods)
+    plan = plan_of(
+        group.profile,
+        provider=options.provider,
+        kubernetes_version=survey.kubernetes_version,
+        cores=group.cores,
+        kubelet=lambda _: group.kubelet,
+        reconfigures=False,
+        pods_each=group.pods_each,
+    )
+    return spread_out(plan, group.hosts)
+
+
 def run_stress(
     options: StressOptions, progress: Progress, say: Callable[[str], None]
 ) -> tuple[StressDir, StressResults]:
@@ -136,6 +158,7 @@ def run_stress(
     """
     plan = plan_stress(options)
     _check(plan, options)
+    allow_open_files(open_files_of(plan))
     run = _new_run(plan, options)
     say(f"run directory: {run.root}")
     # Only signals end a stress run: its standard input is arbitrary.

@@ -28,7 +28,7 @@ class Site(msgspec.Struct, kw_only=True):
     cluster: Cluster
     api: KubeApi
     nodes: dict[str, Node]
-    """By their names in the profile."""
+    """By their names in the profile; those that one of it stands for by the names of their Node objects."""
     namespace: str
     run: str
     """Value of the run's label."""
@@ -90,4 +90,4 @@ def site(
                 remove_namespace(api, namespace, within_s=NAMESPACE_GONE_S)
 
         namespace = stack.enter_context(run_namespace(api, up.info, label, remove))
-        yield Site(cluster=up, api=api, nodes=place(plan.nodes, up.info.nodes), namespace=namespace, run=label)
+        yield Site(cluster=up, api=api, nodes=place(plan.taken, up.info.nodes), namespace=namespace, run=label)

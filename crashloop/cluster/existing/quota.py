@@ -12,14 +12,17 @@ LEAST_PODS = 2
 _COUNTS = ("pods", "count/pods")
 
 
-def pods_within_quota(api: KubeApi, options: ExistingOptions) -> int:
-    """The lower of `max_pods` and the remaining quota of the given namespace. Raises UsageError if that is too low."""
+def pods_in_quota(api: KubeApi, options: ExistingOptions) -> int | None:
+    """The pods that the quota of the given namespace still admits; None without one.
+
+    Raises UsageError if that, or `max_pods`, is too low for any run.
+    """
     if options.max_pods < LEAST_PODS:
         raise UsageError(
             f"--max-pods {options.max_pods}: a run needs {LEAST_PODS} pods at least: a heartbeat and a scenario."
         )
     if options.namespace is None:
-        return options.max_pods
+        return None
     path = f"/api/v1/namespaces/{options.namespace}/resourcequotas"
     free = dict(_free(api.call("list the quotas", "GET", path)["items"]))
     tightest = min(free, key=lambda name: free[name], default=None)
@@ -28,7 +31,7 @@ def pods_within_quota(api: KubeApi, options: ExistingOptions) -> int:
             f"namespace {options.namespace}: its ResourceQuota {tightest} admits {free[tightest]} more pods; "
             f"a run needs {LEAST_PODS} at least.\nRemove pods from the namespace, or have the quota raised."
         )
-    return min((options.max_pods, *free.values()))
+    return min(free.values(), default=None)
 
 
 def _free(quotas: list[Json]) -> Iterator[tuple[str, int]]:

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from crashloop.cluster.existing.connection import connect, require_permissions
-from crashloop.cluster.existing.quota import pods_within_quota
+from crashloop.cluster.existing.quota import pods_in_quota
 from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
+from crashloop.pods.manifest import HOSTNAME_LABEL
 from crashloop.spec.version import KubernetesVersion
 
 ALWAYS = frozenset({Capability.NODES_CHANGE})
@@ -48,7 +49,7 @@ def survey(options: ExistingOptions, loads: Iterable[str] = ()) -> Survey:
         nodes = tuple(_surveyed(each, options) for each in sorted(objects, key=_name))
         if options.read_configz:
             nodes = _with_configz(api, {_name(each): each for each in objects}, nodes)
-        max_pods = pods_within_quota(api, options)
+        quota = pods_in_quota(api, options)
     finally:
         api.close()
     if all(node.unusable is not None for node in nodes):
@@ -57,7 +58,8 @@ def survey(options: ExistingOptions, loads: Iterable[str] = ()) -> Survey:
     return Survey(
         kubernetes_version=str(KubernetesVersion.parse(version)),
         nodes=nodes,
-        max_pods=max_pods,
+        max_pods=options.max_pods if quota is None else min(options.max_pods, quota),
+        quota=quota,
         capabilities=capabilities(options),
     )
 
@@ -105,6 +107,7 @@ def _surveyed(node: Json, options: ExistingOptions) -> SurveyedNode:
         kubelet_version=str(KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])),
         declared=declared,
         cores=_cores(node),
+        hostname=node["metadata"].get("labels", {}).get(HOSTNAME_LABEL),
         unusable=unusable,
     )
 

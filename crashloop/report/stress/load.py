@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crashloop.report.document import Article, Block, Listing, Medium, Paragraph, table
 from crashloop.report.flatten import config_yaml
-from crashloop.report.stress.results import StressResults
+from crashloop.report.stress.results import NodeResult, StressResults
 from crashloop.report.text import counted
 
 
@@ -51,10 +51,22 @@ def planned(results: StressResults) -> Iterator[Block]:
 
 def nodes(results: StressResults) -> Iterator[Block]:
     """The nodes, with their configuration on a page."""
-    rows = [(each.name, each.profile, each.arm or "–", each.curve or "unknown") for each in results.nodes]
+    rows = [(_name(each), each.profile, each.arm or "–", each.curve or "unknown") for each in results.nodes]
     yield table(("node", "kubelet profile", "arm", "delays"), *rows)
+    for each in results.nodes:
+        if each.stands_for:
+            yield Paragraph(
+                f"The scheduler spread the load of {each.name} over {counted(len(each.stands_for), 'node')}: "
+                f"{', '.join(each.stands_for)}. Numbers of users are those of all of them.",
+                "note",
+                Medium.PAGE,
+            )
     for each in {each.profile: each for each in results.nodes}.values():
         yield Article(f"Kubelet profile {each.profile}", (Listing(config_yaml(each.config)),))
+
+
+def _name(node: NodeResult) -> str:
+    return f"{node.name} ({counted(len(node.stands_for), 'node')})" if node.stands_for else node.name
 
 
 def arrivals(results: StressResults) -> Iterator[Block]:

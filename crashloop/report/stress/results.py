@@ -168,6 +168,8 @@ class NodeResult(msgspec.Struct, frozen=True, kw_only=True):
     """Its delays in words."""
     kubernetes_version: str | None = None
     """Of its kubelet, where that is not the cluster's."""
+    stands_for: tuple[str, ...] = ()
+    """Names of the Node objects over which its load was spread; empty: it is one node."""
 
 
 class StressResults(RunResults, frozen=True, kw_only=True):

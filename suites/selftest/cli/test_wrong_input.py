@@ -185,6 +185,7 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("stress", "--web-port", "99999"), "Invalid value for '--web-port'"),
         (("stress", "--provider", "existing", "--kubeconfig", "missing"), "there is no such file."),
         (("stress", "--provider", "existing", "--keep"), "--keep: only for --provider local, kind, not existing."),
+        (("stress", "--spread-over", "5"), "--spread-over: only for --provider existing, not local."),
         (("stress", "--kubeconfig", "missing"), "--kubeconfig: only for --provider existing, not local."),
         (("stress", "--provider", "nowhere"), "provider 'nowhere': unknown"),
         (("stress", "--kubernetes-version", "1.50.0"), "--kubernetes-version: version is 1.50.0"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from crashloop.pods.manifest import HOSTNAME_LABEL
 from suites.selftest.kit.kube_peer import Json, answering, status
 
 NAMESPACE = "crashloop"
@@ -27,7 +28,7 @@ _INFO = ("machineID", "containerRuntimeVersion", "kernelVersion", "osImage", "ar
 
 
 def node(name: str, *, ready: bool = True, port: int | None = None) -> Json:
-    """A Node object; `port` is its kubelet's, on this host."""
+    """A Node object with the label of its name; `port` is its kubelet's, on this host."""
     condition = {
         "type": "Ready",
         "status": str(ready),
@@ -39,7 +40,7 @@ def node(name: str, *, ready: bool = True, port: int | None = None) -> Json:
     if port is not None:
         found["addresses"] = [{"type": "InternalIP", "address": "127.0.0.1"}]
         found["daemonEndpoints"] = {"kubeletEndpoint": {"Port": port}}
-    return {"metadata": {"name": name}, "spec": {}, "status": found}
+    return {"metadata": {"name": name, "labels": {HOSTNAME_LABEL: name}}, "spec": {}, "status": found}
 
 
 class ExistingPeer:

@@ -39,7 +39,14 @@ def ns(seconds: float) -> int:
 class History:
     """Events under construction. Methods return the history, so that they chain."""
 
-    def __init__(self, scenario: Scenario, *, profile: KubeletProfile | None = None, create_s: float = 0.1) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        profile: KubeletProfile | None = None,
+        create_s: float = 0.1,
+        node: str = "node-1",
+    ) -> None:
         self.scenario = scenario
         self.profile = profile or KubeletProfile(name=scenario.subject)
         self._create_s = create_s
@@ -55,7 +62,7 @@ class History:
         begin = {
             "format": HISTORY_FORMAT,
             "scenario": msgspec.json.decode(msgspec.json.encode(scenario)),
-            "node": None if scenario.node_profile is None else "node-1",
+            "node": None if scenario.node_profile is None else node,
             "kubernetes_version": VERSION,
             "profile": scenario.subject,
         }

@@ -100,12 +100,19 @@ class Folder:
     def incident(self, at_s: float, cause: Cause, sentence: str) -> None:
         self._append(self.run.incidents_jsonl, [Incident(t_ns=ns(at_s), cause=cause, sentence=sentence)])
 
-    def pod(self, name: str, *lives: tuple[float, float | None, int], ends_s: float = 90.0, of: str = "app") -> History:
+    def pod(
+        self,
+        name: str,
+        *lives: tuple[float, float | None, int],
+        ends_s: float = 90.0,
+        of: str = "app",
+        node: str = NODE,
+    ) -> History:
         """The history of a pod with lives of one container, made half a second before it starts; `write` puts it into the run."""
         load = self.plan.load.loads[name.partition("-")[0]]
         scenario = scenario_of(load, name, profile=self.plan.kubelet(load.node).name)
         made_s = lives[0][0] - 0.5 if lives else 0.0
-        history = History(scenario).without(Kind.CREATED)
+        history = History(scenario, node=node).without(Kind.CREATED)
         history.add(made_s, Channel.API, Kind.CREATED, {"pod": {}}, pod=True)
         history.status(made_s + 0.05, {}, phase="Pending", conditions=NOT_READY)
         return history.lives(of, *lives, journal=False).ends(ends_s)
@@ -139,12 +146,14 @@ class Folder:
 
     def _order(self) -> Order:
         profile = self.plan.load
+        is_alone = len(profile.nodes) == 1 and not self.plan.spread
         return Order(
             kubeconfig="kubeconfig",
             namespace="ns",
             run="run",
             image="image",
-            hosts={node.name: NODE if len(profile.nodes) == 1 else node.name for node in profile.nodes},
+            hosts={node.name: NODE if is_alone else node.name for node in profile.nodes},
+            spread=self.plan.spread,
             loads=profile.loads,
             stages=self.plan.stages,
             folder=str(self.run.load_dir),

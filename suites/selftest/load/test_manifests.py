@@ -126,6 +126,61 @@ def test_a_healthy_pod_goes_through_the_scheduler() -> None:
     assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]
 
 
+SPREAD = {"worker-b": "b.example", "worker-a": "a.example"}
+ON_THESE = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {
+                    "matchExpressions": [
+                        {"key": "kubernetes.io/hostname", "operator": "In", "values": ["a.example", "b.example"]}
+                    ]
+                }
+            ]
+        }
+    }
+}
+EVENLY = {
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"crashloop.dev/run": "r", "crashloop.dev/load": "crashers"}},
+}
+
+
+def spreading(load: AnyLoad) -> Maker:
+    made = maker(load)
+    return msgspec.structs.replace(made, order=msgspec.structs.replace(made.order, hosts={"n": "n"}, spread=SPREAD))
+
+
+HEALTHY, JOBS, ROLLOUT = Churn(node="n", rate_per_s=1), Jobs(node="n", rate_per_s=1), Rollout(node="n")
+MADE: dict[str, dict[str, Any]] = {
+    "crash": spreading(CRASH).crashing(CRASH, 0),
+    "churn": spreading(HEALTHY).healthy(HEALTHY, 0),
+    "jobs": spreading(JOBS).job(JOBS, 0)["spec"]["template"],
+    "rollout": spreading(ROLLOUT).deployment(ROLLOUT, 0)["spec"]["template"],
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_pod_that_is_spread_is_placed_by_the_scheduler_as_many_of_its_load_on_each_node(kind: str) -> None:
+    pod = MADE[kind]
+    assert "nodeName" not in pod["spec"]
+    assert pod["spec"]["affinity"] == ON_THESE
+    assert pod["spec"]["topologySpreadConstraints"] == [EVENLY]
+    assert EVENLY["labelSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()  # type: ignore[index]
+
+
+def test_a_user_s_own_pod_keeps_its_constraints_where_it_is_spread() -> None:
+    own = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    theirs = {"containers": [{"name": "app", "image": "i:1"}], "topologySpreadConstraints": [own]}
+    load = Crash(node="n", template=PodTemplate(file="app.yaml", spec=theirs))
+    spec = spreading(load).crashing(load, 0)["spec"]
+    assert "nodeName" not in spec
+    assert (spec["affinity"], spec["topologySpreadConstraints"]) == (ON_THESE, [own, EVENLY])
+    assert theirs["topologySpreadConstraints"] == [own]
+
+
 def test_a_pod_that_ends_has_containers_that_no_rule_restarts() -> None:
     load = Finish(node="n", rate_per_s=1, containers=3, rule=restart_in(42))
     spec = maker(load).finishing(load, 0)["spec"]
