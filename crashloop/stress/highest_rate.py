@@ -53,8 +53,13 @@ def highest_rate(
     rows: Sequence[SloRow],
     judge: Callable[[SloRow, Measurement], SloVerdict],
     rate: Callable[[Measurement], float],
+    *,
+    nodes: int = 1,
 ) -> SloVerdict | None:
-    """The verdict; None for a load without steps. `judge` judges a row in one step alone; `rate` is in restarts/s."""
+    """The verdict; None for a load without steps. `judge` judges a row in one step alone; `rate` is in restarts/s.
+
+    `nodes` are those over which the load is spread: rates and pods are those of all of them together.
+    """
     steps = [each for each in measured if each.stage.name == UNDER_LOAD and not each.stage.arm]
     pods = [crashing_pods(each.stage, loads) for each in steps]
     if len(steps) < LEAST_STEPS or any(after <= before for before, after in pairwise(pods)):
@@ -71,16 +76,16 @@ def highest_rate(
     if not best.kept:
         return _verdict(Outcome.INCONCLUSIVE, f"{breaks}, and no SLO could be judged at {best.words}.")
     kept = counted(len(best.kept), "SLO")
-    narrower = _narrower([each.stage for each in steps], best.stage, found[first].stage)
+    narrower = _narrower([each.stage for each in steps], best.stage, found[first].stage, nodes)
     return _verdict(
         Outcome.PASS, f"{best.words} keep all of {kept} that could be judged; {breaks}.{narrower}", best.restarts_per_s
     )
 
 
-def _narrower(stages: Sequence[Stage], best: Stage, breaking: Stage) -> str:
+def _narrower(stages: Sequence[Stage], best: Stage, breaking: Stage, nodes: int) -> str:
     """What to run for a finer answer."""
     load = stepped_load(stages)
-    counts = finer(best, breaking, load) if load else ()
+    counts = finer(best, breaking, load, nodes=nodes) if load else ()
     return f" {OPTION} {','.join(map(str, counts))} narrows it." if counts else ""
 
 

@@ -95,6 +95,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         rows,
         partial(_judged_alone, of_stages=of_stages),
         partial(_restarts_per_s, restart_times_ns(recorded.lifecycles)),
+        nodes=len(plan.spread) or 1,
     )
     checked = (*checks(plan, measured, recorded, incidents, scrapes), *([limit] if limit else []))
     measured_for = partial(_measured_for, of_stages=of_stages, whole=(began, ended))

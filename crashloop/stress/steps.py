@@ -59,9 +59,12 @@ def counts_of(text: str) -> tuple[int, ...]:
     return counts
 
 
-def finer(kept: Stage, broken: Stage, load: str) -> tuple[int, ...]:
-    """Steps from one that keeps the SLOs to the one that breaks one; empty if there are none between them."""
-    low, high = (int(stage.users.get(load, 0)) for stage in (kept, broken))
+def finer(kept: Stage, broken: Stage, load: str, *, nodes: int = 1) -> tuple[int, ...]:
+    """Steps from one that keeps the SLOs to the one that breaks one; empty if there are none between them.
+
+    They are users of one node, of so many `nodes` over which the load is spread.
+    """
+    low, high = (int(stage.users.get(load, 0)) // nodes for stage in (kept, broken))
     parts = FINER_STEPS - 1
     counts = sorted({low + round(number * (high - low) / parts) for number in range(FINER_STEPS)})
     return tuple(counts) if len(counts) >= LEAST_STEPS else ()

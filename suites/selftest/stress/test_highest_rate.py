@@ -39,7 +39,9 @@ def steps(*pods: int, arm: Literal["", "baseline"] = "") -> tuple[Measurement, .
     return measurements(stages, marks(*rows, stages=stages))
 
 
-def found(*outcomes: Mapping[str, Outcome], pods: tuple[int, ...] = (5, 10, 20), known: str = "") -> SloVerdict | None:
+def found(
+    *outcomes: Mapping[str, Outcome], pods: tuple[int, ...] = (5, 10, 20), known: str = "", nodes: int = 1
+) -> SloVerdict | None:
     def judge(row: object, step: Measurement) -> SloVerdict:
         name = getattr(row, "id", "")
         return SloVerdict(
@@ -52,7 +54,7 @@ def found(*outcomes: Mapping[str, Outcome], pods: tuple[int, ...] = (5, 10, 20),
             deviation=name if name == known else None,
         )
 
-    return highest_rate(steps(*pods), LOADS, ROWS, judge, lambda step: float(step.index + 2))
+    return highest_rate(steps(*pods), LOADS, ROWS, judge, lambda step: float(step.index + 2), nodes=nodes)
 
 
 def test_it_is_that_of_the_last_step_before_one_breaks() -> None:
@@ -63,6 +65,13 @@ def test_it_is_that_of_the_last_step_before_one_breaks() -> None:
         "highest-rate: 3.0 restarts/s of 10 crashing pods keep all of 2 SLOs that could be judged; "
         "4.0 restarts/s of 20 crashing pods break late. --steps 10,12,15,18,20 narrows it."
     )
+
+
+def test_steps_that_narrow_it_are_those_of_a_node_where_the_load_is_spread() -> None:
+    verdict = found(KEEPS, KEEPS, BREAKS, pods=(250, 500, 1000), nodes=50)
+    assert verdict is not None
+    assert "3.0 restarts/s of 500 crashing pods keep" in verdict.sentence
+    assert verdict.sentence.endswith("--steps 10,12,15,18,20 narrows it.")
 
 
 @pytest.mark.parametrize(

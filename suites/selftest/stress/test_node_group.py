@@ -1,7 +1,7 @@
 """Over which nodes of an existing cluster a load is spread, with how many pods, and what is not spread."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -9,17 +9,21 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from crashloop.cluster.provider import ExistingOptions, Survey, SurveyedNode
+from crashloop.cluster.provider import Cluster, ClusterInfo, ExistingOptions, Node, Survey, SurveyedNode
 from crashloop.errors import UsageError
+from crashloop.kube.client import KubeApi
 from crashloop.profiles import load_profile
 from crashloop.run.existing import offer_of
 from crashloop.stress.exporting import profiles_of
+from crashloop.stress.folder import StressDir
 from crashloop.stress.loads import Canary, Churn, Crash, Demand
 from crashloop.stress.node_group import Group, Number, group_for, number_of, open_files_of, spread_out
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.predicted import predicted_per_s
 from crashloop.stress.profile import Disturbance, Stage, StressNode, StressProfile
+from crashloop.stress.recorder import order_of
 from crashloop.stress.run import StressOptions, plan_stress
+from crashloop.stress.testbed import Site
 from suites.selftest.kit.existing_peer import ExistingPeer, serving
 from suites.selftest.kit.existing_peer import node as node_object
 
@@ -273,6 +277,32 @@ def test_the_prediction_is_that_of_a_node_times_the_nodes() -> None:
     settled = msgspec.structs.replace(settled, stages=(msgspec.structs.replace(settled.stages[0], settle_s=120),))
     one, three = (planned(group(*nodes(3), over=over, profile=settled)) for over in (2, 3))
     assert predicted_per_s(three, three.stages[0]) == pytest.approx(1.5 * (predicted_per_s(one, one.stages[0]) or 0))
+
+
+class OnPaper(msgspec.Struct):
+    """A cluster of which only the description is looked at."""
+
+    info: ClusterInfo
+
+
+def test_the_load_generator_gets_the_nodes_that_the_only_one_stands_for(tmp_path: Path) -> None:
+    plan = planned(group(*nodes(2)))
+    there = {name: Node(name=name, profile="max-1s") for name in plan.spread}
+    info = ClusterInfo(
+        name="c",
+        provider="existing",
+        kubernetes_version="1.37.1",
+        kubeconfig="k",
+        nodes=tuple(there.values()),
+        capabilities=frozenset(),
+        image="image",
+    )
+    where = Site(
+        cluster=cast("Cluster", OnPaper(info)), api=cast("KubeApi", None), nodes=there, namespace="ns", run="r"
+    )
+    order = order_of(plan, where, StressDir(tmp_path))
+    assert order.hosts == {"storm": "storm"}
+    assert order.spread == {"max-1s-0": "max-1s-0.example", "max-1s-1": "max-1s-1.example"}
 
 
 def test_a_cluster_that_is_surveyed_gives_its_nodes(tmp_path: Path) -> None:
