@@ -14,6 +14,8 @@ class Cause(StrEnum):
 
     LOAD = "load"
     """The load generator, or a part of it, ended early: the load was less than planned."""
+    UNPLACED = "unplaced"
+    """Pods that the scheduler was to place were on no node of the run."""
     CLUSTER = "cluster"
     """A failure of the cluster ended the run."""
     INTERRUPTED = "interrupted"

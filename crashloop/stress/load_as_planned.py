@@ -22,7 +22,7 @@ from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
 
 NAME = "load-as-planned"
-ENDED_BY = (Cause.LOAD, Cause.CLUSTER, Cause.INTERRUPTED)
+DIFFERS_BY = (Cause.LOAD, Cause.UNPLACED, Cause.CLUSTER, Cause.INTERRUPTED)
 """Incidents that make a load differ from the plan."""
 EXISTS = 409
 """The answer to a repeated create whose first answer was lost: no other object has these names."""
@@ -39,7 +39,7 @@ def load_as_planned(
         *_lingering(plan, measured, recorded.lifecycles),
         *_refused(plan.load.loads, recorded),
         *_untried(plan.load.loads, measured, recorded.operations),
-        *(each.sentence for each in incidents if each.cause in ENDED_BY),
+        *(each.sentence for each in incidents if each.cause in DIFFERS_BY),
     ]
     if missing:
         return gate(NAME, Outcome.INCONCLUSIVE, missing, faults=len(missing))

@@ -83,7 +83,7 @@ class StressRecorder:
         for each in self._pending:
             each.result()
         if self._plan.spread and (sentence := self._evidence.session.unplaced.sentence()):
-            self._note(Cause.LOAD, sentence)
+            self._note(Cause.UNPLACED, sentence)
 
     def _load(self, most_s: float) -> None:
         """Run the load to its end."""

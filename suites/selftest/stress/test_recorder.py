@@ -27,10 +27,12 @@ from crashloop.stress.judging import judge_run
 from crashloop.stress.listening import Address
 from crashloop.stress.loads import Crash, Jobs, Rollout
 from crashloop.stress.missed_operations import misses
+from crashloop.stress.node_group import spread_out
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
+from crashloop.stress.unplaced import UnplacedPods
 from crashloop.verdict import Outcome
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
 from suites.selftest.kit.remote_worker import remote_workers
@@ -55,6 +57,7 @@ class Unrecorded:
         self.session = self
         self.starts = self.present = 0
         self.images = AwaitedImages(())
+        self.unplaced = UnplacedPods()
         self.crash: BaseException | None = None
         self.add_harness = started
         self._meanwhile = meanwhile
@@ -157,6 +160,28 @@ def test_arms_change_places_between_their_stages(peer: Accepting, tmp_path: Path
     placed = [(pod["metadata"]["name"], pod["spec"]["nodeName"]) for pod in peer.created]
     assert sorted(placed) == [("a-0-0", "one"), ("a-0-1", "two"), ("b-0-0", "two"), ("b-0-1", "one")]
     assert [each.what for each in folder.run.marks()].count("end") == 2
+
+
+def test_a_load_that_is_spread_is_made_for_the_scheduler_and_pods_without_a_node_are_an_incident(
+    peer: Accepting, tmp_path: Path
+) -> None:
+    hosts = {"one": "one.example", "two": "two.example"}
+    nodes = {name: Node(name=name, profile="max-1s") for name in hosts}
+    evidence = Unrecorded()
+    evidence.unplaced.stray("crashers-0-2", "three")
+    folder = recorded(tmp_path, spread_out(short(), hosts), evidence, nodes=nodes)
+    assert sorted(pod["metadata"]["name"] for pod in peer.created) == [f"crashers-0-{number}" for number in range(6)]
+    assert not any("nodeName" in pod["spec"] for pod in peer.created)
+    assert {pod["spec"]["topologySpreadConstraints"][0]["topologyKey"] for pod in peer.created} == {
+        "kubernetes.io/hostname"
+    }
+    assert incidents(folder) == [
+        (
+            Cause.UNPLACED,
+            "1 pod of the load was on no node of the run, such as crashers-0-2: it is on node three, which the run does not "
+            "take.",
+        )
+    ]
 
 
 def incidents(folder: Folder) -> list[tuple[Cause, str]]:

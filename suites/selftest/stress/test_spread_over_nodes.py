@@ -108,6 +108,6 @@ def test_the_report_names_the_nodes_and_those_that_were_scraped(results: StressR
 def test_pods_without_a_node_make_the_run_inconclusive(tmp_path: Path) -> None:
     folder = recorded(tmp_path / "run")
     sentence = "2 pods of the load were on no node of the run, such as crashers-0-8: 0/3 nodes are available."
-    folder.incident(95, Cause.LOAD, sentence)
+    folder.incident(95, Cause.UNPLACED, sentence)
     found = verdict(judge_run(folder.run), "load-as-planned")
     assert (found.outcome, found.sentence) == (Outcome.INCONCLUSIVE, f"load-as-planned: {sentence}")
