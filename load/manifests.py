@@ -138,8 +138,9 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
         }
         if self.order.spread:
             where = self._spread()
-            own = template.spec.get("topologySpreadConstraints") or ()
-            spec |= where | {"topologySpreadConstraints": [*own, *where["topologySpreadConstraints"]]}
+            ours = where["topologySpreadConstraints"]
+            own = [each for each in template.spec.get("topologySpreadConstraints") or () if not _repeats(each, ours[0])]
+            spec |= where | {"topologySpreadConstraints": [*own, *ours]}
         else:
             spec["nodeName"] = self.order.hosts[node]
         labels = {SCENARIO_LABEL: name, RUN_LABEL: self.order.run} | self._labels()
@@ -185,6 +186,11 @@ def _scheduled(manifest: Json) -> Json:
         there = {"key": "metadata.name", "operator": "In", "values": [spec.pop("nodeName")]}
         spec["affinity"] = _node_affinity({"matchFields": [there]})
     return manifest
+
+
+def _repeats(constraint: Json, ours: Json) -> bool:
+    """The API server refuses two constraints of one pair (pkg/apis/core/validation@v1.37.1); ours is the stricter."""
+    return all(constraint.get(name) == ours[name] for name in ("topologyKey", "whenUnsatisfiable"))
 
 
 def _node_affinity(term: Json) -> Json:

@@ -51,7 +51,7 @@ def default_costs(folder: Path) -> DefaultCosts:
     )
     by_load = (*_timed(lowest), *(_less(at, waiting) for at in _timed(long)))
     return DefaultCosts(
-        sources=tuple(Source(profile=each.profile, started=each.started) for each in (lowest, long)),
+        sources=tuple(Source(profile=each.profile, started=each.started) for each in (lowest, long, resting)),
         costs=msgspec.structs.replace(base, source=source, by_load=by_load),
     )
 
@@ -129,8 +129,8 @@ def _less(at: CostsAt, waiting: StageResult) -> CostsAt:
     rates |= {"api_requests": requests, "api_writes": requests * at.api_writes / at.api_requests}
     taken = {name: rate / at.restarts_per_s for name, rate in rates.items()}
     intervals = {
-        name: (round(max(0.0, lower - taken[name]), 4), round(max(0.0, upper - taken[name]), 4))
-        for name, (lower, upper) in at.intervals.items()
+        name: tuple(round(max(0.0, bound - taken.get(name, 0.0)), 4) for bound in bounds)
+        for name, bounds in at.intervals.items()
     }
     costs = {name: round(max(0.0, getattr(at, name) - less), 4) for name, less in taken.items()}
     return msgspec.structs.replace(at, intervals=intervals, **costs)

@@ -1,6 +1,7 @@
 """A kubelet's effective configuration, and whether it matches the node's profile."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -46,12 +47,21 @@ def node_event(
     return received_event(Channel.KUBELET, Kind.NODE, read_ns, data, node=node)
 
 
-def awaited_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
-    """The effective configuration of a kubelet that was just restarted; None, with a warning, if it does not answer in time."""
+def awaited_configz(api: KubeApi, node: str, *, is_over: Callable[[], bool] = lambda: False) -> dict[str, Any] | None:
+    """The effective configuration of a kubelet that was just restarted.
+
+    None, with a warning, if it does not answer in time, or before `is_over` holds.
+    """
+
+    def answer() -> dict[str, Any] | None:
+        if is_over():
+            raise WaitTimeout(f"the recording ended before the kubelet of {node} answered with its configuration.")
+        return read_configz(api, node, log_level=logging.DEBUG)
+
     try:
         return wait_until(
             f"the kubelet of {node} to answer with its configuration",
-            lambda: read_configz(api, node, log_level=logging.DEBUG),
+            answer,
             timeout_s=KUBELET_ANSWERS_S,
             every_s=0.5,
         )

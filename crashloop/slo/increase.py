@@ -4,7 +4,8 @@ Theory of operation. A counter starts at 0 when its process starts, and a series
 scrapes it grew by the difference; or by its whole value, if it is new, if it fell, or if the process was restarted in
 between (process_start_time_seconds). A series that scrapes lack for a while, as the kubelet leaves out the CPU of a pod
 whose container is down, grew by the difference to its value before. Counts between a process's last scrape and its end are
-lost: every such reset is reported. A missed scrape loses nothing, unless a reset lies in the same gap.
+lost: every such reset between two scrapes that have the series is reported. A missed scrape loses nothing, unless a reset lies
+in the same gap.
 """
 
 from collections.abc import Callable, Iterator

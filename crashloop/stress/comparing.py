@@ -78,8 +78,8 @@ def _doubt(measured: Sequence[Measurement], seen: Seen) -> str:
     if highest <= MOST_FOREIGN:
         return ""
     return (
-        f"Others used up to {percentage(highest)} of the host's CPU in a block, more than the {percentage(MOST_FOREIGN)} up to "
-        "which figures are those of the nodes."
+        f"Others used up to {percentage(highest)} of the host's CPU in a block; beyond {percentage(MOST_FOREIGN)} the figures "
+        "may be theirs."
     )
 
 

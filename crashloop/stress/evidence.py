@@ -38,6 +38,7 @@ class StressEvidence:
         self._kubelets: dict[str, KubeletProfile] = {node.name: kubelet for node, kubelet in nodes.values()}
         self._about: dict[str, Event] = {}
         self._crashes = ThreadCrashes()
+        self._over = threading.Event()
         self.session = LoadEventRouter(
             plan.load.loads,
             nodes,
@@ -76,6 +77,7 @@ class StressEvidence:
                     yield
                     lifeline.broken.wait(LAST_WORDS_S)
             finally:
+                self._over.set()
                 self._rig.stop()
                 reason = "interrupted" if lifeline.broken.is_set() else "deadline"
                 self.session.close(reason, "the run has ended")
@@ -108,7 +110,7 @@ class StressEvidence:
 
     def _answer(self, name: str, process: KubeletProcess) -> None:
         """The restarted kubelet and its configuration, which it shows some seconds later."""
-        configz = awaited_configz(self._site.api, name) if self._has_configz else None
+        configz = awaited_configz(self._site.api, name, is_over=self._over.is_set) if self._has_configz else None
         if self._rig.process(name) in (None, process):
             self._about[name] = node_event(name, self._kubelets[name], configz, process)
             self.session.node(name, self._about[name])

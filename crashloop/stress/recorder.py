@@ -75,15 +75,17 @@ class StressRecorder:
         order = order_of(self._plan, self._site, self._run)
         self._run.write(self._run.order_json, order)
         most_s = self._plan.longest_s + order.drain_within_s * len(order.stages) + AFTER_S
-        with self._evidence.recording(self._lifeline):
-            try:
-                self._load(most_s)
-            finally:
-                self._tasks.shutdown()
+        try:
+            with self._evidence.recording(self._lifeline):
+                try:
+                    self._load(most_s)
+                finally:
+                    self._tasks.shutdown()
+        finally:
+            if self._plan.spread and (sentence := self._evidence.session.unplaced.sentence()):
+                self._note(Cause.UNPLACED, sentence)
         for each in self._pending:
             each.result()
-        if self._plan.spread and (sentence := self._evidence.session.unplaced.sentence()):
-            self._note(Cause.UNPLACED, sentence)
 
     def _load(self, most_s: float) -> None:
         """Run the load to its end."""

@@ -158,7 +158,8 @@ def run_stress(
     """
     plan = plan_stress(options)
     _check(plan, options)
-    allow_open_files(open_files_of(plan))
+    if plan.spread:
+        allow_open_files(open_files_of(plan))
     run = _new_run(plan, options)
     say(f"run directory: {run.root}")
     # Only signals end a stress run: its standard input is arbitrary.

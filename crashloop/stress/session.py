@@ -116,7 +116,7 @@ class LoadEventRouter(EventRouter):
     def find(self, pod: str, node: str | None = None) -> PodRecording | None:
         """The scenario of the pod of that name; None if it belongs to no load, or its history is sealed.
 
-        `node` is the Node object where a pod that is spread was placed: its history begins with that, and so does not without.
+        `node` is the Node object where a pod that is spread was placed: until that is known no history begins.
         """
         with self._own_lock:
             if pod in self._open or pod in self._closed:

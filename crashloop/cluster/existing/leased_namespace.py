@@ -75,7 +75,7 @@ class LeasedNamespace:
         """The command that does what `leave` does."""
         if self._is_ours:
             return f"kubectl delete namespace {self.namespace}"
-        return f"kubectl delete pods,leases --namespace {self.namespace} --selector {RUN_LABEL}={self._run}"
+        return f"kubectl delete pods,jobs,leases --namespace {self.namespace} --selector {RUN_LABEL}={self._run}"
 
     def _give_back(self, lease: Lease) -> None:
         """Remove pods and lease, unless another run took the lease: then that run removed the pods."""

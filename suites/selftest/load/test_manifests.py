@@ -173,12 +173,13 @@ def test_a_pod_that_is_spread_is_placed_by_the_scheduler_as_many_of_its_load_on_
 
 def test_a_user_s_own_pod_keeps_its_constraints_where_it_is_spread() -> None:
     own = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
-    theirs = {"containers": [{"name": "app", "image": "i:1"}], "topologySpreadConstraints": [own]}
+    of_our_pair = EVENLY | {"maxSkew": 3, "labelSelector": {"matchLabels": {"app": "app"}}}
+    theirs = {"containers": [{"name": "app", "image": "i:1"}], "topologySpreadConstraints": [own, of_our_pair]}
     load = Crash(node="n", template=PodTemplate(file="app.yaml", spec=theirs))
     spec = spreading(load).crashing(load, 0)["spec"]
     assert "nodeName" not in spec
     assert (spec["affinity"], spec["topologySpreadConstraints"]) == (ON_THESE, [own, EVENLY])
-    assert theirs["topologySpreadConstraints"] == [own]
+    assert theirs["topologySpreadConstraints"] == [own, of_our_pair]
 
 
 def test_a_pod_that_ends_has_containers_that_no_rule_restarts() -> None:

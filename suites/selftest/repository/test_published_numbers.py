@@ -21,8 +21,6 @@ PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_s
 TABLES = ("about", "stages", "verdicts", "requirements", "compared", "costs", "servers", "spread", "cores")
 """The other parts are pictures."""
 OPENING = re.compile(r"<!-- (?P<profile>[\w-]+): (?P<part>\w+) -->")
-UNPUBLISHED = {"full": "its run was not kept"}
-"""Profiles whose numbers are not there yet."""
 
 
 def gaps(page: str, folder: Path) -> Iterator[tuple[str, str]]:
@@ -46,13 +44,7 @@ def gaps(page: str, folder: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_mark_of_a_page_is_filled_from_numbers_beside_it(page: Path) -> None:
     found = gaps(page.read_text(encoding="utf-8"), page.with_suffix(""))
-    assert [fault for profile, fault in found if profile not in UNPUBLISHED] == []
-
-
-@pytest.mark.parametrize("profile", UNPUBLISHED)
-def test_a_profile_is_unpublished_only_while_something_is_missing(profile: str) -> None:
-    found = [each for page in PAGES for each, _ in gaps(page.read_text(encoding="utf-8"), page.with_suffix(""))]
-    assert profile in found, f"remove {profile} from UNPUBLISHED"
+    assert [fault for _, fault in found] == []
 
 
 MADE_UP = """

@@ -70,10 +70,18 @@ def test_pods_that_never_recover_fail_once_the_target_has_passed() -> None:
 
 
 def test_a_few_fast_pods_at_the_end_are_no_recovery() -> None:
-    verdict = recovery(*FAST, *came(*[9] * 7, *[1] * 4))
+    pods = (*came(*[1] * 3, 9), *came(*[1] * 4, from_s=282), *[started(241 + at, 1) for at in range(3)])
+    verdict = recovery(*FAST, *pods)
     assert (verdict.outcome, verdict.value) == (Outcome.INCONCLUSIVE, None)
-    assert "4 of 11 pods, the last ones, started within the bound; 5 in a row are needed." in verdict.sentence
-    assert recovery(*FAST, *came(*[9] * 6, *[1] * 5)).value == 81
+    assert (
+        "4 of 11 pods, the last ones, started within 1.5 s, 1.5 times the p90 of phase baseline; 5 in a row are needed."
+    ) in verdict.sentence
+    assert recovery(*FAST, *pods, started(330, 1, seen_until_s=400)).value == 62
+
+
+def test_the_last_slow_pod_beyond_the_target_is_a_fail_however_few_come_after_it() -> None:
+    verdict = recovery(*FAST, *came(*[9] * 7, *[1] * 4))
+    assert (verdict.outcome, verdict.value) == (Outcome.FAIL, 91)
 
 
 def test_a_phase_that_ends_before_the_target_and_without_a_recovery_is_inconclusive() -> None:

@@ -100,7 +100,7 @@ def test_a_host_that_others_left_alone_is_no_doubt(others: float | None) -> None
 def test_others_on_the_host_in_one_block_are_a_doubt_about_the_comparison() -> None:
     (comparison,) = seen(1.05, others=0.6)
     assert comparison.doubt == (
-        "Others used up to 55 % of the host's CPU in a block, more than the 35 % up to which figures are those of the nodes."
+        "Others used up to 55 % of the host's CPU in a block; beyond 35 % the figures may be theirs."
     )
 
 

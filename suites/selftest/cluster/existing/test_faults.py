@@ -87,7 +87,7 @@ def test_credentials_that_expire_during_a_run_end_it_with_what_was_judged_until_
     ) in output
     assert f"namespace {NAMESPACE}: the objects of this run stay behind" in output
     assert (
-        f"To remove them at once: kubectl delete pods,leases --namespace {NAMESPACE} --selector crashloop.dev/run="
+        f"To remove them at once: kubectl delete pods,jobs,leases --namespace {NAMESPACE} --selector crashloop.dev/run="
         in output
     )
     results = msgspec.json.decode((tmp_path / "run" / "results.json").read_bytes(), type=Results)

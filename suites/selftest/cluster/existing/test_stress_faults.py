@@ -80,7 +80,7 @@ def test_credentials_that_expire_end_the_load_and_what_was_recorded_is_judged(ex
     assert verdicts["nothing-left"].outcome is Outcome.ERROR
     assert said in output
     assert f"(remove them by: kubectl delete jobs,pods --namespace {NAMESPACE} --selector crashloop.dev/run=" in output
-    assert f"To remove them at once: kubectl delete pods,leases --namespace {NAMESPACE} --selector" in output
+    assert f"To remove them at once: kubectl delete pods,jobs,leases --namespace {NAMESPACE} --selector" in output
 
 
 def test_what_they_left_is_removed_by_the_next_run_there_once_the_lease_has_run_out(expired: Expired) -> None:
