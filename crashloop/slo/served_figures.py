@@ -4,6 +4,7 @@ Kills and down time are ground truth (the runtime's events); backlog, outages an
 saw; throttling, CPU and the latency of probes are counters of the kubelet.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -133,7 +134,11 @@ def _throttled_share(pod: ServedPod, measured: Measured, spans: Iterable[tuple[i
 
 
 def _answer_latency(percentile: float, pod: ServedPod, _: Measured, window: Phase) -> Value:
-    """From the moment at which a request was intended; one that was never answered counts with the time until it was given up."""
+    """From the moment at which a request was intended.
+
+    One that was never answered counts as later than every answer. If the percentile falls on such requests, they count with the
+    time until they were given up, and it may be more.
+    """
     answered, given_up = (
         [(t_ns - from_ns) / 1e9 for from_ns, t_ns in each if window.from_ns <= from_ns < window.to_ns]
         for each in (pod.answered, pod.given_up)
@@ -143,8 +148,10 @@ def _answer_latency(percentile: float, pod: ServedPod, _: Measured, window: Phas
         raise ObservationError(
             f"{pod.pod} was sent {requests} requests, and a p{percentile:g} needs {least_samples(percentile)}."
         )
-    value = percentile_of([*answered, *given_up], percentile)
-    return Value(value, requests, is_least=min(given_up, default=value + 1) <= value)
+    value = percentile_of([*answered, *([math.inf] * len(given_up))], percentile)
+    if math.isfinite(value):
+        return Value(value, requests)
+    return Value(percentile_of([*answered, *given_up], percentile), requests, is_least=True)
 
 
 def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:

@@ -273,6 +273,14 @@ def test_a_request_that_was_never_answered_is_at_least_as_late_as_it_had_waited(
     assert (middle.outcome, middle.value, middle.results[0].notes) == (Outcome.PASS, 0.1, ())
 
 
+def test_a_few_requests_that_are_under_way_at_the_end_leave_a_percentile_below_them_known() -> None:
+    """Two of 200 requests are given up within a second: they may have become the latest two."""
+    pod = server(downs=[(10, 40), (99, 130)])
+    assert len(pod.given_up) == 2
+    reported = judged("answer-latency-p99", [pod], {"reported": True})
+    assert (reported.value, reported.results[0].notes) == (30.0, ())
+
+
 def test_a_latency_is_not_divided_by_one_that_may_be_more() -> None:
     looping = server("default", downs=[(90, 130)])
     verdict = judged("answer-latency-p99", [server(), looping], {"below": 1}, relative_to="default")
