@@ -32,8 +32,8 @@ def servers(results: StressResults) -> Iterator[Block]:
     yield Paragraph(
         "Kills and down time are ground truth; the backlog is what clients wait for; throttled is the share of the periods in "
         "which the server used CPU; an answer's latency counts from the moment at which its request was intended, and requests "
-        "that were never answered count with the time until they were given up (≥: it may be more); a probe's latency is the "
-        "mean of those that succeeded.",
+        "that were never answered count as later than all others (≥: the time until they were given up, and it may be more); a "
+        "probe's latency is the mean of those that succeeded.",
         "note",
         Medium.PAGE,
     )
