@@ -19,6 +19,7 @@ from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile, wit
 from crashloop.stress.rows import LEFT_ALONE, fitting_rows, rows_of
 from crashloop.stress.run import StressOptions, plan_stress
 
+LIVE = Path(__file__).parents[2] / "stress"
 GOOD = """\
 # What it is for,
 # in two lines.
@@ -45,6 +46,13 @@ def test_every_shipped_profile_can_be_planned_here(name: str) -> None:
     assert fitting_rows(profile)
     most = official_pods(2) if name == "quick" else profile.max_pods
     assert all(pods_on(plan.load, stage, node.name) <= most for stage in plan.stages for node in profile.nodes)
+
+
+@pytest.mark.parametrize("path", sorted(LIVE.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_profile_of_the_live_tests_can_be_planned_here(path: Path) -> None:
+    profile = load_stress_profile(path)
+    assert plan_of(profile, provider="local", kubernetes_version="1.37.1", cores=2, kubelet=load_profile).stages
+    assert fitting_rows(profile)
 
 
 def test_a_file_of_the_user_s_own_is_read_with_its_comment(tmp_path: Path) -> None:
