@@ -21,7 +21,7 @@ def main(paths: Sequence[Path]) -> None:
         run = StressDir.open(path)
         one = compared_run(published_stress(run), run.stress_plan()) if run.slo_json.exists() else None
         if one is None:
-            print(f"{path}: is left out; it holds no judged comparison that came to its end.", file=sys.stderr)
+            print(f"{path}: is left out; it has no complete, judged comparison.", file=sys.stderr)
         else:
             found.append(one)
             if sentence := of_relabellings(one):
