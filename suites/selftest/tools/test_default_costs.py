@@ -53,7 +53,7 @@ def test_every_load_has_an_interval_around_each_of_its_costs() -> None:
 
 def test_the_loads_reach_from_the_lowest_maximum_to_the_default_one() -> None:
     assert {each.maximum_s for each in MEASURED.by_load} == {1, 60, 300}
-    assert [each.profile for each in SOURCES] == [LOWEST, LONG]
+    assert [each.profile for each in SOURCES] == [LOWEST, LONG, RESTING]
 
 
 def test_what_nodes_use_at_rest_is_no_cost_of_a_restart() -> None:
