@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.ab_power.counting import compared_run, counted
-from bench.ab_power.text import of_relabellings, table
+from bench.ab_power.text import counts_as_table, of_relabellings
 from crashloop.settings import resolve_settings
 from crashloop.stress.folder import StressDir
 from crashloop.stress.publishing import published_stress
@@ -26,7 +26,7 @@ def main(paths: Sequence[Path]) -> None:
             found.append(one)
             if sentence := of_relabellings(one):
                 print(f"{path}: {sentence}")
-    print(table(counted(found)))
+    print(counts_as_table(counted(found)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ added to each pair of a choice. Source: Fisher 1935 (randomisation test).
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -19,48 +19,50 @@ MAX_PAIRS = 12
 """Beyond it there are too many relabellings."""
 
 Signs = Sequence[int]
+Means = Sequence[PairedMean]
+"""The effects of one labelling."""
 
 
 class Relabelled(NamedTuple):
     """Counts of relabellings."""
 
     found: int
-    """Those that call a difference."""
+    """Those with the finding in question."""
     labellings: int
 
 
-def false_alarms(effects: Sequence[Effect]) -> Relabelled | None:
-    """Relabellings of one A/A run in which any of its primary effects is called a difference.
+def relabelled(effects: Sequence[Effect]) -> Sequence[Means] | None:
+    """All relabellings of the primary effects of one A/A run.
 
     None if an effect lacks its pairs, or they have too many or different numbers.
     """
-    return _counted(effects, lambda means: min(_adjusted(means)) <= LEVEL)
+    pairs = {len(each.log_ratios) for each in effects}
+    if len(pairs) != 1 or not all(each.disturbances for each in effects) or not 2 <= min(pairs) <= MAX_PAIRS:
+        return None
+    return [[_mean(each, signs) for each in effects] for signs in product((1, -1), repeat=min(pairs))]
 
 
-def power(effects: Sequence[Effect], at: int, ratio: float) -> Relabelled | None:
-    """Relabellings of one A/A run that call the effect at that index higher, if its treatment is `ratio` times as dear."""
+def false_alarms(labellings: Sequence[Means]) -> Relabelled:
+    """Those in which any effect is called a difference."""
+    return _counted(labellings, lambda means: min(_adjusted(means)) <= LEVEL)
 
-    def sees(means: Sequence[PairedMean]) -> bool:
+
+def power(labellings: Sequence[Means], at: int, ratio: float) -> Relabelled:
+    """Those that call the effect at that index higher, if its treatment is `ratio` times as dear."""
+
+    def sees(means: Means) -> bool:
         dearer = means[at]._replace(effect=means[at].effect + math.log(ratio))
         adjusted = _adjusted([*means[:at], dearer, *means[at + 1 :]])
         return adjusted[at] <= LEVEL and dearer.effect > 0
 
-    return _counted(effects, sees)
+    return _counted(labellings, sees)
 
 
-def _counted(effects: Sequence[Effect], sees: Callable[[Sequence[PairedMean]], bool]) -> Relabelled | None:
-    pairs = {len(each.log_ratios) for each in effects}
-    if len(pairs) != 1 or not all(each.disturbances for each in effects) or not 2 <= min(pairs) <= MAX_PAIRS:
-        return None
-    found = [sees([_mean(each, signs) for each in effects]) for signs in _labellings(min(pairs))]
-    return Relabelled(sum(found), len(found))
+def _counted(labellings: Sequence[Means], sees: Callable[[Means], bool]) -> Relabelled:
+    return Relabelled(sum(map(sees, labellings)), len(labellings))
 
 
-def _labellings(pairs: int) -> Iterator[Signs]:
-    return product((1, -1), repeat=pairs)
-
-
-def _adjusted(means: Sequence[PairedMean]) -> Sequence[float]:
+def _adjusted(means: Means) -> Sequence[float]:
     return holm([p_of_difference(each) for each in means])
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from bench.ab_power.counting import EQUAL, ComparedRun, Counted
-from bench.ab_power.relabelled import Relabelled, false_alarms, power
+from bench.ab_power.relabelled import Relabelled, false_alarms, power, relabelled
+from crashloop.report.markdown import table
 from crashloop.slo.estimates import wilson
 from crashloop.slo.paired import POWER
 
@@ -20,10 +21,9 @@ HEADER = (
 )
 
 
-def table(lines: Iterable[Counted]) -> str:
+def counts_as_table(lines: Iterable[Counted]) -> str:
     """As Markdown."""
-    rows: list[tuple[str, ...]] = [HEADER, ("---",) * len(HEADER), *map(_cells, lines)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    return table(HEADER, map(_cells, lines))
 
 
 def _cells(line: Counted) -> tuple[str, ...]:
@@ -46,13 +46,11 @@ def _share(number: int, runs: int) -> str:
 
 def of_relabellings(run: ComparedRun) -> str | None:
     """False alarms and power among the relabellings of an A/A run, as a sentence; None where they are not known."""
-    effects = tuple(run.effects.values())
-    alarms = false_alarms(effects) if run.treatment.endswith(f": {EQUAL}") else None
-    if alarms is None:
+    labellings = relabelled(tuple(run.effects.values())) if run.treatment.endswith(f": {EQUAL}") else None
+    if labellings is None:
         return None
-    seen = ", ".join(
-        f"{name} {_percent(found)}" for at, name in enumerate(run.effects) if (found := power(effects, at, PLANTED))
-    )
+    alarms = false_alarms(labellings)
+    seen = ", ".join(f"{name} {_percent(power(labellings, at, PLANTED))}" for at, name in enumerate(run.effects))
     return (
         f"of {alarms.labellings:,} relabellings of its pairs {_percent(alarms)} call a difference. {100 * (PLANTED - 1):.0f} % "
         f"more would be called higher in so many of them: {seen}."

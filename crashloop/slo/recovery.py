@@ -23,6 +23,14 @@ LEAST_FAST = 5
 """Pods in a row that start within the bound up to the end of the phase; fewer show no recovery."""
 
 
+class Start(NamedTuple):
+    """The start of one pod."""
+
+    asked_s: float
+    """When it was asked for, after the end of the load."""
+    took_s: float
+
+
 def recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -> SliResult:
     """Seconds; without a recovery those until the last pod that was too slow, if they alone miss the target.
 
@@ -57,7 +65,7 @@ def recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -
     )
 
 
-def _require_recovered(starts: "list[Start]", recovered: float | None, words: str, load: Phase) -> None:
+def _require_recovered(starts: list[Start], recovered: float | None, words: str, load: Phase) -> None:
     """The last pod that was too slow proves nothing; so the pods after it have to."""
     fast = sum(each.asked_s >= recovered for each in starts) if recovered is not None else 0
     if not fast:
@@ -69,14 +77,6 @@ def _require_recovered(starts: "list[Start]", recovered: float | None, words: st
         raise ObservationError(
             f"{fast} of {len(starts)} pods, the last ones, started within {words}; {LEAST_FAST} in a row are needed."
         )
-
-
-class Start(NamedTuple):
-    """The start of one pod."""
-
-    asked_s: float
-    """When it was asked for, after the end of the load."""
-    took_s: float
 
 
 def recovered_s(starts: list[Start], bound_s: float) -> float | None:

@@ -59,6 +59,11 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether rule, restart policy or a RestartAllContainers of the pod made it due; None if that was not examined."""
 
     @property
+    def came_ns(self) -> int | None:
+        """The create, or the start where only that is known; None while it is open."""
+        return self.started_ns if self.created_ns is None else self.created_ns
+
+    @property
     def late_s(self) -> float | None:
         """Restart lateness: exit to create, minus the due delay. Negative for a restart that was too early."""
         if self.created_ns is None or self.due_s is None:

@@ -67,11 +67,10 @@ def no_early_restart(lifecycles: Iterable[Lifecycle]) -> SloVerdict:
     judged, early = 0, []
     for pod in lifecycles:
         for restart in pod.restarts:
-            came_ns = restart.started_ns if restart.created_ns is None else restart.created_ns
-            if came_ns is None or restart.due_s is None:
+            if restart.came_ns is None or restart.due_s is None:
                 continue
             judged += 1
-            came_s = (came_ns - restart.exited_ns) / 1e9
+            came_s = (restart.came_ns - restart.exited_ns) / 1e9
             if came_s < restart.due_s:
                 early.append(
                     f'{pod.pod}: restart {restart.number} of "{restart.container}" came {came_s:.3f} s after the exit; '

@@ -40,10 +40,6 @@ class _Owed(NamedTuple):
     watched_ns: int
     """End of the observation."""
 
-    @property
-    def came(self) -> bool:
-        return self.restart.created_ns is not None or self.restart.started_ns is not None
-
 
 def no_lost_restart(
     plan: StressPlan, measured: Sequence[Measurement], recorded: StressEvidence, scrapes: Sequence[Scrapes]
@@ -54,7 +50,7 @@ def no_lost_restart(
     lost, unproven = [], []
     for each in owed:
         around = recorded.circumstances.get(each.pod.pod, Circumstances())
-        if each.came or not _is_overdue(each, around):
+        if each.restart.came_ns is not None or not _is_overdue(each, around):
             continue
         excuse = next(_excuses(each, around, busy), None)
         if excuse is None:

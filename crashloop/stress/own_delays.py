@@ -27,19 +27,12 @@ def with_known_delays(pod: Lifecycle, template: PodTemplate) -> Lifecycle:
 
 
 def _is_known(restart: Restart, pod: Lifecycle, template: PodTemplate, doubtful_ns: float) -> bool:
-    came_ns = _came_ns(restart)
-    return (
-        _complete_ns(pod, template, restart.container) <= restart.exited_ns
-        and (math.inf if came_ns is None else came_ns) <= doubtful_ns
-    )
-
-
-def _came_ns(restart: Restart) -> int | None:
-    return restart.started_ns if restart.created_ns is None else restart.created_ns
+    came_ns = math.inf if restart.came_ns is None else restart.came_ns
+    return _complete_ns(pod, template, restart.container) <= restart.exited_ns and came_ns <= doubtful_ns
 
 
 def _without_delay(restart: Restart) -> Restart:
-    expected = None if _came_ns(restart) is None else restart.expected
+    expected = None if restart.came_ns is None else restart.expected
     return msgspec.structs.replace(restart, due_s=None, due_at_most_s=None, latest_s=None, expected=expected)
 
 

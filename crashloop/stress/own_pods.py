@@ -72,5 +72,5 @@ def _calm(load: str, pods: Sequence[Lifecycle], waits: Mapping[str, str]) -> Ite
 
 
 def _restarts(pod: Lifecycle) -> bool:
-    came = any(each.created_ns is not None or each.started_ns is not None for each in pod.restarts)
+    came = any(each.came_ns is not None for each in pod.restarts)
     return came or any(pod.restart_counts.values())

@@ -18,6 +18,7 @@ from crashloop.slo.types import SloVerdict
 from crashloop.stress.assignment import WORKER_VARIABLE
 from crashloop.stress.folder import StressDir
 from crashloop.stress.publishing import published_stress
+from crashloop.verdict import Outcome
 from crashloop.waiting import wait_until
 
 HERE = Path(__file__).parent
@@ -95,6 +96,15 @@ def started(profile: str, folder: Path, *more: str) -> Iterator[Running]:
 
 def verdict(results: StressResults, slo: str) -> SloVerdict:
     return next(each for each in results.verdicts if each.slo == slo)
+
+
+CHECKS = ("load-as-planned", "evidence-complete", "no-early-restart", "no-lost-restart", "nothing-left")
+"""Those that the run makes of itself."""
+
+
+def require_passed(results: StressResults, *checks: str) -> None:
+    for check in checks:
+        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
 
 
 def left_on_host(running: Running) -> list[str]:

@@ -14,7 +14,7 @@ from crashloop.stress.folder import StressDir
 from crashloop.stress.profile import Slos
 from crashloop.stress.publishing import published_stress
 from crashloop.verdict import ExitCode, Outcome
-from suites.stress.started import CRASHLOOP, Running, left_on_host, started, verdict
+from suites.stress.started import CRASHLOOP, Running, left_on_host, require_passed, started, verdict
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,9 @@ def storm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, S
 
 def test_nothing_is_lost_and_nothing_comes_early(storm: tuple[Running, StressResults]) -> None:
     running, results = storm
-    for check in ("load-as-planned", "evidence-complete", "no-early-restart", "nothing-left", "restarts-conserved"):
-        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
+    require_passed(
+        results, "load-as-planned", "evidence-complete", "no-early-restart", "nothing-left", "restarts-conserved"
+    )
     assert verdict(results, "restarts-conserved").value == 0
     assert results.totals["restarts"] >= 6
     assert running.process.returncode == results.exit_code == ExitCode.OK

@@ -13,11 +13,11 @@ from crashloop.cluster.images import PROGRAM_IMAGE
 from crashloop.kube.client import KubeApi
 from crashloop.stress.assignment import WORKERS, Operation, WorkerLine
 from crashloop.stress.folder import read_jsonl
-from crashloop.verdict import ExitCode, Outcome
+from crashloop.verdict import ExitCode
 from suites.provider.conftest import Kit, node
 from suites.provider.traces import left_since, traces
 from suites.stress.machines import Network
-from suites.stress.started import left_on_host, started, verdict
+from suites.stress.started import CHECKS, left_on_host, require_passed, started, verdict
 
 NODE = "worker"
 MACHINES = ("load-1", "load-2")
@@ -58,8 +58,7 @@ def test_two_workers_on_machines_of_their_own_make_the_load_and_leave_nothing(
     for number in came:
         operations = read_jsonl(running.run.load_dir / f"operations-{number}.jsonl", Operation)
         assert {"create", "delete", "log"} <= {each.what for each in operations}, number
-    for check in ("load-as-planned", "evidence-complete", "no-early-restart", "no-lost-restart", "nothing-left"):
-        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
+    require_passed(results, *CHECKS)
     assert verdict(results, "restarts-conserved").value == 0
     assert results.totals["restarts"] >= 6
     assert listed["items"] == []

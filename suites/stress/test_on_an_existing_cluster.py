@@ -13,9 +13,8 @@ from crashloop.kube.client import KubeApi
 from crashloop.measure.files import LIFECYCLES
 from crashloop.slo.types import Lifecycle
 from crashloop.stress.folder import read_jsonl
-from crashloop.verdict import Outcome
 from suites.provider.conftest import Kit, node
-from suites.stress.started import started, verdict
+from suites.stress.started import CHECKS, require_passed, started, verdict
 
 NODE, OTHER = "worker", "worker-2"
 NAMESPACE = "team"
@@ -59,8 +58,7 @@ def test_a_run_in_a_lent_namespace_judges_by_journals_and_leaves_it_empty(
     ):
         results = running.ended()
         assert pods(api, namespace) == []
-    for check in ("load-as-planned", "evidence-complete", "no-early-restart", "no-lost-restart", "nothing-left"):
-        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
+    require_passed(results, *CHECKS)
     assert verdict(results, "restarts-conserved").value == 0
     assert results.totals["restarts"] >= 6
     assert [(each.name, each.profile) for each in results.nodes] == [(NODE, "max-1s")]
@@ -76,8 +74,7 @@ def test_a_load_that_is_spread_comes_to_both_nodes_alike(
     ):
         results = running.ended()
         assert pods(api, namespace) == []
-    for check in ("load-as-planned", "evidence-complete", "no-early-restart", "no-lost-restart", "nothing-left"):
-        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
+    require_passed(results, *CHECKS)
     conserved = verdict(results, "restarts-conserved")
     assert [each.value for each in conserved.results] == [0]
     assert "Judged by 1 of 2 nodes, a sample by seed 1." in conserved.sentence

@@ -5,15 +5,13 @@ from pathlib import Path
 from crashloop.history.reduction import read_recording
 from crashloop.verdict import ExitCode, Outcome
 from suites.provider.test_images import archive_of_theirs
-from suites.stress.started import left_on_host, started, verdict
+from suites.stress.started import CHECKS, left_on_host, require_passed, started, verdict
 
 
 def test_the_pod_of_a_deployment_crashes_by_itself_and_is_judged_by_the_runtime(tmp_path: Path) -> None:
     with started("own-image", tmp_path, "--image-archive", str(archive_of_theirs(tmp_path))) as running:
         results = running.ended()
-    checks = ("load-as-planned", "evidence-complete", "no-early-restart", "no-lost-restart", "nothing-left")
-    for check in (*checks, "restarts-conserved"):
-        assert verdict(results, check).outcome is Outcome.PASS, verdict(results, check)
+    require_passed(results, *CHECKS, "restarts-conserved")
     assert running.process.returncode == results.exit_code == ExitCode.OK
     codes = set()
     for path in running.run.history_dir.glob("theirs-*.jsonl"):

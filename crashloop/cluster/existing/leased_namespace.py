@@ -54,7 +54,7 @@ class LeasedNamespace:
         self._thread.start()
 
     def leave(self) -> None:
-        """Remove the run's namespace, or its pods and its lease. Safe to call twice."""
+        """Remove the run's namespace, or its workloads and its lease. Safe to call twice."""
         self._left.set()
         try:
             if self._is_ours:
@@ -78,10 +78,10 @@ class LeasedNamespace:
         return f"kubectl delete pods,jobs,leases --namespace {self.namespace} --selector {RUN_LABEL}={self._run}"
 
     def _give_back(self, lease: Lease) -> None:
-        """Remove pods and lease, unless another run took the lease: then that run removed the pods."""
+        """Remove workloads and lease, unless another run took the lease: then that run removed the workloads."""
         held = lease_of(self._api, self.namespace, label=RUN_LABEL)
         if held is None or held.uid == lease.uid:
-            remove_pods(self._api, self.namespace, self._run)
+            remove_workloads(self._api, self.namespace, self._run)
             delete_lease(self._api, self.namespace, lease, even_renewed=True)
 
     def _renew(self) -> None:
@@ -112,8 +112,7 @@ def borrow(api: KubeApi, namespace: str, run: str) -> LeasedNamespace:
     held = lease_of(api, namespace, label=RUN_LABEL)
     if held is not None and _is_orphaned(held.renewed, api.now()):
         log.info("namespace %s: run %s was killed; removing its objects", namespace, held.holder)
-        remove_jobs(api, namespace, held.holder)
-        remove_pods(api, namespace, held.holder)
+        remove_workloads(api, namespace, held.holder)
         delete_lease(api, namespace, held, even_renewed=False)
     place = LeasedNamespace(api, namespace, run, is_ours=False)
     try:
@@ -154,13 +153,14 @@ def remove_namespace(api: KubeApi, name: str) -> None:
             raise
 
 
-def remove_pods(api: KubeApi, namespace: str, run: str) -> None:
-    """The pods of a run."""
+def remove_workloads(api: KubeApi, namespace: str, run: str) -> None:
+    """The Jobs and pods of a run."""
+    _remove_jobs(api, namespace, run)
     for name in _pods_of(api, namespace, run):
         api.delete_pod(namespace, name, grace_s=0)
 
 
-def remove_jobs(api: KubeApi, namespace: str, run: str) -> None:
+def _remove_jobs(api: KubeApi, namespace: str, run: str) -> None:
     """The Jobs of a run, which would make further pods. Who may not do that leaves them to their own deadline."""
     path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
     try:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from crashloop.report.scale import Scale, scale_for
 from crashloop.report.stress.plots import AREA, Axes, Plot, at_height
 from crashloop.report.stress.results import Series, ServedResult, StressResults
+from crashloop.report.text import counted
 from crashloop.slo.text import number
 
 BACKLOG = "backlog"
@@ -104,4 +105,4 @@ def _in_words(panel: _Panel, own: Sequence[Series], served: Sequence[ServedResul
     if panel.series != BACKLOG or not kills:
         return words
     down_s = sum(to_s - from_s for each in served for from_s, to_s in each.downs_s)
-    return f"{words}; {kills} {'kill' if kills == 1 else 'kills'}, down for {number(down_s)} s"
+    return f"{words}; {counted(kills, 'kill')}, down for {number(down_s)} s"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.ab_power.counting import ANY, ComparedRun, compared_run, counted
-from bench.ab_power.text import table
+from bench.ab_power.text import counts_as_table
 from crashloop.report.stress.results import Comparison, StressResults
 from crashloop.slo.effect import Effect, EffectReading
 from crashloop.spec.profile import KubeletProfile
@@ -90,7 +90,7 @@ def test_false_alarms_and_power_are_shares_of_all_runs_also_of_those_that_found_
     equal = [run(UNDECIDED), run(EffectReading.EQUIVALENT), run(LOWER, LOWER), run(UNDECIDED, HIGHER)]
     dearer = [run(HIGHER, treatment="dearer", ratio=ratio) for ratio in (1.04, 1.05, 1.06)]
     dearer += [run(TOO_LITTLE, treatment="dearer", ratio=None)]
-    assert table(counted([*dearer, *equal])).splitlines() == [
+    assert counts_as_table(counted([*dearer, *equal])).splitlines() == [
         "| Treatment | Primary effect | Higher | Higher or lower | Ratio, median | Visible with a power of 80 %, median "
         "| Longest run |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -124,6 +124,6 @@ def test_any_effect_is_found_in_at_least_as_many_runs_as_each_and_at_most_in_all
 
 @pytest.mark.parametrize("alarms", [0, 2, 40])
 def test_the_interval_of_a_share_is_wilsons(alarms: int) -> None:
-    *_, together = table(counted([*[run(HIGHER)] * alarms, *[run(UNDECIDED)] * (40 - alarms)])).splitlines()
+    *_, together = counts_as_table(counted([*[run(HIGHER)] * alarms, *[run(UNDECIDED)] * (40 - alarms)])).splitlines()
     shown = {0: "0 % (0 to 9 %)", 2: "5 % (1 to 17 %)", 40: "100 % (91 to 100 %)"}
     assert f"{alarms} of 40: {shown[alarms]}" in together
